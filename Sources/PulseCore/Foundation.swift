@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Re-exported so that code which defines endpoints and plugins compiles with `import PulseCore` alone, on every
-// platform: on Linux `URLRequest` lives in a module of its own.
+// Re-exported so that code that defines endpoints and plugins compiles with `import PulseCore` alone on every platform.
+// On Linux, `URLRequest` is in a separate module.
 @_exported import Foundation
 
 #if canImport(FoundationNetworking)

@@ -60,8 +60,8 @@ struct HostSlots: Sendable {
     }
 
     /// The number of queue positions in memory: those of the waiters, and of some that have left.
-    func placeCount(_ origin: Origin) -> Int {
-        permits.placeCount(origin)
+    func queueSlotCount(_ origin: Origin) -> Int {
+        permits.queueSlotCount(origin)
     }
 
     /// Passes the slot to the first waiter.

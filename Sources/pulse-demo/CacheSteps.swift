@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 
 extension Stage {
-    /// The cache: an answer used again, confirmed, and read without a server.
+    /// The cache: a response used again, confirmed, and read without a server.
     func showCache(_ bus: PulseEventBus) async throws {
         let server = try await MockServer.start()
         server.on(.get, "/products/{id}") { request in

@@ -89,7 +89,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         return result.map { _ in }
     }
 
-    /// The server's answer to the login, with secrets in its header and body.
+    /// The server's response to the login, with secrets in its header and body.
     private static func answer(
         _ server: MockServer, _ status: Int, _ body: String = #"{"password":"hunter2"}"#,
         options: RequestOptions = RequestOptions(), retry: RetryPolicy = .none

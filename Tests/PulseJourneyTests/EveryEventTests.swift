@@ -45,7 +45,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
     private static let get = Request<String>(.get, "/a")
     private static let origin = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
 
-    /// Calls that are answered in turn, the last answer again and again; a status below 100 is a lost connection.
+    /// Calls that are answered in turn, the last response again and again; a status below 100 is a lost connection.
     private static func call(
         _ bus: PulseEventBus, times: Int = 1, statuses: [Int] = [200], headers: HTTPHeaders = [:],
         plugins: [any PulsePlugin] = [], retry: RetryPolicy = .none, baseURL: URL? = origin,

@@ -52,7 +52,7 @@ struct PluginOrderTests {
         }
     }
 
-    /// A client whose server answers by the number of the request, from 0.
+    /// A client whose server responses by the number of the request, from 0.
     private func scene(
         _ plugins: [any PulsePlugin], retry: RetryPolicy = RetryPolicy(backoffStrategy: .immediate),
         clock: TestClock = TestClock(),
@@ -98,7 +98,7 @@ struct PluginOrderTests {
     }
 
     @Test func coalescingIsInsideAuthentication() async throws {
-        // Each call has a user of its own: nobody gets another's answer, though all ask for the same at once.
+        // Each call has a user of its own: nobody gets another's response, though all ask for the same at once.
         let users = Locked(0)
         let plugin = AuthPlugin {
             users.withLock { users in
@@ -315,7 +315,7 @@ struct PluginOrderTests {
         #expect(SignatureVerifier(secret: "s3cret", clock: clock).verdict(on: last).isAccepted)
     }
 
-    /// Requests are shown right before they leave, wherever the logger stands; answers as they reach it.
+    /// Requests are shown right before they leave, wherever the logger stands; responses as they reach it.
     @Test func theLoggerSeesWhatIsSentAndWhatComes() async throws {
         let lines = Locked("")
         let logger = LoggerPlugin(

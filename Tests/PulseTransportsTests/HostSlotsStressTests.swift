@@ -64,7 +64,7 @@ struct HostSlotsStressTests {
         var tasks: [Task<Void, any Error>] = []
         func join() {
             tasks.append(Task.startingNow { try await slots.acquire(origin) })
-            most = max(most, slots.placeCount(origin))
+            most = max(most, slots.queueSlotCount(origin))
         }
         join()
         for _ in 0..<3000 {
@@ -87,7 +87,7 @@ struct HostSlotsStressTests {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }
-        #expect(slots.placeCount(origin) <= 1024)
+        #expect(slots.queueSlotCount(origin) <= 1024)
         slots.release(origin)
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A set of ASCII characters with a membership test of a few instructions: 128 bits, no allocation.
+/// A set of ASCII characters with a very cheap membership test: 128 bits, no allocation.
 package struct ASCIISet: Sendable {
     @usableFromInline let low: UInt64
     @usableFromInline let high: UInt64
@@ -35,7 +35,7 @@ package struct ASCIISet: Sendable {
 extension ASCIISet {
     package static let alphanumerics = ASCIISet("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-    /// `unreserved` of RFC 3986, section 2.3: what needs no escape anywhere in a URL.
+    /// `unreserved` of RFC 3986, section 2.3: characters that need no escape anywhere in a URL.
     package static let unreserved = alphanumerics.union(ASCIISet("-._~"))
 
     /// `sub-delims` of RFC 3986, section 2.2.
@@ -53,7 +53,7 @@ extension ASCIISet {
     /// `tchar` of RFC 9110, section 5.6.2.
     package static let token = alphanumerics.union(ASCIISet("!#$%&'*+-.^_`|~"))
 
-    /// The characters that the form serializer leaves as they are (WHATWG URL, section 1.3,
+    /// The characters that the form serializer does not encode (WHATWG URL, section 1.3,
     /// application/x-www-form-urlencoded percent-encode set).
     package static let form = alphanumerics.union(ASCIISet("*-._"))
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A decoder of JSON (RFC 8259) that uses Foundation's: one for all values, or on systems before iOS 16 and macOS 13,
-/// where threads cannot share it, a new one for each.
+/// A JSON decoder (RFC 8259) based on Foundation's: one for all values, or a new one for each on systems before iOS 16
+/// and macOS 13, where threads cannot share it.
 public struct JSONResponseDecoder: ResponseDecoder {
     private static let plain = Source { JSONDecoder() }
 
     private let source: Source<JSONDecoder>
 
     /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
-    /// What it puts in is used by several threads at a time.
+    /// Several threads use the objects that it sets at the same time.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
         guard let configure else {
             source = Self.plain
@@ -32,7 +32,7 @@ public struct JSONResponseDecoder: ResponseDecoder {
 }
 
 extension JSONResponseDecoder {
-    /// A ``JSONValue``, which no strategy touches; nil for another type, and for texts that are not quite JSON.
+    /// A ``JSONValue``, which no strategy changes; nil for another type, and for text that is not strict JSON.
     private static func tree<Value>(_ type: Value.Type, _ data: Data, _ coder: JSONDecoder) throws -> Value? {
         guard type == JSONValue.self, !coder.allowsJSON5, !coder.assumesTopLevelDictionary else { return nil }
         return try JSONParser.value(of: data) as? Value
@@ -43,20 +43,20 @@ extension ResponseDecoder where Self == JSONResponseDecoder {
     /// JSON with Foundation's defaults.
     public static var json: JSONResponseDecoder { JSONResponseDecoder() }
 
-    /// JSON with strategies of your own: `.json { $0.keyDecodingStrategy = .convertFromSnakeCase }`.
+    /// JSON with custom strategies: `.json { $0.keyDecodingStrategy = .convertFromSnakeCase }`.
     public static func json(_ configure: @escaping @Sendable (JSONDecoder) -> Void) -> JSONResponseDecoder {
         JSONResponseDecoder(configure)
     }
 }
 
-/// An encoder of JSON (RFC 8259) that uses Foundation's, which is shared as in ``JSONResponseDecoder``.
+/// A JSON encoder (RFC 8259) based on Foundation's, which is shared as in ``JSONResponseDecoder``.
 public struct JSONRequestEncoder: RequestEncoder {
     private static let plain = Source { JSONEncoder() }
 
     private let source: Source<JSONEncoder>
 
     /// Creates an encoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
-    /// What it puts in is used by several threads at a time.
+    /// Several threads use the objects that it sets at the same time.
     public init(_ configure: (@Sendable (JSONEncoder) -> Void)? = nil) {
         guard let configure else {
             source = Self.plain
@@ -81,15 +81,15 @@ extension RequestEncoder where Self == JSONRequestEncoder {
     /// JSON with Foundation's defaults.
     public static var json: JSONRequestEncoder { JSONRequestEncoder() }
 
-    /// JSON with strategies of your own: `.json { $0.dateEncodingStrategy = .iso8601 }`.
+    /// JSON with custom strategies: `.json { $0.dateEncodingStrategy = .iso8601 }`.
     public static func json(_ configure: @escaping @Sendable (JSONEncoder) -> Void) -> JSONRequestEncoder {
         JSONRequestEncoder(configure)
     }
 }
 
-/// Gives a coder of Foundation's: the same one to all threads, where they can share it.
+/// Provides a Foundation coder: one for all threads where they can share it.
 private struct Source<Coder: AnyObject>: @unchecked Sendable {
-    // Unchecked: there is a shared one only where its class is thread-safe, and nobody changes it once it is made.
+    // Unchecked: there is a shared coder only where its class is thread-safe, and it is never changed after creation.
     private let shared: Coder?
     private let make: @Sendable () -> Coder
 

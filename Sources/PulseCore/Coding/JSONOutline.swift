@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// What kinds of values a JSON text has, for a ``JSONValue`` in the midst of another type.
+/// The kinds of the values in a JSON text, for a ``JSONValue`` inside another type.
 ///
-/// Foundation tells no kind: each has to be tried, and each wrong try costs the square of the depth. The outline says
-/// which one to try. It is only a hint, so that it need not be the outline of the text that is decoded.
+/// Foundation does not report kinds. Each must be tried, and each wrong try costs the square of the depth. The outline
+/// gives the kind to try first. It is only a hint, so it may be the outline of another text.
 final class JSONOutline: Sendable {
-    /// The outline of the text that this thread decodes; nil for one that is not deep.
+    /// The outline of the text that this task decodes; nil for text that is not deep.
     @TaskLocal static var current: JSONOutline?
 
-    /// Up to this depth wrong tries are cheap.
+    /// Up to this depth, wrong tries are cheap.
     private static let shallowDepth = 8
-    /// The most levels where names are changed by a key strategy, so that they do not lead through the outline.
+    /// The maximum depth if a key strategy changes the names, so that the coding path does not match the outline.
     static let maximumDepthOfOtherNames = 64
 
-    /// Whether names in the text are those of the coding path.
+    /// Whether names in the text equal those of the coding path.
     let hasPlainNames: Bool
     private let data: Data
     private let root = Locked<JSONValue?>(nil)
@@ -23,7 +23,7 @@ final class JSONOutline: Sendable {
         self.hasPlainNames = hasPlainNames
     }
 
-    /// Decodes with the outline of the text at hand, if there is a use for it.
+    /// Decodes with the outline of the text as the current one, if it is useful.
     static func with<Value>(_ data: Data, _ decoder: JSONDecoder, _ body: () throws -> Value) throws -> Value {
         let depth = depth(of: data)
         guard depth > shallowDepth else { return try body() }
@@ -32,12 +32,12 @@ final class JSONOutline: Sendable {
         return try $current.withValue(JSONOutline(data, hasPlainNames: hasPlainNames), operation: body)
     }
 
-    /// At least the depth of the text: brackets in strings count as well.
+    /// An upper bound of the depth of the text: brackets in strings count as well.
     private static func depth(of data: Data) -> Int {
         data.withUnsafeBytes { bytes in
             var (depth, deepest) = (0, 0)
             for byte in bytes {
-                // `[` and `{`, `]` and `}` differ in one bit.
+                // `[` and `{` differ in one bit, and so do `]` and `}`.
                 switch byte | 0x20 {
                 case UInt8(ascii: "{"):
                     depth += 1
@@ -50,7 +50,7 @@ final class JSONOutline: Sendable {
         }
     }
 
-    /// The value at a place in the text, as far as one can tell.
+    /// The value at a path in the text, as far as known.
     func value(at path: [any CodingKey]) -> JSONValue? {
         var value = root.withLock { root in
             if case .none = root { root = try? JSONParser.value(of: data) }

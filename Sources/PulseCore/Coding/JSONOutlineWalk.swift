@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Decodes an array or object along its outline, each value once, and without recursion: the depth is up to the sender.
+/// Decodes an array or object along its outline, each value once. Not recursive, since the sender controls the depth.
 struct JSONOutlineWalk {
-    /// Any name, as it is in the text.
+    /// Any name, as in the text.
     fileprivate struct Name: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }
@@ -11,12 +11,12 @@ struct JSONOutlineWalk {
         init?(intValue: Int) { nil }
     }
 
-    /// A container that is being read; it is one or the other.
+    /// A container being read: either an array or an object.
     fileprivate struct Level {
         var array: (any UnkeyedDecodingContainer)?
         var object: KeyedDecodingContainer<Name>?
         let outline: JSONValue
-        /// The names that are still to be read.
+        /// The remaining names.
         var names: [Name] = []
         var elements: [JSONValue] = []
         var members: [String: JSONValue] = [:]
@@ -24,7 +24,7 @@ struct JSONOutlineWalk {
 
     private var levels: [Level] = []
 
-    /// The value, or nil if it is neither an array nor an object, or not what the outline says.
+    /// The value, or nil if it is neither an array nor an object, or differs from the outline.
     static func value(from decoder: any Decoder, along outline: JSONValue) throws -> JSONValue? {
         var first: Level?
         switch outline {
@@ -68,7 +68,7 @@ extension JSONOutlineWalk.Level {
         names = object.allKeys
     }
 
-    /// The outline of the value that comes next, or nil at the end.
+    /// The outline of the next value, or nil at the end.
     fileprivate var next: JSONValue? {
         if let array {
             guard !array.isAtEnd else { return nil }
@@ -87,7 +87,7 @@ extension JSONOutlineWalk.Level {
         }
     }
 
-    /// The container that comes next, or nil if it is none.
+    /// The next value as a container, or nil if it is not one.
     fileprivate mutating func opened(_ outline: JSONValue) -> Self? {
         switch outline {
         case .array:
@@ -111,7 +111,7 @@ extension JSONOutlineWalk.Level {
         }
     }
 
-    /// The value that comes next, tried as what the outline says first.
+    /// The next value; the kind in the outline is tried first.
     fileprivate mutating func value(_ outline: JSONValue) throws -> JSONValue {
         switch outline {
         case .null:

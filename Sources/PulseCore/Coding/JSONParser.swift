@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// Reads a JSON text (RFC 8259) into a ``JSONValue``, each byte once.
+/// Parses a JSON text (RFC 8259) into a ``JSONValue``, reading each byte once.
 ///
-/// It takes the texts that Foundation's decoder takes, and of a name that is written twice the first value, as
-/// Foundation does. Through a `Decoder` each value has to be tried as one type after the other, and each wrong try
-/// makes an error whose coding path costs the square of the depth.
+/// It accepts the same texts as Foundation's decoder and, like Foundation, uses the first value of a repeated name.
+/// Through a `Decoder`, each value must be tried as one type after another, and each wrong try creates an error whose
+/// coding path costs the square of the depth.
 struct JSONParser {
-    /// Foundation's limit. A deeper text is refused.
+    /// Foundation's limit. Deeper text is refused.
     static let maximumDepth = 512
 
-    /// An array or object whose end has not come yet.
+    /// An array or object whose end has not been read yet.
     private struct Container {
         let isObject: Bool
         var elements: [JSONValue] = []
@@ -21,7 +21,7 @@ struct JSONParser {
     private var position = 0
     private var open: [Container] = []
 
-    /// Throws `DecodingError.dataCorrupted` for what is no JSON, and for JSON that is nested too deeply.
+    /// Throws `DecodingError.dataCorrupted` for invalid JSON, and for JSON that is nested too deeply.
     static func value(of data: Data) throws -> JSONValue {
         let data = try utf8(data)
         return try data.withUnsafeBytes { bytes in
@@ -39,7 +39,7 @@ struct JSONParser {
     private mutating func parse() throws -> JSONValue {
         while true {
             guard var value = try valueOrOpening() else { continue }
-            // The value may be the last of one or more containers.
+            // The value may be the last in one or more containers.
             while true {
                 guard !open.isEmpty else {
                     guard next() == nil else { throw fault("more than one value") }
@@ -52,7 +52,7 @@ struct JSONParser {
         }
     }
 
-    /// The value that begins here; nil after the opening of a container that is not empty.
+    /// The value at the current position; nil after the opening bracket of a non-empty container.
     private mutating func valueOrOpening() throws -> JSONValue? {
         StepCount.add()
         guard let byte = next() else { throw fault("the end of the text instead of a value") }
@@ -80,7 +80,7 @@ struct JSONParser {
         }
     }
 
-    /// Reads what follows a value in a container: nil after a comma, else the container, which is whole.
+    /// Reads the byte after a value in a container: nil after a comma, else the complete container.
     private mutating func separatorOrClosing() throws -> JSONValue? {
         guard next() == UInt8(ascii: ",") else {
             guard let closed = closed() else { throw fault("neither a comma nor the end of a container") }
@@ -90,8 +90,7 @@ struct JSONParser {
         return try closedOrName()
     }
 
-    /// The container, if it ends here: Foundation takes a comma before the end. Of an object that goes on, it reads the
-    /// next name.
+    /// The container, if it ends here: Foundation accepts a trailing comma. Otherwise reads the next name of an object.
     private mutating func closedOrName() throws -> JSONValue? {
         if let closed = closed() { return closed }
         guard open[open.count - 1].isObject else { return nil }
@@ -111,7 +110,7 @@ struct JSONParser {
         return last.isObject ? .object(last.members) : .array(last.elements)
     }
 
-    /// The next byte that is no whitespace.
+    /// The next byte that is not whitespace.
     private mutating func next() -> UInt8? {
         while position < bytes.count {
             let byte = bytes[position]
@@ -157,10 +156,10 @@ struct JSONParser {
         return .number(number)
     }
 
-    /// The whole number that is written with a point or an exponent there, with every digit; nil for another one.
+    /// The exact whole number written there with a point or an exponent; nil for any other number.
     private func wholeNumber(_ range: Range<Int>) -> Int64? {
         let end = bytes[range].firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? range.upperBound
-        // Of any size: no number in range has more digits than a text has bytes.
+        // Of any size: no number in range has more digits than the text has bytes.
         let written =
             end < range.upperBound ? Int(String(decoding: bytes[(end + 1)..<range.upperBound], as: UTF8.self)) : 0
         guard var exponent = written, abs(exponent / 2) < 1 << 60 else { return nil }
@@ -207,7 +206,7 @@ struct JSONParser {
         position = index + 1
         let content = hasEscapes ? try unescaped(start..<index) : Array(bytes[start..<index])
         let text = String(decoding: content, as: UTF8.self)
-        // Malformed UTF-8 is repaired into other text: the only sign of it that iOS 15 gives.
+        // Malformed UTF-8 is repaired into different text: iOS 15 gives no other sign of it.
         guard isASCII || text.utf8.elementsEqual(content) else { throw fault("text that is not UTF-8") }
         return text
     }
@@ -240,7 +239,7 @@ struct JSONParser {
         return output
     }
 
-    /// The scalar of `\uXXXX`, or of two of them that are a surrogate pair.
+    /// The scalar of `\uXXXX` or of a surrogate pair.
     private func scalar(at index: Int, end: Int) throws -> (Unicode.Scalar, length: Int) {
         let first = try unit(at: index, end: end)
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
@@ -264,8 +263,8 @@ struct JSONParser {
 
     // MARK: Encodings
 
-    /// The text in UTF-8, without a byte order mark. UTF-16 and UTF-32 are told by their marks, or by the zeros of the
-    /// first two characters, which are ASCII in any JSON (RFC 4627, section 3).
+    /// The text in UTF-8, without a byte order mark. UTF-16 and UTF-32 are detected by their marks, or by the zero
+    /// bytes of the first two characters, which are ASCII in any JSON (RFC 4627, section 3).
     private static func utf8(_ data: Data) throws -> Data {
         let start = [UInt8](data.prefix(4))
         if start.starts(with: [0xEF, 0xBB, 0xBF]) { return data.dropFirst(3) }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Any bytes as text and back, for values that have to go back as they came.
+/// Any bytes as text and back, for values that must be sent back unchanged.
 ///
-/// UTF-8 is the text that it is. Each other byte is a character for private use, `U+10F700` plus the byte: so is each
-/// byte of such a character itself, so that the way back is exact.
+/// UTF-8 is decoded normally. Each other byte becomes a private-use character, `U+10F700` plus the byte. So does each
+/// byte of such a character itself, so that the conversion is reversible.
 package enum OctetText {
     private static let base: UInt32 = 0x10F700
-    /// What all these characters begin with in UTF-8.
+    /// The first byte of all these characters in UTF-8.
     private static let lead: UInt8 = 0xF4
 
     package static func text(_ bytes: [UInt8]) -> String {
@@ -27,7 +27,7 @@ package enum OctetText {
         return String(text)
     }
 
-    /// The bytes that a text stands for; nil if they are its UTF-8.
+    /// The bytes that a text encodes; nil if they equal its UTF-8.
     package static func bytes(_ text: String) -> [UInt8]? {
         guard text.utf8.contains(lead), text.unicodeScalars.contains(where: { octet($0) != nil }) else { return nil }
         return text.unicodeScalars.reduce(into: []) { bytes, scalar in

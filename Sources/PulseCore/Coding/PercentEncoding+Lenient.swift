@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Decoding that accepts any bytes, for names that are looked at rather than sent.
+/// Decoding that accepts any bytes, for names that are scanned rather than sent.
 extension PercentEncoding {
-    /// The byte that `%XX` at `index` stands for, or nil if there is no such escape.
+    /// The byte encoded by `%XX` at `index`, or nil if there is no valid escape.
     static func escape(in bytes: [UInt8], at index: Int, end: Int) -> UInt8? {
         guard index + 2 < end, bytes[index] == UInt8(ascii: "%"),
             let high = bytes[index + 1].hexDigitValue, let low = bytes[index + 2].hexDigitValue
@@ -10,7 +10,7 @@ extension PercentEncoding {
         return high << 4 | low
     }
 
-    /// The bytes with their escapes undone; what is not a valid escape stays.
+    /// The decoded bytes; invalid escapes stay.
     package static func lenientlyDecoded(_ bytes: [UInt8], in range: Range<Int>, plusIsSpace: Bool = false) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(range.count)

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
 
-/// Percent-encoding of UTF-8 bytes (RFC 3986, section 2.1), one function for each place in a URL or a form.
+/// Percent-encoding of UTF-8 bytes (RFC 3986, section 2.1), one function for each component of a URL or a form.
 ///
-/// Escapes are written in upper case. Text which needs none is returned as it is, without an allocation.
+/// Escapes are written in upper case. Text that needs none is returned unchanged, without an allocation.
 package enum PercentEncoding {
     /// Percent-encoded path text: valid escapes, `pchar` and `/` stay, everything else is encoded (RFC 3986, section
-    /// 3.3). A `%` that starts no escape is encoded too, and so are `?` and `#`: cut them off before.
+    /// 3.3). A `%` that starts no escape is also encoded, and so are `?` and `#`: remove them before.
     package static func path(_ text: String) -> String {
         encode(text, by: Rule(kept: .path, keepsEscapes: true))
     }
 
-    /// A raw value as one path segment, or a part of one: only `unreserved` stays, so that `/`, `?`, `#`, `;` and `%`
-    /// cannot mean anything. `.` and `..` stay as they are; whoever builds a path has to refuse them.
+    /// A raw value as one path segment or a part of one: only `unreserved` stays, so that `/`, `?`, `#`, `;` and `%`
+    /// lose their meaning. `.` and `..` stay: code that builds a path must refuse them.
     package static func segment(_ text: String) -> String {
         encode(text, by: Rule(kept: .unreserved))
     }
 
     /// A raw name or value of a query: only `unreserved` stays. A space is `%20` and `+` is `%2B`, which every server
-    /// reads the same way, whether it takes the query for a form or not.
+    /// decodes the same way, whether it treats the query as a form or not.
     package static func query(_ text: String) -> String {
         encode(text, by: Rule(kept: .unreserved))
     }
 
-    /// Query text that was written as a whole: its `&`, `=`, `+` and valid escapes keep their meaning, and only illegal
-    /// characters are encoded (RFC 3986, section 3.4). A `#` is encoded too, so cut it off before.
+    /// The text of a whole query: its `&`, `=`, `+` and valid escapes keep their meaning, and only illegal characters
+    /// are encoded (RFC 3986, section 3.4). A `#` is also encoded, so remove it before.
     package static func queryText(_ text: String) -> String {
         encode(text, by: Rule(kept: .query, keepsEscapes: true))
     }
@@ -34,7 +34,7 @@ package enum PercentEncoding {
         encode(text, by: Rule(kept: .form, writesSpaceAsPlus: true))
     }
 
-    /// The text with its escapes undone, or nil if an escape is malformed or the bytes are not UTF-8.
+    /// The decoded text, or nil if an escape is malformed or the bytes are not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -48,12 +48,12 @@ package enum PercentEncoding {
             bytes.append(high << 4 | low)
         }
         let decoded = String(decoding: bytes, as: UTF8.self)
-        // Malformed UTF-8 is repaired into other text: the only sign of it that iOS 15 gives.
+        // Malformed UTF-8 is repaired into different text: iOS 15 gives no other sign of it.
         return decoded.utf8.elementsEqual(bytes) ? decoded : nil
     }
 
     /// Whether a segment of the path is `.` or `..`, written plainly or as `%2e` (RFC 3986, section 5.2.4; WHATWG URL,
-    /// section 4.1). Servers and proxies remove such a segment, and with `..` also the one before it.
+    /// section 4.1). Servers and proxies remove such a segment, and for `..` also the previous one.
     package static func containsDotSegment(_ path: String) -> Bool {
         let bytes = path.utf8
         var start = bytes.startIndex
@@ -65,7 +65,7 @@ package enum PercentEncoding {
         return false
     }
 
-    /// The path without `.` and `..`, each of which takes the segment before it along (RFC 3986, section 5.2.4).
+    /// The path without `.` and `..` segments; `..` also removes the previous segment (RFC 3986, section 5.2.4).
     package static func removingDotSegments(_ path: String) -> String {
         guard path.contains("/.") else { return path }
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)

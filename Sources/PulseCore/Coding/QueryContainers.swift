@@ -48,8 +48,7 @@ struct QueryKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { writer.member(key) }
 }
 
-// The defaults of `encodeIfPresent` leave a nil out before anybody can decide what becomes of it, and each type has a
-// default of its own.
+// The default `encodeIfPresent` skips a nil before the encoder can apply its option, and each type has its own default.
 extension QueryKeyedContainer {
     func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try write(value, key) }
     func encodeIfPresent(_ value: String?, forKey key: Key) throws { try write(value, key) }
@@ -76,7 +75,7 @@ extension QueryKeyedContainer {
     }
 }
 
-/// The key under which `superEncoder()` writes, as in the standard coders.
+/// The key of `superEncoder()`, as in the standard coders.
 private struct QuerySuperKey: CodingKey {
     init() {}
     init?(intValue: Int) { nil }

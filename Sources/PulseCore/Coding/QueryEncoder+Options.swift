@@ -16,11 +16,11 @@ extension QueryEncoder {
         /// Whether a member that is nil is written; ``Nils/omitted`` by default.
         public var nils = Nils.omitted
 
-        /// Whether members of a type and keys of a dictionary are sorted by name, so that equal values make equal URLs;
+        /// Whether members of a type and keys of a dictionary are sorted by name, so that equal values give equal URLs;
         /// true by default.
         ///
-        /// If it is false, members keep the order in which they are encoded, and only a dictionary, which has no order,
-        /// is sorted. The elements of an array always keep their order.
+        /// If false, members keep the order in which they are encoded. Only a dictionary, which is unordered, is
+        /// sorted. The elements of an array always keep their order.
         public var sortsKeys = true
 
         /// Creates the default conventions.
@@ -37,8 +37,8 @@ extension QueryEncoder.Options {
         case brackets
         /// `a[0]=1&a[1]=2`
         case indexed
-        /// `a=1,2`, with the comma escaped like any other. An element that holds a comma, an array or an object is an
-        /// error: it would arrive as something else.
+        /// `a=1,2`, with the comma escaped like any other. An element that contains a comma, an array or an object is
+        /// an error: the server would read something else.
         case comma
     }
 
@@ -60,28 +60,28 @@ extension QueryEncoder.Options {
 
     /// How dates are written.
     public enum Dates: Sendable {
-        /// `2026-01-31T12:00:00Z`, in UTC and whole seconds (RFC 3339, section 5.6); a year that is not 1 to 9999 is an
+        /// `2026-01-31T12:00:00Z`, in UTC and whole seconds (RFC 3339, section 5.6); a year outside 1 to 9999 is an
         /// error
         case iso8601
         /// Seconds since 1970, with a fraction if there is one
         case secondsSince1970
         /// Milliseconds since 1970, rounded to a whole number
         case millisecondsSince1970
-        /// The text that a closure makes of the date; called concurrently
+        /// The text that a closure returns for the date; called concurrently
         case custom(@Sendable (Date) -> String)
     }
 
-    /// What becomes of the names of members. The keys of a dictionary are data and stay as they are.
+    /// How the names of members are changed. The keys of a dictionary are data and stay unchanged.
     public enum Keys: Sendable {
-        /// The name as it is coded
+        /// The coded name
         case useDefault
         /// `userID` becomes `user_id`, as `JSONEncoder` does it, except that `URL` is `url` and not `u_rl`
         case snakeCase
-        /// The name that a closure makes of the coded one; called concurrently
+        /// The name that a closure returns for the coded one; called concurrently
         case custom(@Sendable (String) -> String)
     }
 
-    /// What becomes of a member that is nil.
+    /// How a nil member is written.
     public enum Nils: Sendable {
         /// Nothing is written
         case omitted
@@ -99,8 +99,8 @@ extension QueryEncoder.Options.Keys {
         }
     }
 
-    /// The name in snake case. A word begins at an upper-case letter after a lower-case one or a digit, and at the last
-    /// upper-case letter of a row that a lower-case one follows: `myURLProperty` is `my_url_property`.
+    /// The name in snake case. A word starts at an upper-case letter after a lower-case one or a digit, and at the last
+    /// upper-case letter of a sequence before a lower-case one: `myURLProperty` is `my_url_property`.
     private static func snakeCase(_ key: String) -> String {
         let characters = Array(key)
         var result = ""

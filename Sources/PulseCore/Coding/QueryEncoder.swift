@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// An encoder that turns an Encodable into the items of a query or a form.
+/// An encoder that turns an `Encodable` value into the items of a query or a form.
 ///
 /// Nested members get nested names, `filter[state]=open`; `Data` becomes Base64, and a `URL`, `UUID` or `Decimal` its
 /// text. The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
 ///
-/// Encoding throws ``PulseError/encodingFailed(underlying:)``: for a top-level value that has no names (a string, an
+/// Encoding throws ``PulseError/encodingFailed(underlying:)``: for a top-level value without names (a string, an
 /// array), for a number that is not finite, for a value of more than 100 levels, and for an error of the value's own
-/// `encode(to:)`. A ``PulseError`` of the latter is thrown as it is.
+/// `encode(to:)`. A ``PulseError`` of the latter is thrown unchanged.
 public struct QueryEncoder: Sendable {
-    /// Servers read far fewer levels, and each of them repeats the names of those around it.
+    /// Servers read far fewer levels, and each level repeats the names of all outer ones.
     static let maximumDepth = 100
 
     /// The server's conventions.

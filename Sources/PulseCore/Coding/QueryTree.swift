@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// An encoded value as a tree of names and texts, the step between an Encodable and its query items.
+/// An encoded value as a tree of names and texts, the step between an `Encodable` and its query items.
 ///
-/// Sorting and the naming of arrays and nested members need whole levels, so the tree is built first and read
-/// afterwards.
+/// Sorting and naming need complete levels, so the tree is built first and read afterwards.
 struct QueryTree {
     private let root = QueryNode()
     private let options: QueryEncoder.Options
@@ -93,7 +92,7 @@ struct QueryTree {
     }
 }
 
-/// One value of a ``QueryTree``; a class, since a nested container is filled after its parent has handed it out.
+/// One value of a ``QueryTree``; a class, since a nested container is filled after its parent has returned it.
 final class QueryNode {
     struct Member {
         var name: String
@@ -106,16 +105,16 @@ final class QueryNode {
         case text(String)
         case members([Member])
         case elements([QueryNode])
-        /// The value asked for containers of two kinds, for which the standard coders trap.
+        /// The value requested containers of two kinds, for which the standard coders trap.
         case conflict(EncodingError)
     }
 
     var content = Content.nothing
-    /// Whether the keys are a dictionary's own: data, and in no order.
+    /// Whether the keys are those of a dictionary: data, and unordered.
     var isDictionary = false
     private var positions: [String: Int] = [:]
 
-    /// Adds a node for that key; a key that is there already is overwritten in its place.
+    /// Adds a node for that key; an existing key is overwritten in place.
     func member(_ key: String, named name: String) -> QueryNode {
         guard case .members(var members) = content else { return QueryNode() }
         content = .nothing

@@ -5,7 +5,7 @@ struct QueryTreeWriter: Encoder {
     let node: QueryNode
     let codingPath: [any CodingKey]
     let options: QueryEncoder.Options
-    /// How many values encode each other here: some do so without a step of the path.
+    /// The nesting of values that encode each other: some do so without a step in the coding path.
     var depth = 0
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -52,7 +52,7 @@ struct QueryTreeWriter: Encoder {
     }
 
     private var tooDeep: EncodingError {
-        // Without the value: the text of an error that holds it may be as deep.
+        // Without the value: the description of an error with it may be as deep.
         invalid(codingPath.last?.stringValue ?? "", "a query of more than \(QueryEncoder.maximumDepth) levels")
     }
 
@@ -85,7 +85,7 @@ struct QueryTreeWriter: Encoder {
 }
 
 extension QueryTreeWriter {
-    /// The text of a value that is written as one; nil for a value that encodes itself by other values.
+    /// The text of a scalar value; nil for a value that encodes itself through other values.
     private func text(of value: some Encodable) throws -> String? {
         switch value {
         case let text as String: text
@@ -117,11 +117,11 @@ extension QueryTreeWriter {
 
     private func timestamp(_ date: Date) throws -> String {
         let seconds = date.timeIntervalSince1970
-        // The error holds the number: printing such a date ends the process on Linux (`Date.description`).
+        // The error holds the number: printing such a date crashes the process on Linux (`Date.description`).
         let outOfRange = "a date out of range, in seconds since 1970"
         switch options.dates {
         case .iso8601:
-            // Year 1 to year 9999, which is all that RFC 3339 can write.
+            // Year 1 to year 9999, the full range of RFC 3339.
             guard (-62_135_596_800..<253_402_300_800).contains(seconds) else {
                 throw invalid(seconds, outOfRange)
             }
@@ -151,7 +151,7 @@ private struct QueryIndex: CodingKey {
     var stringValue: String { String(index) }
 }
 
-/// Marks a dictionary, whose keys are data, in contrast to a type with members.
+/// Marks a dictionary, whose keys are data, unlike a type with members.
 private protocol KeyedByData {}
 
 extension Dictionary: KeyedByData {}

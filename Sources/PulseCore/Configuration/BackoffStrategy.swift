@@ -2,7 +2,7 @@
 
 /// How long to wait before a retry, in seconds. A delay is never longer than `maxDelay`.
 public enum BackoffStrategy: Sendable {
-    /// No wait at all.
+    /// No wait.
     case immediate
     /// The same wait before every retry.
     case constant(TimeInterval)
@@ -10,13 +10,13 @@ public enum BackoffStrategy: Sendable {
     case linear(base: TimeInterval, maxDelay: TimeInterval)
     /// Waits that double each time: `base`, 2·`base`, 4·`base`, …
     case exponential(base: TimeInterval, maxDelay: TimeInterval)
-    /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients which failed together
-    /// do not come back together.
+    /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients that failed together do
+    /// not retry together.
     case exponentialWithJitter(base: TimeInterval, maxDelay: TimeInterval)
-    /// Waits that grow as the Fibonacci numbers: `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
+    /// Waits that follow the Fibonacci numbers: `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
     case fibonacci(base: TimeInterval, maxDelay: TimeInterval)
-    /// The wait that a closure gives for the number of the retry, counted from 1. Called concurrently; a negative
-    /// number or NaN is no wait.
+    /// The wait that a closure returns for the number of the retry, counted from 1. Called concurrently; a negative
+    /// number or NaN means no wait.
     case custom(@Sendable (Int) -> TimeInterval)
 
     /// The wait in seconds before a retry, counted from 1. Never negative, never NaN.
@@ -37,7 +37,7 @@ public enum BackoffStrategy: Sendable {
     }
 
     private static func powerOfTwo(_ exponent: Int) -> Double {
-        // Beyond this exponent every cap has been reached, and infinity times a base of zero would be NaN.
+        // Every cap is reached before this exponent, and infinity times a base of zero would be NaN.
         Double(sign: .plus, exponent: min(exponent, 1000), significand: 1)
     }
 

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether and how calls that find no connection, or are queued by hand, are kept and sent later. Not for payments: a
+/// Whether and how calls without a connection, or queued explicitly, are stored and sent later. Not for payments: a
 /// call may be sent twice.
 public struct OfflineQueuePolicy: Sendable, Hashable {
     /// Whether the client has an offline queue; true unless set, and false in ``disabled``.
     public var isEnabled: Bool
     /// The most entries that the queue holds; 100 by default.
     public var maxQueueSize: Int
-    /// Whether the queue is kept on disk and survives the end of the process; true by default.
+    /// Whether the queue is stored on disk and survives the end of the process; true by default.
     public var persistsToDisk: Bool
-    /// The seconds after which an entry is given up; 86,400 (one day) by default, infinity for never.
+    /// The seconds after which an entry expires; 86,400 (one day) by default, infinity for never.
     public var requestExpiry: TimeInterval
-    /// The number of failing answers of the server after which an entry goes to the dead letters; 20 by default. A try
-    /// of which nothing can be sent, for a fault of the client or the request, counts as one; time without a connection
-    /// does not.
+    /// The number of failed attempts after which an entry becomes a dead letter; 20 by default. A failure response of
+    /// the server counts, and so does an attempt that cannot be sent because of a client or request error. Time without
+    /// a connection does not count.
     public var maxAttempts: Int
-    /// The folder of the queue's files; nil, the default, is a folder in application support for this app and base URL.
-    /// On tvOS, where an app can write to its caches alone, set one in these: the system may remove what is in it while
-    /// the app does not run.
+    /// The folder of the queue's files. Nil, the default, is a folder in application support for this app and base URL.
+    /// On tvOS, where an app can write only to its caches, set a folder in the caches directory: the system may delete
+    /// its content while the app is not running.
     public var directory: URL?
     /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull
-    /// The failures after which a queueable call is queued; a missing connection alone by default.
+    /// The failures after which a queueable call is queued; only a missing connection by default.
     public var queues: Failures
-    /// The names of secret headers that an endpoint may carry into the queue; none by default. They are stored in a
-    /// file that only the user can read. An endpoint with any other secret header of its own is not queued.
+    /// The names of secret headers that an endpoint may store in the queue; none by default. They are stored in a file
+    /// that only the user can read. An endpoint that sets any other secret header is not queued.
     public var storableSecretHeaders: Set<String>
 
-    /// Failures after which a queueable call may wait for a later try. Of each nothing was sent in the last attempt.
+    /// Failures after which a queueable call may be queued. In each case, nothing was sent in the last attempt.
     public struct Failures: OptionSet, Sendable, Hashable {
         /// The bits of the set.
         public let rawValue: Int
@@ -39,7 +39,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
 
         /// There is no way to the network: ``PulseError/noConnection``.
         public static let noConnection = Failures(rawValue: 1)
-        /// There is a network, and the server cannot be reached: its name cannot be resolved, or it refuses the
+        /// There is a network, but the server cannot be reached: its name cannot be resolved, or it refuses the
         /// connection.
         public static let cannotConnect = Failures(rawValue: 2)
         /// The connection was not made within `connectTimeout`.
@@ -52,7 +52,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public enum WhenFull: Sendable, Hashable {
         /// The call fails with ``PulseError/offlineQueueFull``.
         case refuse
-        /// The oldest entry that is not being sent is given up in its place.
+        /// The oldest entry that is not being sent is dropped to make room.
         case dropOldest
     }
 

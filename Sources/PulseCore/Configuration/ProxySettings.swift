@@ -34,12 +34,12 @@ public struct ProxySettings: Sendable, Hashable {
     public static let direct = ProxySettings(.direct)
 
     /// An HTTP proxy; https goes through it by CONNECT. A request throws ``PulseError/invalidRequest(reason:)`` if the
-    /// host is empty or none, or the port is not from 1 to 65,535.
+    /// host is empty or invalid, or the port is not from 1 to 65,535.
     public static func http(host: String, port: Int) -> ProxySettings {
         ProxySettings(.proxy(.http, host: host, port: port))
     }
 
-    /// A SOCKS5 proxy, which resolves names itself. A request throws as with ``http(host:port:)``.
+    /// A SOCKS5 proxy, which resolves names itself. A request throws as for ``http(host:port:)``.
     public static func socks5(host: String, port: Int) -> ProxySettings {
         ProxySettings(.proxy(.socks5, host: host, port: port))
     }
@@ -58,7 +58,7 @@ public struct ProxySettings: Sendable, Hashable {
         return copy
     }
 
-    /// Why no request can go this way; nil if one can.
+    /// The reason why no request can use these settings; nil if they are valid.
     package var problem: String? {
         guard case .proxy(_, let host, let port) = route else {
             return username == nil && password == nil ? nil : "there are credentials for a proxy, and no proxy"
@@ -71,7 +71,7 @@ public struct ProxySettings: Sendable, Hashable {
         return 1...65_535 ~= port ? nil : "the proxy's port is not from 1 to 65535"
     }
 
-    /// What ends a host in a URL.
+    /// The characters that end a host in a URL.
     private static let delimiters = Array("/?#@\\".utf8)
 
     /// Whether the host is reached without the proxy.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The settings that tell clients apart; of headers only the names.
+    /// The settings that distinguish clients; of headers only the names.
     public var description: String {
         "PulseConfiguration(" + fields.map { "\($0): \($1)" }.joined(separator: ", ") + ")"
     }

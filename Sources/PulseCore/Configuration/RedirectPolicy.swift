@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Which redirects a client follows (RFC 9110, section 15.4), and what it then sends.
+/// Which redirects a client follows (RFC 9110, section 15.4), and what it sends next.
 ///
 /// When followed, 301 and 302 turn a POST into GET, and 303 turns any method but HEAD into GET. Where the method
 /// changes, and after any 303, the body, `Content-*` headers and the idempotency key are dropped. 307 and 308 keep
 /// method and body.
 ///
-/// A redirect is never followed from https to http, to another scheme, or with a body that can be sent only once. Then
-/// the 3xx is the answer, and fails as a status does.
+/// A redirect is never followed from https to http, to another scheme, or with a body that can be sent only once. The
+/// 3xx response is then the result, and fails like any status that the call does not accept.
 public struct RedirectPolicy: Sendable {
     private enum Mode: Sendable {
         case follow(maximumHops: Int)
@@ -27,14 +27,14 @@ public struct RedirectPolicy: Sendable {
         RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
     }
 
-    /// Follows no redirect: the 3xx is the answer, and ``PulseError/http(_:)`` unless the call accepts that status.
+    /// Follows no redirect: the 3xx is the response, and ``PulseError/http(_:)`` unless the call accepts that status.
     public static let refuse = RedirectPolicy(mode: .refuse)
 
-    /// Follows with the request that the closure returns, or not at all if it returns nil.
+    /// Follows with the request that the closure returns, or does not follow if it returns nil.
     ///
-    /// The closure gets the redirect and the request that the rules above would send; it is not asked about a redirect
-    /// that they forbid. At most 10 are followed. If the closure changes the method to GET or HEAD, the body is dropped
-    /// in any case.
+    /// The closure gets the redirect and the request that the rules above would send. It is not called for a redirect
+    /// that the rules forbid. At most 10 redirects are followed. If the closure changes the method to GET or HEAD, the
+    /// body is always dropped.
     ///
     /// It may be called several times for one redirect, on any thread, and must return the same each time.
     public static func custom(
@@ -53,15 +53,15 @@ public struct RedirectPolicy: Sendable {
     }
 
     package enum Decision: Sendable {
-        /// The answer stands as it is.
+        /// The response is returned as it is.
         case stop
         case follow(URLRequest, dropsBody: Bool)
         case tooManyRedirects
     }
 
-    /// Decides what to do with an answer.
+    /// Decides what to do with a response.
     ///
-    /// A relative `Location` is resolved against the URL that was sent, even if a plugin had moved the request there.
+    /// A relative `Location` is resolved against the URL that was sent, even if a plugin had changed that URL.
     ///
     /// - Parameter request: the request that the redirect continues, as the client built it; by default the request as
     ///   it was sent.
@@ -71,13 +71,13 @@ public struct RedirectPolicy: Sendable {
     ) -> Decision {
         let request = request ?? response.request
         let method = request.httpMethod ?? "GET"
-        guard var (rewritesTo, dropsBody) = Self.rewriting(response.statusCode, method: method),
+        guard var (nextMethod, dropsBody) = Self.rewriting(response.statusCode, method: method),
             dropsBody || isBodyReplayable,
             let current = response.request.url ?? request.url, let target = Self.target(of: response, from: current)
         else { return .stop }
         var next = request
         next.url = target
-        next.httpMethod = rewritesTo
+        next.httpMethod = nextMethod
         if dropsBody { Self.removeBody(from: &next) }
         Self.removeHost(from: &next, continuing: request, sentTo: current)
         var maximumHops = 10
@@ -90,8 +90,8 @@ public struct RedirectPolicy: Sendable {
             else { return .stop }
             next = decided
             if next.url != url { next.url = url }
-            rewritesTo = next.httpMethod ?? "GET"
-            if rewritesTo != method, ["GET", "HEAD"].contains(rewritesTo) {
+            nextMethod = next.httpMethod ?? "GET"
+            if nextMethod != method, ["GET", "HEAD"].contains(nextMethod) {
                 dropsBody = true
                 Self.removeBody(from: &next)
             }
@@ -100,7 +100,7 @@ public struct RedirectPolicy: Sendable {
         return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
     }
 
-    /// The method to go on with, and whether the body is dropped; nil for a status that is not a redirect to follow.
+    /// The method of the next request, and whether the body is dropped; nil for a status that is not followed.
     private static func rewriting(_ status: Int, method: String) -> (method: String, dropsBody: Bool)? {
         switch status {
         case 301, 302: method == "POST" ? ("GET", true) : (method, false)
@@ -110,8 +110,8 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// The URL that `Location` leads to: http or https, with a host, never from https to http. It has no user info,
-    /// which only the server asked to send.
+    /// The URL that `Location` points to: http or https, with a host, never from https to http. Its user info is
+    /// removed: it comes from the server, not from the caller.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
         guard let location = response.headers.octets(for: "Location").first?.drop(while: isBlank), !location.isEmpty,
             let url = URL(string: legal(location), relativeTo: current)?.absoluteURL.withPlainHost,
@@ -119,7 +119,8 @@ public struct RedirectPolicy: Sendable {
         else { return nil }
         parts.user = nil
         parts.password = nil
-        // RFC 3986, section 5.2.2: also of a reference with a scheme or an authority, where Foundation keeps them.
+        // RFC 3986, section 5.2.2: also for a reference with a scheme or an authority, whose dot segments Foundation
+        // keeps.
         parts.percentEncodedPath = PercentEncoding.removingDotSegments(parts.percentEncodedPath)
         // RFC 9110, section 10.2.2.
         if parts.fragment == nil {
@@ -139,9 +140,8 @@ public struct RedirectPolicy: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// The location with its illegal bytes encoded, whatever they mean: servers write spaces and other text raw. A
-    /// valid escape stays. Foundation would encode too, but then it encodes every valid escape of the same text once
-    /// more.
+    /// The location with its illegal bytes percent-encoded: servers write spaces and other text raw. A valid escape
+    /// stays. Foundation would encode too, but would then encode every valid escape of the same text again.
     private static func legal(_ location: ArraySlice<UInt8>) -> String {
         let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
         let bytes = Array(
@@ -177,8 +177,8 @@ public struct RedirectPolicy: Sendable {
         return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
     }
 
-    /// Removes a Host header of the caller's own, which names the host that has just sent the client elsewhere. One
-    /// that a custom decision sets stays.
+    /// Removes a `Host` header set by the caller, since it names the host that redirected the client. A `Host` that a
+    /// custom closure sets stays.
     private static func removeHost(from next: inout URLRequest, continuing request: URLRequest, sentTo current: URL) {
         guard let target = next.url.map({ Origin($0) }), let host = request.value(forHTTPHeaderField: "Host"),
             next.value(forHTTPHeaderField: "Host") == host,
@@ -187,8 +187,8 @@ public struct RedirectPolicy: Sendable {
         next.setValue(nil, forHTTPHeaderField: "Host")
     }
 
-    /// What goes with a body, besides the fields whose names begin with `Content-` (RFC 9110, section 15.4).
-    private static let goingWithBody: Set<String> = [
+    /// Fields that describe a body, besides those whose names begin with `Content-` (RFC 9110, section 15.4).
+    private static let bodyFields: Set<String> = [
         "digest", "expect", "idempotency-key", "last-modified", "repr-digest", "trailer", "transfer-encoding",
     ]
 
@@ -197,7 +197,7 @@ public struct RedirectPolicy: Sendable {
         for name in (request.allHTTPHeaderFields ?? [:]).keys {
             let lowercased = name.asciiLowercased
             if lowercased.hasPrefix("content-")
-                || goingWithBody.contains(lowercased)
+                || bodyFields.contains(lowercased)
             {
                 request.setValue(nil, forHTTPHeaderField: name)
             }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// A judgment on failures that no field of ``RetryPolicy`` can express; it is set as ``RetryPolicy/decider``.
+/// Decides on failures that no field of ``RetryPolicy`` can express. It is set as ``RetryPolicy/decider``.
 ///
-/// The policy proposes and the decider has the last word, but not over these: the rule on methods and idempotency keys,
-/// bodies that can be sent only once, the number of attempts, the server's `Retry-After`, the deadline, and the retry
-/// budget.
+/// The policy proposes a delay and the decider has the last word, except over these: the rule on methods and
+/// idempotency keys, bodies that can be sent only once, the number of attempts, the server's `Retry-After`, the
+/// deadline, and the retry budget.
 public protocol RetryDecider: Sendable {
-    /// Returns the seconds to wait before the next attempt, or nil to try no more.
+    /// Returns the seconds to wait before the next attempt, or nil to stop retrying.
     ///
     /// Called concurrently, for each failed attempt whose request may be repeated; should be quick.
     ///

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
 
-/// Which failures of which requests are tried again, how often and after how long.
+/// Which failures of which requests are retried, how often and after which delay.
 ///
 /// Whatever the policy, a request is repeated only if that is safe (RFC 9110, section 9.2.2): its method is idempotent,
-/// or it has an `Idempotency-Key`, or nothing of it was sent; and its body can be sent again.
+/// it has an `Idempotency-Key`, or none of it was sent. Its body must also be replayable.
 ///
-/// A policy of more than one attempt also sends a request once more at once whose connection turned out stale
-/// (``PulseError/isStaleConnection``), after each of its attempts once at most. It is an attempt that plugins and
-/// events see, and neither counts for ``maxAttempts`` nor needs the budget; no ``decider`` is asked about it.
+/// A policy of more than one attempt also resends a request at once if its connection turned out stale
+/// (``PulseError/isStaleConnection``), at most once per attempt. Plugins and events see the resend as an attempt. It
+/// does not count toward ``maxAttempts``, does not use the budget, and the ``decider`` is not asked.
 ///
-/// And whatever the policy, the retries to one host are at most 20 % of the client's calls to it in the last 10
-/// seconds, though 30 in any 10 seconds are always allowed.
+/// Whatever the policy, the retries to one host are limited to 20 % of the client's calls to it in the last 10 seconds.
+/// 30 retries in any 10 seconds are always allowed.
 public struct RetryPolicy: Sendable {
-    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1, and one attempt means
-    /// that nothing is ever sent again.
+    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1. With one attempt,
+    /// nothing is ever sent again.
     public var maxAttempts: Int
     /// How long to wait before a retry; by default exponential with full jitter, from 0.25 up to 20 seconds.
     public var backoffStrategy: BackoffStrategy
-    /// The statuses that count as a failure that may pass; 408, 425, 429, 500, 502, 503 and 504 by default.
+    /// The statuses that count as transient failures; 408, 425, 429, 500, 502, 503 and 504 by default.
     public var retryableStatusCodes: Set<Int>
-    /// Whether an idle timeout counts as a failure that may pass; true by default.
+    /// Whether an idle timeout counts as a transient failure; true by default.
     public var retryOnTimeout: Bool
-    /// Whether ``PulseError/noConnection`` counts as a failure that may pass; true by default.
+    /// Whether ``PulseError/noConnection`` counts as a transient failure; true by default.
     public var retryOnNoConnection: Bool
-    /// Whether the last failure is thrown inside ``PulseError/retryExhausted(last:attempts:)`` instead of as it is;
+    /// Whether the last failure is wrapped in ``PulseError/retryExhausted(last:attempts:)`` instead of thrown as it is;
     /// false by default.
     public var reportsExhaustion = false
-    /// Whether requests are repeated whatever their method, without a key: only for a server that is known to ignore
-    /// duplicates. False by default.
+    /// Whether requests without an idempotency key are repeated whatever their method. Only for a server that is known
+    /// to ignore duplicates. False by default.
     public var retriesUnsafeMethods = false
     /// The longest wait in seconds that a server may ask for; if it asks for more, the call fails at once. 60 by
     /// default.
     public var maximumRetryAfter: TimeInterval = 60
-    /// The judge with the last word on which failures are tried again and after how long; nil, the default, leaves it
-    /// to the other fields.
+    /// The decider with the last word on which failures are retried and after which delay; nil, the default, uses only
+    /// the other fields.
     public var decider: (any RetryDecider)?
 
     /// Creates a policy; without arguments, the ``default``.
@@ -57,10 +57,10 @@ public struct RetryPolicy: Sendable {
     /// A single attempt, no retries.
     public static let none = RetryPolicy(maxAttempts: 1)
 
-    /// A single attempt, no retries: ``none`` under a name that an optional does not take for nil.
+    /// A single attempt, no retries. The same as ``none``, under a name that is not mistaken for `Optional.none`.
     public static let never = RetryPolicy.none
 
-    /// Whether a failure is of a kind that may pass.
+    /// Whether a failure counts as transient.
     package func counts(_ error: PulseError) -> Bool {
         switch error {
         case .http, .unauthorized, .rateLimited: error.statusCode.map(retryableStatusCodes.contains) ?? false
@@ -76,7 +76,7 @@ public struct RetryPolicy: Sendable {
 }
 
 extension RetryPolicy: CustomStringConvertible {
-    /// Attempts, backoff and statuses; of the rest what differs from the default.
+    /// Attempts, backoff and statuses, plus the other fields that differ from the default.
     public var description: String {
         var parts = [
             "maxAttempts: \(maxAttempts)", "backoffStrategy: \(backoffStrategy)",

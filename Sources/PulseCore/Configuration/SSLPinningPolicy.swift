@@ -2,24 +2,24 @@
 
 /// Which public keys a server must prove, beyond the system's trust (RFC 7469, section 2.4 defines the form of a pin).
 ///
-/// The normal verification comes first; then one of the pinned keys must be in the verified chain, in any place. Give
-/// at least two pins, one of them of a key kept in reserve: a policy with fewer emits ``NetworkEvent/warning(_:)``.
+/// The normal verification comes first. Then one of the pinned keys must be in the verified chain, at any position.
+/// Give at least two pins, one of them for a backup key: a policy with fewer emits ``NetworkEvent/warning(_:)``.
 public struct SSLPinningPolicy: Sendable, Hashable {
-    /// The hosts that the pins are for: `api.example.com`, `*.example.com` (exactly one label more), `**.example.com`
-    /// (any number of labels more, or none). Empty stands for every host. A pattern of another form fails every request
-    /// with ``PulseError/invalidRequest(reason:)``.
+    /// The hosts that the pins are for: `api.example.com`, `*.example.com` (exactly one more label), `**.example.com`
+    /// (any number of additional labels, or none). Empty means every host. A pattern of another form fails every
+    /// request with ``PulseError/invalidRequest(reason:)``.
     public var hosts: [String]
     /// The pins: `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
     public var publicKeyHashes: [String]
-    /// Certificates in DER whose keys are pinned.
+    /// DER certificates whose keys are pinned.
     public var certificates: [Data]
-    /// Whether a mismatch only emits ``NetworkEvent/pinningFailed(host:seen:)`` and lets the request go on, for trying
-    /// out a policy. False by default.
+    /// Whether a mismatch only emits ``NetworkEvent/pinningFailed(host:seen:)`` and lets the request proceed, for
+    /// testing a policy. False by default.
     public var isReportOnly: Bool
-    /// The date from which on the pins are not enforced, so that an app that nobody updates goes on working; nil, the
+    /// The date from which the pins are not enforced, so that an app that is never updated keeps working; nil, the
     /// default, for never.
     public var expires: Date?
-    /// Whether an empty list of pins is an error; only ``disabled`` has none on purpose.
+    /// Whether an empty list of pins is an error; only ``disabled`` deliberately has none.
     private let needsPins: Bool
 
     private init(publicKeyHashes: [String], certificates: [Data], needsPins: Bool = true) {
@@ -36,13 +36,13 @@ public struct SSLPinningPolicy: Sendable, Hashable {
 
     /// Pins given as hashes.
     ///
-    /// A malformed hash fails every request to the hosts with ``PulseError/invalidRequest(reason:)``: a typing error
-    /// never switches pinning off.
+    /// A malformed hash fails every request to the hosts with ``PulseError/invalidRequest(reason:)``: a typo never
+    /// disables pinning.
     public static func publicKeyHashes(_ hashes: [String]) -> SSLPinningPolicy {
         SSLPinningPolicy(publicKeyHashes: hashes, certificates: [])
     }
 
-    /// Pins given as certificates in DER.
+    /// Pins given as DER certificates.
     public static func certificates(_ certificates: [Data]) -> SSLPinningPolicy {
         SSLPinningPolicy(publicKeyHashes: [], certificates: certificates)
     }
@@ -52,12 +52,12 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         hosts(patterns)
     }
 
-    /// The same pins for those hosts only, in place of any named before.
+    /// The same pins for those hosts only, in place of any set before.
     public func hosts(_ patterns: [String]) -> SSLPinningPolicy {
         changed { $0.hosts = patterns }
     }
 
-    /// Returns the same pins, whose mismatches are reported but not enforced.
+    /// Returns the same pins in report-only mode: mismatches are reported but not enforced.
     public func reportOnly() -> SSLPinningPolicy {
         changed { $0.isReportOnly = true }
     }
@@ -84,7 +84,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
     }
 
-    /// The pin in the spelling that is computed from a key: base64 has several spellings of the same bytes, and only
+    /// The pin in the spelling that is computed from a key. Base64 has several spellings of the same bytes, and only
     /// one is compared.
     private static func canonical(_ hash: String) throws -> String {
         guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
@@ -115,8 +115,8 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         needsPins || !publicKeyHashes.isEmpty || !certificates.isEmpty
     }
 
-    /// Whether the pattern is a name or an address, with one wildcard before it at most. Anything else matches no host
-    /// and would pin nothing.
+    /// Whether the pattern is a name or an address, with at most one wildcard before it. Anything else would match no
+    /// host and so pin nothing.
     private static func isPattern(_ pattern: String) -> Bool {
         let wildcard = ["**.", "*."].first { pattern.hasPrefix($0) } ?? ""
         let name = pattern.utf8.dropFirst(wildcard.utf8.count)
@@ -142,13 +142,13 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     }
 }
 
-/// The pins that one request's server must satisfy.
+/// The pins that the server of one request must satisfy.
 public struct PinSet: Sendable, Hashable {
     /// The pins: `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
     public let publicKeyHashes: Set<String>
-    /// Certificates in DER whose keys are pinned.
+    /// DER certificates whose keys are pinned.
     public let certificates: [Data]
-    /// Whether a mismatch is only reported and the request goes on.
+    /// Whether a mismatch is only reported and the request proceeds.
     public let isReportOnly: Bool
 
     /// Creates a set of pins; the server must prove one of them.

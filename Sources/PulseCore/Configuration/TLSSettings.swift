@@ -10,7 +10,7 @@ public struct TLSSettings: Sendable, Hashable {
         public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A certificate with its private key, which the client shows to a server that asks for one.
+    /// A certificate with its private key, which the client presents to a server that asks for one.
     public struct ClientCertificate: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         /// The certificate and key in PKCS #12 (RFC 7292).
         public var data: Data
@@ -28,11 +28,11 @@ public struct TLSSettings: Sendable, Hashable {
     }
 
     /// The authorities that are trusted instead of the system's, in DER or PEM, one or more certificates each. Empty,
-    /// the default, trusts the system's.
+    /// the default, trusts the system's authorities.
     public var certificateAuthorities: [Data]
     /// The certificate for servers that ask for one; nil by default.
     public var clientCertificate: ClientCertificate?
-    /// The lowest version of TLS that is accepted; TLS 1.2 by default.
+    /// The minimum TLS version that is accepted; TLS 1.2 by default.
     public var minimumVersion: Version
 
     /// Creates settings; without arguments, the ``default``.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: Codable {
-    /// ``JSONResponseDecoder`` reads each value once, however deep the JSON is. Other decoders are asked for one type
-    /// after the other, and what a wrong try costs grows with the depth.
+    /// ``JSONResponseDecoder`` reads each value once, at any depth. Other decoders are asked for one type after
+    /// another, and the cost of a wrong guess grows with the depth.
     public init(from decoder: any Decoder) throws {
         if let outline = JSONOutline.current, let value = try Self.value(from: decoder, along: outline) {
             self = value
@@ -39,8 +39,8 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Throws `EncodingError.invalidValue` for a number that is not finite, whatever the encoder's own strategy: JSON
-    /// has no such thing (RFC 8259, section 6).
+    /// Throws `EncodingError.invalidValue` for a number that is not finite, whatever the encoder's strategy: JSON
+    /// cannot represent it (RFC 8259, section 6).
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -53,7 +53,7 @@ extension JSONValue: Codable {
                 throw EncodingError.invalidValue(
                     value, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: text))
             }
-            // `1.5e+18` would be read as the integer that it says, which is none of the values that a Double has.
+            // A decoder would read `1.5e+18` as an exact integer, which may differ from every `Double`.
             if abs(value) > 0x1p53, let integer = Int64(exactly: value) {
                 try container.encode(integer)
             } else {
@@ -67,7 +67,7 @@ extension JSONValue: Codable {
 }
 
 extension SingleValueDecodingContainer {
-    /// The value, or nil if it is of another type; an error inside it, or a number out of range, is still an error.
+    /// The value, or nil if it is of another type. An error inside it, or a number out of range, is still thrown.
     fileprivate func decodeIfMatching<Value: Decodable>(_ type: Value.Type) throws -> Value? {
         do {
             return try decode(type)

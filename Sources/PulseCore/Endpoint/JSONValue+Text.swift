@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The value as JSON on one line, the keys of objects sorted: equal values have equal texts.
+    /// The value as JSON on one line, with sorted object keys: equal values have equal texts.
     ///
-    /// A number that is not finite, which JSON does not have, is `null`. The text holds all that the value does,
+    /// A number that is not finite, which JSON cannot represent, is `null`. The text holds everything in the value,
     /// secrets included.
     public var description: String {
         var text: [UInt8] = []
@@ -19,7 +19,7 @@ extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
         case .bool(let value): text += (value ? "true" : "false").utf8
         case .integer(let value): text += value.description.utf8
         case .number(let value):
-            // An integer of the same value is equal, and has the same text.
+            // An equal integer must have the same text.
             let number = Int64(exactly: value)?.description ?? value.description
             text += (value.isFinite ? number : "null").utf8
         case .string(let value): Self.quote(value, to: &text)
@@ -42,7 +42,7 @@ extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
-    /// A string of RFC 8259, section 7.
+    /// A JSON string (RFC 8259, section 7).
     private static func quote(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         for byte in string.utf8 {

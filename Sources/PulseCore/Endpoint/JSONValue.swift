@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Any JSON value (RFC 8259): for bodies, GraphQL variables and extensions that have no Swift type of their own.
+/// Any JSON value (RFC 8259): for bodies, GraphQL variables and extensions without a Swift type of their own.
 ///
 /// It is written as literals, `["name": "Ann", "tags": ["a", "b"], "age": 41, "manager": nil]`, and read with
-/// subscripts, `json["tags"]?[0]?.stringValue`. It is Codable, so that it may be a member of any Codable type.
+/// subscripts, `json["tags"]?[0]?.stringValue`. It is Codable, so it can be a member of any Codable type.
 ///
-/// JSON knows one kind of number. A whole number in the range of `Int64` is an ``integer(_:)`` and keeps every digit;
-/// any other is a ``number(_:)`` with the precision of `Double`. The two are equal when their values are, so that what
-/// was encoded equals what is decoded from it. Object keys are data: key strategies of a JSON coder do not touch them.
+/// JSON has one kind of number. A whole number in the range of `Int64` is an ``integer(_:)`` and keeps every digit; any
+/// other is a ``number(_:)`` with the precision of `Double`. The two are equal when their values are, so an encoded
+/// value equals the decoded one. Object keys are data: key strategies of a JSON coder do not change them.
 public enum JSONValue: Sendable {
     /// The literal `null`.
     case null
@@ -15,24 +15,24 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A whole number in the range of `Int64`.
     case integer(Int64)
-    /// Any other number. One that is not finite cannot be encoded.
+    /// Any other number. A number that is not finite cannot be encoded.
     case number(Double)
     /// A string.
     case string(String)
     /// An array of values.
     case array([JSONValue])
-    /// An object: values under names, without an order.
+    /// An unordered object: values by name.
     case object([String: JSONValue])
 }
 
 extension JSONValue {
-    /// The value under a key, or nil if there is none or if this is not an object. A null under the key is `.null`.
+    /// The value of a key, or nil if the key is missing or this is not an object. A null value is `.null`.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[key]
     }
 
-    /// The element at an index, or nil if there is none or if this is not an array.
+    /// The element at an index, or nil if it is out of range or this is not an array.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -41,14 +41,13 @@ extension JSONValue {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The Boolean, or nil if this is not one.
+    /// The Boolean, or nil if this is not a Boolean.
     public var boolValue: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
-    /// The whole number in the range of `Int64`, however it was written (`2` and `2.0` alike), or nil if this is not
-    /// one.
+    /// The whole number in the range of `Int64`, in any notation (`2` and `2.0` alike), or nil if this is not one.
     public var integerValue: Int64? {
         switch self {
         case .integer(let value): value
@@ -57,7 +56,7 @@ extension JSONValue {
         }
     }
 
-    /// The number, or nil if this is not one. An integer beyond 2^53 becomes the nearest `Double`.
+    /// The number, or nil if this is not a number. An integer beyond 2^53 becomes the nearest `Double`.
     public var numberValue: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -66,7 +65,7 @@ extension JSONValue {
         }
     }
 
-    /// The string, or nil if this is not one.
+    /// The string, or nil if this is not a string.
     public var stringValue: String? {
         guard case .string(let value) = self else { return nil }
         return value

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The media type of a file guessed from its name, for parts and bodies that name none.
+/// The media type of a file guessed from its name, for parts and bodies without an explicit type.
 ///
-/// A small table of what apps upload. It is the same on every platform, unlike the systems' own databases.
+/// A small table of types that apps upload. Unlike the systems' databases, it is the same on every platform.
 package enum MIMEType {
     package static let unknown = "application/octet-stream"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension MultipartFormData {
-    /// The pieces to be sent, in order. Neighboring bytes are one segment, so parts that are all data make a single
-    /// one.
+    /// The segments to send, in order. Adjacent bytes are merged, so a form whose parts are all data is a single
+    /// segment.
     package enum Segment: Sendable, Hashable {
         case bytes(Data)
         case file(URL, length: Int64)
@@ -13,7 +13,7 @@ extension MultipartFormData {
         /// The exact length of all segments in bytes, provided no file changes before it is sent.
         package let length: Int64
 
-        /// The whole body, if it needs no file.
+        /// The whole body, if it contains no file.
         package var data: Data? {
             guard segments.count == 1, case .bytes(let data) = segments[0] else { return nil }
             return data
@@ -25,7 +25,7 @@ extension MultipartFormData {
         "multipart/form-data; boundary=\(boundary)"
     }
 
-    /// The boundary that a media type of a multipart body names; nil if it names none.
+    /// The boundary in the media type of a multipart body; nil if there is none.
     package static func boundary(in contentType: String) -> String? {
         guard let value = HeaderParameter.value(of: "boundary", in: Array(contentType.utf8)) else { return nil }
         return String(decoding: value, as: UTF8.self)
@@ -40,13 +40,13 @@ extension MultipartFormData {
         return "PulseKit-" + digits.joined()
     }
 
-    /// The body as segments, each file with the length it has now.
+    /// The body as segments, each file with its current length.
     ///
-    /// The parts are not searched for the boundary, since the files would have to be read for that. The 128 random bits
-    /// of ``boundary(using:)``, new for each request, can be neither met by chance nor foreseen. A boundary that is not
-    /// 1 to 70 letters, digits, `-` and `_` is refused (RFC 2046, section 5.1.1, without what would need quotes).
+    /// The parts are not searched for the boundary, since that would mean reading the files. The 128 random bits of
+    /// ``boundary(using:)``, new for each request, cannot collide by chance or be predicted. A boundary must be 1 to 70
+    /// letters, digits, `-` and `_` (RFC 2046, section 5.1.1, without characters that need quotes).
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a text that cannot be written and for a file that is not a
+    /// Throws ``PulseError/invalidRequest(reason:)`` for text that cannot be written and for a file that is not a
     /// regular file, and ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be read.
     package func encode(boundary: String) throws -> Encoded {
         guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(Self.boundaryCharacters.contains) else {
@@ -110,7 +110,7 @@ extension MultipartFormData.Part {
         }
         let attributes: [FileAttributeKey: Any]
         do {
-            // A link's own attributes would be its own length.
+            // The attributes of a symbolic link give the link's own length.
             let path = file.resolvingSymlinksInPath().path
             attributes = try FileManager.default.attributesOfItem(atPath: path)
         } catch {
@@ -122,9 +122,10 @@ extension MultipartFormData.Part {
         return length
     }
 
-    /// Escapes only what would end the quoted text or the line (HTML, section 4.10.21.8, "multipart/form-data encoding
-    /// algorithm"); the rest is UTF-8. A backslash is a plain character there, and `filename*` is not used (RFC 7578,
-    /// section 4.2). Browsers first turn each CR, LF and CRLF of a name into CRLF, and leave those of a file name.
+    /// Escapes only characters that would end the quoted text or the line (HTML, section 4.10.21.8,
+    /// "multipart/form-data encoding algorithm"); the rest is UTF-8. A backslash is a plain character here, and
+    /// `filename*` is not used (RFC 7578, section 4.2). Like browsers, it normalizes line breaks in a name to CRLF and
+    /// keeps those in a file name.
     static func escape(
         _ text: String, normalizesLineBreaks: Bool, to output: inout some RangeReplaceableCollection<UInt8>
     ) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// A form of named parts, `multipart/form-data` (RFC 7578), written the way browsers write it, which is what servers
-/// are tested with.
+/// A form of named parts, `multipart/form-data` (RFC 7578), in the format that browsers write and servers are tested
+/// with.
 ///
-/// Making one reads nothing. A file is opened when it is sent, chunk by chunk; its length is taken right before that,
-/// so that the request has an exact `Content-Length`. Parts are sent byte for byte, line breaks included.
+/// Creating a form reads nothing. A file is opened when it is sent, and read chunk by chunk. Its length is taken right
+/// before that, so the request has an exact `Content-Length`. Parts are sent byte for byte, line breaks included.
 public struct MultipartFormData: Sendable {
     /// The fields in the order in which they are sent; names may repeat (RFC 7578, section 4.3).
     public var parts: [Part]
@@ -19,9 +19,9 @@ public struct MultipartFormData: Sendable {
         /// The name of the field. One that contains NUL makes the request fail with
         /// ``PulseError/invalidRequest(reason:)``.
         public let name: String
-        /// The file name that the server is told; nil for a plain field.
+        /// The file name that is sent to the server; nil for a plain field.
         public let filename: String?
-        /// The `Content-Type` of the part; nil writes none, and the server reads text.
+        /// The `Content-Type` of the part; nil omits it, and the server assumes text.
         public let mimeType: String?
         package let content: Content
 
@@ -30,8 +30,8 @@ public struct MultipartFormData: Sendable {
             case file(URL)
         }
 
-        /// Creates a field from bytes. With a `filename` the server takes it for a file, and a `mimeType` of nil is
-        /// guessed from that name; without one, no `Content-Type` is written unless `mimeType` is given.
+        /// Creates a field from bytes. With a `filename` the server treats it as a file, and a nil `mimeType` is
+        /// guessed from that name. Without a `filename`, `Content-Type` is written only if `mimeType` is given.
         public init(name: String, data: Data, filename: String? = nil, mimeType: String? = nil) {
             self.name = name
             self.filename = filename
@@ -39,8 +39,8 @@ public struct MultipartFormData: Sendable {
             content = .data(data)
         }
 
-        /// Creates a part from a file on disk, sent under its own name unless another is given. A `mimeType` of nil is
-        /// guessed from the name.
+        /// Creates a part from a file on disk. It is sent under the file's own name unless `filename` is given. A nil
+        /// `mimeType` is guessed from the name.
         public init(name: String, file: URL, filename: String? = nil, mimeType: String? = nil) {
             let filename = filename ?? file.lastPathComponent
             self.name = name

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 extension PathTemplate {
-    /// The decoded values of the gaps if the template can make this path, else nil. Stubs and test servers find their
-    /// route with it. Takes time in proportion to the lengths of both.
+    /// The decoded values of the placeholders if the template matches this path, else nil. Stubs and test servers use
+    /// it to find their route. Takes linear time.
     ///
-    /// Segments are compared after decoding, so that `%61` matches `a` while an encoded slash never ends a segment. A
-    /// slash at the start may be missing on either side, one at the end counts; a query or fragment is ignored. A gap
-    /// takes at least one character, and as few as the text after it allows; a name that stands twice takes its value
-    /// where it stands first, and must have the same value again. `{name...}` at the end takes the rest, slashes and
-    /// empty segments included.
+    /// Segments are compared after decoding, so `%61` matches `a`, while an encoded slash never ends a segment. A
+    /// leading slash is optional on both sides, a trailing one is significant; a query or fragment is ignored. A
+    /// placeholder matches at least one character, and as few as the following text allows. A repeated name takes its
+    /// value at its first occurrence, and must match the same value again. `{name...}` at the end matches the rest,
+    /// slashes and empty segments included.
     package func match(_ path: String) -> [String: String]? {
         let segments = Self.segments(of: path)
         let templates = Self.segments(of: text)
@@ -26,8 +26,8 @@ extension PathTemplate {
         return segments.count == templates.count ? matching.values : nil
     }
 
-    /// The segments, cut at bytes as the path rules require: a slash followed by a combining mark is a single
-    /// `Character`.
+    /// The segments, split at bytes as the path rules require: Swift treats a slash and a following combining mark as
+    /// one `Character`.
     private static func segments(of path: String) -> [Substring] {
         let slash = UInt8(ascii: "/")
         let path = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -37,15 +37,15 @@ extension PathTemplate {
     }
 }
 
-/// Matches segments one after the other, each in one pass. It compares scalars: a path must not match because two texts
-/// merely look alike.
+/// Matches segments in order, each in one pass. It compares scalars: a path must not match only because two texts are
+/// canonically equivalent.
 private struct Matching {
     private(set) var values: [String: String] = [:]
-    /// The gap whose end is not known yet.
+    /// The placeholder whose end is not known yet.
     private var open: String?
     private var rest: ArraySlice<Unicode.Scalar> = []
 
-    /// The first place of a text is always as good as a later one, since a gap takes any text.
+    /// The first occurrence of a literal is always the right one, since a placeholder matches any text.
     mutating func matches(_ pieces: [PathTemplate.Piece], _ text: [Unicode.Scalar]) -> Bool {
         (open, rest) = (nil, text[...])
         for (index, piece) in pieces.enumerated() {
@@ -53,7 +53,7 @@ private struct Matching {
             switch piece {
             case .literal(let encoded):
                 guard let literal = PercentEncoding.decode(encoded), take(literal, isLast: isLast) else { return false }
-            case .gap(let name):
+            case .placeholder(let name):
                 if open == name, !closeAfterOne() { return false }
                 if let value = values[name] {
                     guard take(value, isLast: isLast) else { return false }
@@ -73,7 +73,7 @@ private struct Matching {
         return true
     }
 
-    /// Takes a text that must come next, or after the open gap; at the end of the pieces it must end the segment.
+    /// Consumes a literal that must come next, or after the open placeholder; the last literal must end the segment.
     private mutating func take(_ literal: String, isLast: Bool) -> Bool {
         let literal = Array(literal.unicodeScalars)
         StepCount.add(literal.count)
@@ -83,15 +83,15 @@ private struct Matching {
             return !isLast || rest.isEmpty
         }
         guard rest.count > literal.count else { return false }
-        let place: Int?
+        let index: Int?
         if isLast {
             let start = rest.endIndex - literal.count
-            place = rest[start...].elementsEqual(literal) ? start : nil
+            index = rest[start...].elementsEqual(literal) ? start : nil
         } else {
-            place = rest.dropFirst().place(of: literal)
+            index = rest.dropFirst().firstIndex(ofPattern: literal)
         }
-        guard let place else { return false }
-        close(name, at: place)
+        guard let index else { return false }
+        close(name, at: index)
         rest = rest.dropFirst(literal.count)
         return true
     }
@@ -112,8 +112,8 @@ private struct Matching {
 }
 
 extension ArraySlice<Unicode.Scalar> {
-    /// Where the pattern begins first, after Knuth, Morris and Pratt: no scalar is looked at more than twice.
-    fileprivate func place(of pattern: [Unicode.Scalar]) -> Int? {
+    /// The first index of the pattern, by the Knuth-Morris-Pratt algorithm: each scalar is read at most twice.
+    fileprivate func firstIndex(ofPattern pattern: [Unicode.Scalar]) -> Int? {
         var borders = [0]
         for scalar in pattern.dropFirst() {
             var length = borders[borders.count - 1]

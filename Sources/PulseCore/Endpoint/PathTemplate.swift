@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-/// A path with named gaps for raw values: `/users/{id}/files/file-{name}.json`.
+/// A path with named placeholders for raw values: `/users/{id}/files/file-{name}.json`.
 ///
-/// A value fills one segment, or the part of one that the template gives it, and nothing more. Everything outside
-/// `unreserved` (RFC 3986, section 2.3) is percent-encoded, so that a value cannot add a segment, a query or a
-/// fragment; a value that is empty or makes the segment `.` or `..` is refused. The text around the gaps is
-/// percent-encoded path text like any endpoint's path and is left as it is; a `?` in it starts a query.
+/// A value fills one segment or a part of one, and nothing more. Everything outside `unreserved` (RFC 3986, section
+/// 2.3) is percent-encoded, so a value cannot add a segment, a query or a fragment. A value that is empty or makes the
+/// segment `.` or `..` is refused. The text around the placeholders is percent-encoded path text, as in any endpoint's
+/// path, and stays unchanged; a `?` in it starts a query.
 ///
-/// A template can be made of any text; a faulty one throws when it is used.
+/// A template can be created from any text; an invalid template throws when it is used.
 public struct PathTemplate: Sendable, Hashable {
-    /// The template as it was written; its path is the `route` in the metrics.
+    /// The template as written; its path is the `route` in the metrics.
     public let text: String
 
-    /// Creates a template of any text; a fault in it is thrown when it is used.
+    /// Creates a template from any text; an invalid template throws when it is used.
     public init(_ text: String) {
         self.text = text
     }
 
-    /// Returns the path with every gap filled.
+    /// Returns the path with every placeholder filled.
     ///
-    /// A name may stand in the template twice and then gets the same value both times.
+    /// A name may occur twice in the template and then gets the same value both times.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if a value is missing, unused or refused; its text names the
-    /// parameter and never shows a value. Throws ``PulseError/invalidURL(_:)`` if the template itself is faulty.
+    /// parameter and never shows a value. Throws ``PulseError/invalidURL(_:)`` if the template itself is invalid.
     public func expand(_ values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         var path = ""
         var used: Set<String> = []
@@ -33,7 +33,7 @@ public struct PathTemplate: Sendable, Hashable {
                 path += text
             case .rest(let name):
                 throw refusal("{\(name)...} can only be matched")
-            case .gap(let name):
+            case .placeholder(let name):
                 guard let value = values[name]?.description else {
                     throw refusal("no value for {\(name)}" + Self.lists(pieces, values.keys))
                 }
@@ -54,10 +54,10 @@ public struct PathTemplate: Sendable, Hashable {
         return path
     }
 
-    /// What the template asks for and what it was given, side by side: a name is often only written in another way.
+    /// The expected and the given names side by side: a mismatch is often only a different spelling.
     private static func lists(_ pieces: [Piece], _ given: some Sequence<String>) -> String {
         var (names, known): ([String], Set<String>) = ([], [])
-        for case .gap(let name) in pieces where known.insert(name).inserted { names.append(name) }
+        for case .placeholder(let name) in pieces where known.insert(name).inserted { names.append(name) }
         return "; it asks for \(list(names)) and is given \(list(given.sorted()))"
     }
 
@@ -79,7 +79,7 @@ extension PathTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension PathTemplate {
-    /// The path alone, as it was written; `/` if the template is only an authority or a query.
+    /// The path only, as written; `/` if the template is only an authority or a query.
     var route: String {
         let bytes = text.utf8
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
@@ -105,15 +105,15 @@ extension PathTemplate {
     enum Piece {
         case literal(String)
         /// `{name}`
-        case gap(String)
-        /// `{name...}` at the end: the rest of a path, whatever it is. For ``match(_:)`` alone.
+        case placeholder(String)
+        /// `{name...}` at the end: the rest of a path. Only for ``match(_:)``.
         case rest(String)
     }
 
-    /// The template in pieces.
+    /// The parsed pieces of the template.
     ///
-    /// Throws ``PulseError/invalidURL(_:)`` for a brace without its partner, for a name that is empty or holds anything
-    /// but ASCII letters, digits, `-`, `_` and `.`, and for a `{rest...}` that is not at the end.
+    /// Throws ``PulseError/invalidURL(_:)`` for an unbalanced brace, for a `{rest...}` that is not at the end, and for
+    /// a name that is empty or has other characters than ASCII letters, digits, `-`, `_` and `.`.
     func pieces() throws -> [Piece] {
         var pieces: [Piece] = []
         var remaining = text.utf8[...]
@@ -125,7 +125,7 @@ extension PathTemplate {
             }
             let name = String(decoding: remaining[brace..<end].dropFirst(), as: UTF8.self)
             remaining = remaining[end...].dropFirst()
-            pieces.append(try gap(name, isLast: remaining.isEmpty))
+            pieces.append(try placeholder(name, isLast: remaining.isEmpty))
         }
         if !remaining.isEmpty {
             pieces.append(.literal(String(decoding: remaining, as: UTF8.self)))
@@ -133,13 +133,13 @@ extension PathTemplate {
         return pieces
     }
 
-    private func gap(_ content: String, isLast: Bool) throws -> Piece {
+    private func placeholder(_ content: String, isLast: Bool) throws -> Piece {
         let isRest = content.hasSuffix("...")
         let name = isRest ? String(content.dropLast(3)) : content
         guard !name.isEmpty, name.utf8.allSatisfy(Self.nameCharacters.contains) else {
             throw fault("{\(content)} is no parameter")
         }
-        guard isRest else { return .gap(name) }
+        guard isRest else { return .placeholder(name) }
         guard isLast else { throw fault("{\(content)} must be at the end") }
         return .rest(name)
     }

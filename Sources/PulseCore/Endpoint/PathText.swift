@@ -2,9 +2,9 @@
 
 /// A path written as a literal whose interpolations are raw values: `"/users/\(id)/repos/\(name)"`.
 ///
-/// ``Swift/String/init(path:)`` makes the path. The literal text is percent-encoded path text like any endpoint's path
-/// and stays as it is. Each interpolation fills one segment, or the part of one that the text gives it, by the rules
-/// of ``PathTemplate``: it is percent-encoded, so that it cannot add a segment, a query or a fragment.
+/// ``Swift/String/init(path:)`` makes the path. The literal text is percent-encoded path text, as in any endpoint's
+/// path, and stays unchanged. Each interpolation fills one segment or a part of one, by the rules of ``PathTemplate``:
+/// it is percent-encoded, so it cannot add a segment, a query or a fragment.
 public struct PathText: Sendable {
     private let path: String
     private let fault: PulseError?
@@ -15,27 +15,27 @@ extension PathText: ExpressibleByStringInterpolation {
         (self.path, fault) = (path, nil)
     }
 
-    /// Creates the path of a literal with interpolations.
+    /// Creates a path from a literal with interpolations.
     public init(stringInterpolation interpolation: StringInterpolation) {
         path = interpolation.path
         fault = interpolation.fault
     }
 
-    /// Collects the path, each value encoded where it stands.
+    /// Collects the path and encodes each value.
     public struct StringInterpolation: StringInterpolationProtocol, Sendable {
         fileprivate var path = ""
-        /// The text with a number in place of each value, which an error may show.
+        /// The text with a number in place of each value, safe to show in an error.
         private var template = ""
         private var count = 0
         /// The number of the first value that is empty.
         private var empty: Int?
 
-        /// Creates an empty path with room for so much text and so many values.
+        /// Creates an empty path with capacity for that much text and that many values.
         public init(literalCapacity: Int, interpolationCount: Int) {
             path.reserveCapacity(literalCapacity + 8 * interpolationCount)
         }
 
-        /// Appends text of the literal as it is.
+        /// Appends literal text unchanged.
         public mutating func appendLiteral(_ literal: String) {
             path += literal
             template += literal
@@ -71,7 +71,7 @@ extension PathText {
 }
 
 extension PathText: CustomStringConvertible, CustomReflectable {
-    /// The path, or why there is none.
+    /// The path, or the reason why it is invalid.
     public var description: String { fault.map { "\($0)" } ?? path }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

@@ -14,16 +14,16 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     public private(set) var headers: [String: String] = [:]
     /// The body; ``RequestBody/none`` unless ``body(_:)`` sets one.
     public private(set) var body: RequestBody = .none
-    /// Whether the call goes to the offline queue if it finds no connection; false unless ``queueableWhenOffline()`` is
+    /// Whether the call goes to the offline queue if there is no connection; false unless ``queueableWhenOffline()`` is
     /// called.
     public private(set) var isQueueableWhenOffline = false
-    /// Plugins of this request alone, in the order in which they were added.
+    /// Plugins of this request only, in the order in which they were added.
     public private(set) var plugins: [any PulsePlugin] = []
     private var settings = RequestOptions()
 
     /// Creates a request with any method.
     ///
-    /// - Parameter template: a path, or a template such as `/users/{id}` whose values `path` gives; each value is
+    /// - Parameter template: a path, or a template such as `/users/{id}`. `path` gives the values, and each value is
     ///   encoded as one segment. A missing or unused value throws ``PulseError/invalidRequest(reason:)`` when the
     ///   request is sent.
     public init(
@@ -33,11 +33,11 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         self.init(method, template.requestPath, values)
     }
 
-    // Disfavored, so that a literal is a template: its gaps are checked even if all values were forgotten.
-    /// Creates a request with any method to a `String`, a `URL`, or a target of your own.
+    // Disfavored, so that a literal is a template: its placeholders are checked even if all values are missing.
+    /// Creates a request with any method to a `String`, a `URL`, or a custom target.
     ///
-    /// A string stands as it is: percent-encoded path text that may carry a query, or an absolute URL. It is read as a
-    /// template if `path` has values for it. Put raw values in through those, or with ``Swift/String/init(path:)``.
+    /// A string is used as it is: percent-encoded path text that may carry a query, or an absolute URL. It is parsed as
+    /// a template if `path` has values for it. Insert raw values through `path`, or with ``Swift/String/init(path:)``.
     @_disfavoredOverload
     public init(
         _ method: HTTPMethod, _ target: some RequestTarget,
@@ -51,7 +51,7 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         self.init(.get, template.requestPath, values)
     }
 
-    /// Creates a GET request to a `String`, a `URL`, or a target of your own.
+    /// Creates a GET request to a `String`, a `URL`, or a custom target.
     @_disfavoredOverload
     public init(_ target: some RequestTarget, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
         self.init(.get, target.requestPath, values)
@@ -71,10 +71,10 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     }
 
     /// The settings of this request. Unless a route was set, the method and the template's path are the route, so that
-    /// metrics do not get one route for each user. In a literal path `{id}` stands for what looks like a value.
+    /// metrics do not get one route per user. In a literal path, `{id}` replaces segments that look like values.
     ///
-    /// The target's scheme, authority, query and fragment are left out of the route: it is part of every event, and no
-    /// event holds a query or a secret.
+    /// The route omits the target's scheme, authority, query and fragment: it is part of every event, and no event
+    /// holds a query or a secret.
     public var options: RequestOptions {
         settings.route == nil
             ? settings.with(\.route, value: target.route(method, hasValues: !values.isEmpty)) : settings
@@ -91,7 +91,7 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         changed { $0.queryItems += items }
     }
 
-    /// Returns a copy with a header field set, which replaces one of that name in any case.
+    /// Returns a copy with a header field set. It replaces a field of that name, compared case-insensitively.
     public func header(_ name: String, _ value: String) -> Request {
         changed { $0.headers.setHeader(name, to: value) }
     }
@@ -111,12 +111,12 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         changed { $0.settings[keyPath: field] = value }
     }
 
-    /// Returns a copy that goes to the offline queue if it finds no connection and the client has a queue.
+    /// Returns a copy that goes to the offline queue if there is no connection and the client has a queue.
     public func queueableWhenOffline() -> Request {
         changed { $0.isQueueableWhenOffline = true }
     }
 
-    /// Returns a copy with one more plugin, for this request alone.
+    /// Returns a copy with one more plugin, for this request only.
     public func plugin(_ plugin: any PulsePlugin) -> Request {
         changed { $0.plugins.append(plugin) }
     }
@@ -129,7 +129,7 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// The method and the template's path, without any of the values put in, the query, the headers or the body.
+    /// The method and the template's path, without the inserted values, the query, the headers or the body.
     public var description: String { "\(method) \(target.shown)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The body of a request. Each form sets `Content-Type` unless the endpoint names one.
+/// The body of a request. Each kind sets `Content-Type` unless the endpoint sets it.
 public struct RequestBody: Sendable {
     package enum Content: Sendable {
         case none
@@ -13,7 +13,7 @@ public struct RequestBody: Sendable {
     }
 
     package let content: Content
-    /// The media type; nil leaves it to the encoder.
+    /// The media type; nil if the encoder decides.
     package let contentType: String?
 
     private init(_ content: Content, contentType: String? = nil) {
@@ -24,7 +24,7 @@ public struct RequestBody: Sendable {
     /// No body.
     public static let none = RequestBody(.none)
 
-    /// A value encoded by the call's ``RequestEncoder``, which is JSON unless another is configured.
+    /// A value encoded by the call's ``RequestEncoder``, which is JSON unless configured otherwise.
     public static func json(_ value: some Encodable & Sendable) -> RequestBody {
         RequestBody(.json(value))
     }
@@ -43,12 +43,12 @@ public struct RequestBody: Sendable {
             contentType: "application/x-www-form-urlencoded")
     }
 
-    /// Names and values as `application/x-www-form-urlencoded`, in their order and repeatable.
+    /// Names and values as `application/x-www-form-urlencoded`; they keep their order, and names may repeat.
     public static func formURLEncoded(_ items: [URLQueryItem]) -> RequestBody {
         RequestBody(.form { QueryEncoder.formString(items) }, contentType: "application/x-www-form-urlencoded")
     }
 
-    /// `multipart/form-data` (RFC 7578). Parts that are all data are sent as bytes; a file among them makes the body a
+    /// `multipart/form-data` (RFC 7578). A form of data parts only is sent as bytes; a file part makes the body a
     /// stream, so that no file is loaded into memory.
     public static func multipart(_ form: MultipartFormData) -> RequestBody {
         RequestBody(.multipart(form))
@@ -61,7 +61,7 @@ public struct RequestBody: Sendable {
         return RequestBody(.json(JSONValue.object(operation)))
     }
 
-    /// Bytes, sent as they are.
+    /// Bytes, sent unchanged.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(.data(data), contentType: contentType)
     }
@@ -71,15 +71,16 @@ public struct RequestBody: Sendable {
         RequestBody(.data(Data(text.utf8)), contentType: "text/plain; charset=utf-8")
     }
 
-    /// A file, read while it is sent and never loaded into memory as a whole.
+    /// A file that is read while it is sent and never loaded into memory as a whole.
     public static func file(_ url: URL, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(.file(url), contentType: contentType)
     }
 
-    /// Bytes that are made while they are sent. `make` is called anew for every attempt.
+    /// Bytes that are produced while they are sent. `make` is called again for every attempt.
     ///
     /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked). A
-    ///   stream of another length fails with ``PulseError/transport(_:underlying:)``: the server may have a part.
+    ///   stream of another length fails with ``PulseError/transport(_:underlying:)``: the server may have received a
+    ///   part.
     /// - Parameter isOneShot: whether `make` works only once; the request is then never repeated.
     public static func stream(
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
@@ -95,13 +96,13 @@ public struct RequestBody: Sendable {
     }
 }
 
-/// A request body whose bytes are made while it is sent.
+/// A request body whose bytes are produced while it is sent.
 public struct BodyStream: Sendable {
     /// The exact number of bytes, or nil if it is not known.
     public let length: Int64?
     /// Whether ``make`` works only once, so that the request is never repeated.
     public let isOneShot: Bool
-    /// Makes the bytes; called anew for every attempt.
+    /// Produces the bytes; called again for every attempt.
     public let make: @Sendable () async throws -> ByteStream
 
     /// Creates a body of `length` bytes, or of unknown length if that is nil. Set `isOneShot` if `make` works only
@@ -113,14 +114,14 @@ public struct BodyStream: Sendable {
     }
 }
 
-// Indirect: it is part of every context, and most requests have none.
-/// A request body that is kept beside its `URLRequest`.
+// Indirect: every context contains a value, and most requests have no such body.
+/// The source of a request body outside its `URLRequest`.
 public indirect enum BodySource: Sendable {
-    /// The body is in `URLRequest.httpBody`, or there is none.
+    /// The body is in `URLRequest.httpBody`, or there is no body.
     case inRequest
     /// The bytes of a file on disk.
     case file(URL)
-    /// Bytes that are made while they are sent.
+    /// Bytes that are produced while they are sent.
     case stream(BodyStream)
 
     /// Whether the body can be sent again: all can, except a stream marked one-shot.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension RequestOptions {
-    /// The fields that a box holds, with the names and types of the options.
+    /// The fields in a box, with the names and types of the options.
     struct Fields: Sendable {
         var headers: [String: String]?
         var timeout: TimeInterval?
@@ -40,7 +40,7 @@ extension RequestOptions {
         set { box = Box(newValue) }
     }
 
-    /// Fills the fields that are nil from `base`; headers are merged by name.
+    /// Fills nil fields from `base`; headers are merged by name.
     package mutating func inherit(_ base: RequestOptions) {
         guard let other = base.box else { return }
         guard let box else { return self = base }
@@ -75,7 +75,7 @@ extension RequestOptions.Fields {
 }
 
 extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The fields that are set. Of headers only the names are shown, since any value may be a secret of the client.
+    /// The fields that are set. Only the names of headers are shown, since any value may be a secret of the client.
     public var description: String {
         let set = customMirror.children.compactMap { child -> String? in
             guard let value = Mirror(reflecting: child.value).children.first?.value else { return nil }
@@ -86,7 +86,7 @@ extension RequestOptions: CustomStringConvertible, CustomDebugStringConvertible,
 
     public var debugDescription: String { description }
 
-    /// Shows the fields, as if there were no box.
+    /// Shows the fields without the box.
     public var customMirror: Mirror {
         var shown = fields
         shown.headers = headers?.mapValues { _ in Redaction.mask }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// Settings of one call. Every field is optional and nil inherits: the call's settings win over the endpoint's, and
-/// those over the client's, field by field.
+/// Settings of one call. Every field is optional, and nil inherits: the call's settings override the endpoint's, and
+/// those override the client's, field by field.
 ///
 /// Timeouts are positive numbers of seconds, or infinity for no limit; anything else is
-/// ``PulseError/invalidRequest(reason:)``. A ``deadline`` may be 0 or less: it has passed then.
+/// ``PulseError/invalidRequest(reason:)``. A ``deadline`` may be 0 or less, which means that it has passed.
 public struct RequestOptions: Sendable {
     /// How a call takes part in authentication.
     public enum Auth: Sendable, Hashable {
-        /// A token is sent if there is one: the default.
+        /// A token is sent if one is available: the default.
         case optional
-        /// A credential must be sent, whichever plugin sets it: without one the call fails with
-        /// ``PulseError/unauthorized(_:)`` before it is sent. At an origin that is not home it fails with
-        /// ``PulseError/invalidRequest(reason:)`` unless the endpoint carries a credential of its own.
+        /// A credential must be sent, whichever plugin sets it. Without one the call fails with
+        /// ``PulseError/unauthorized(_:)`` before it is sent. At an origin that is not home, it fails
+        /// with ``PulseError/invalidRequest(reason:)`` unless the endpoint carries its own credential.
         case required
         /// No token is sent.
         case anonymous
@@ -22,16 +22,16 @@ public struct RequestOptions: Sendable {
     public enum Cache: Sendable, Hashable {
         /// The caching rules decide: the default.
         case `default`
-        /// The network is asked, and its answer replaces the stored one.
+        /// The request goes to the network, and its response replaces the stored one.
         case reload
-        /// The server is asked whether the stored answer still holds.
+        /// The stored response is revalidated with the server before use.
         case revalidate
-        /// A stored answer is used, however old it is; the network is asked only if there is none.
+        /// A stored response is used at any age; the network is used only if there is none.
         case cacheElseNetwork
-        /// A stored answer is used; without one the call throws ``PulseError/cacheMiss``, as do all that no cache
-        /// answers, such as uploads. Nothing is sent.
+        /// A stored response is used, and nothing is sent. Without one the call throws ``PulseError/cacheMiss``, as do
+        /// all calls that no cache can serve, such as uploads.
         case onlyIfCached
-        /// A stored answer is used at once, while a fresh one is fetched for later calls.
+        /// A stored response is used at once, while a fresh one is fetched for later calls.
         case staleWhileRevalidate
     }
 
@@ -39,7 +39,7 @@ public struct RequestOptions: Sendable {
     public enum IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
         /// A UUID made by the client, the same on all attempts of the call.
         case automatic
-        /// A key of the caller's own.
+        /// A key set by the caller.
         case value(String)
 
         /// Creates a ``value(_:)``.
@@ -48,13 +48,13 @@ public struct RequestOptions: Sendable {
         }
     }
 
-    /// Header fields of this call, which win over the endpoint's and the configuration's.
+    /// Header fields of this call, which override the endpoint's and the configuration's.
     public var headers: [String: String]? {
         get { box?.fields.headers }
         set { fields.headers = newValue }
     }
 
-    /// The idle timeout: seconds without a byte sent or received. Wins over ``Endpoint/timeoutInterval``.
+    /// The idle timeout: seconds without a byte sent or received. Overrides ``Endpoint/timeoutInterval``.
     public var timeout: TimeInterval? {
         get { box?.fields.timeout }
         set { fields.timeout = newValue }
@@ -68,15 +68,15 @@ public struct RequestOptions: Sendable {
 
     /// The total time of the call in seconds, with all redirects, attempts, waits and token refreshes.
     ///
-    /// The rest of a time budget may be given: if nothing is left (0 or less), the call throws
+    /// It may be the remainder of a time budget: if nothing is left (0 or less), the call throws
     /// ``PulseError/deadlineExceeded(last:)`` before anything is sent.
     public var deadline: TimeInterval? {
         get { box?.fields.deadline }
         set { fields.deadline = newValue }
     }
 
-    /// The retry policy. Wins over the configuration's policy and any retry plugin; ``RetryPolicy/never`` switches
-    /// retries off.
+    /// The retry policy. Overrides the configuration's policy and any retry plugin; ``RetryPolicy/never`` disables
+    /// retries.
     public var retry: RetryPolicy? {
         get { box?.fields.retry }
         set { fields.retry = newValue }
@@ -88,15 +88,15 @@ public struct RequestOptions: Sendable {
         set { fields.auth = newValue }
     }
 
-    /// How the call uses the cache; nil means ``Cache/default``. Without a cache plugin, one with the identifier
-    /// `com.pulse.cache`, only ``Cache/onlyIfCached`` has an effect, and the client warns of any other.
+    /// How the call uses the cache; nil means ``Cache/default``. Without a cache plugin (identifier `com.pulse.cache`),
+    /// only ``Cache/onlyIfCached`` has an effect, and the client warns of any other value.
     public var cache: Cache? {
         get { box?.fields.cache }
         set { fields.cache = newValue }
     }
 
-    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin, one with the
-    /// identifier `com.pulse.coalescing`; nil means yes. The client warns of true without such a plugin.
+    /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin (identifier
+    /// `com.pulse.coalescing`); nil means yes. The client warns of true without such a plugin.
     public var coalesces: Bool? {
         get { box?.fields.coalesces }
         set { fields.coalesces = newValue }
@@ -109,21 +109,21 @@ public struct RequestOptions: Sendable {
         set { fields.idempotencyKey = newValue }
     }
 
-    /// The tag under which `cancelAll(tag:)` finds the call. Calls with the same tag keep their order in the offline
+    /// The tag by which `cancelAll(tag:)` finds the call. Calls with the same tag keep their order in the offline
     /// queue.
     public var tag: String? {
         get { box?.fields.tag }
         set { fields.tag = newValue }
     }
 
-    /// The name under which metrics count the call. Without it, that is the name of the endpoint's type; of a
-    /// ``Request`` or a verb of the client, its method and template.
+    /// The name of the call in metrics. By default it is the name of the endpoint's type, or the method and template of
+    /// a ``Request`` or a verb of the client.
     public var route: String? {
         get { box?.fields.route }
         set { fields.route = newValue }
     }
 
-    /// How urgent the call is among those of its client; nil means ``RequestPriority/normal``.
+    /// The urgency of the call relative to others of its client; nil means ``RequestPriority/normal``.
     public var priority: RequestPriority? {
         get { box?.fields.priority }
         set { fields.priority = newValue }
@@ -153,27 +153,27 @@ public struct RequestOptions: Sendable {
         set { fields.redirectPolicy = newValue }
     }
 
-    /// The most bytes that a buffered body may have; more throw ``PulseError/responseTooLarge(limit:)``.
+    /// The maximum size of a buffered body in bytes; a larger body throws ``PulseError/responseTooLarge(limit:)``.
     public var maximumBufferedBodySize: Int? {
         get { box?.fields.maximumBufferedBodySize }
         set { fields.maximumBufferedBodySize = newValue }
     }
 
-    /// Whether the call joins the offline queue behind the entries that already wait under its tag; nil means no.
+    /// Whether the call joins the offline queue behind the pending entries with its tag; nil means no.
     ///
-    /// It needs an endpoint with ``Endpoint/isQueueableWhenOffline``. A call without that would overtake the queue: it
-    /// fails with ``PulseError/invalidRequest(reason:)``, unless its method is safe. The client warns of true where it
-    /// has no effect.
+    /// It requires an endpoint with ``Endpoint/isQueueableWhenOffline``. Any other call would overtake the queue: it
+    /// fails with ``PulseError/invalidRequest(reason:)``, unless its method is safe. The client warns if true has no
+    /// effect.
     public var queuesBehindPending: Bool? {
         get { box?.fields.queuesBehindPending }
         set { fields.queuesBehindPending = newValue }
     }
 
     /// Whether the call waits for a connection after it failed for lack of one, as long as the configuration's
-    /// ``PulseConfiguration/connectivity`` reports no way to the network; nil means no.
+    /// ``PulseConfiguration/connectivity`` reports no path to the network; nil means no.
     ///
-    /// It waits until the deadline, whatever the retry policy says. Without a deadline it waits as long as it takes,
-    /// and tries once a minute, since a monitor may be wrong.
+    /// It waits until the deadline, whatever the retry policy. Without a deadline there is no limit, and the call
+    /// retries once a minute, since a monitor may be wrong.
     public var waitsForConnectivity: Bool? {
         get { box?.fields.waitsForConnectivity }
         set { fields.waitsForConnectivity = newValue }
@@ -193,7 +193,7 @@ public struct RequestOptions: Sendable {
     }
 }
 
-/// How urgent a request is among those of its client; a hint to the transport and to limits.
+/// The urgency of a request relative to others of its client; a hint to the transport and to limits.
 public enum RequestPriority: Int, Sendable, Hashable, Comparable {
     /// Ordered from the least to the most urgent; `normal` is the default.
     case low, normal, high
@@ -204,7 +204,7 @@ public enum RequestPriority: Int, Sendable, Hashable, Comparable {
 }
 
 extension [String: String] {
-    /// These header fields with others laid over them; names are compared in any case.
+    /// These header fields overridden by others; names are case-insensitive.
     package func overridden(by others: [String: String]) -> [String: String] {
         guard !others.isEmpty else { return self }
         var merged = self
@@ -215,7 +215,7 @@ extension [String: String] {
     }
 
     package mutating func setHeader(_ name: String, to value: String?) {
-        // A dictionary may hold one name in several spellings, and `URLRequest` would take any of them.
+        // A dictionary may hold one name in several spellings, and `URLRequest` would pick any of them.
         while let other = keys.first(where: { $0.equalsIgnoringASCIICase(name) && $0 != name }) {
             self[other] = nil
         }
@@ -223,7 +223,7 @@ extension [String: String] {
     }
 
     package func header(_ name: String) -> String? {
-        // Bytes alone: a hash of the name would cost more than a look at the few fields of a request.
+        // Compare bytes only: hashing the name would cost more than scanning the few fields of a request.
         var found: String?
         for (other, value) in self where other.equalsIgnoringASCIICase(name) {
             if other == name { return value }

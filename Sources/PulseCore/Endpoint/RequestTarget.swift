@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// What a ``Request`` or a verb of the client is sent to: a `String`, a `URL`, a ``PathTemplate``, or a type of your
-/// own that makes one of them.
+/// The target of a ``Request`` or a verb of the client: a `String`, a `URL`, a ``PathTemplate``, or a custom type that
+/// makes one of them.
 ///
-/// An app's enum of routes is a target as well:
+/// An app's enum of routes can be a target as well:
 /// `extension Route: RequestTarget { var requestPath: RequestPath { RequestPath("/users/me") } }`.
 public protocol RequestTarget: Sendable {
     /// The path of the request, or its absolute URL.
     var requestPath: RequestPath { get }
 }
 
-/// The path of a request, or its absolute URL, before the values of its gaps are filled in.
+/// The path of a request, or its absolute URL, before its placeholders are filled.
 public struct RequestPath: Sendable, Hashable {
     private enum Kind: Sendable, Hashable {
-        /// Text that is a template if there are values for it, and else stands as it is.
+        /// Text that is a template if there are values for it, and is otherwise used as it is.
         case text
         case url
         case template
@@ -22,8 +22,8 @@ public struct RequestPath: Sendable, Hashable {
     private let kind: Kind
     private let text: String
 
-    /// A path as percent-encoded text, or an absolute URL. It is read as a ``PathTemplate`` if the request has values
-    /// for its gaps.
+    /// A path as percent-encoded text, or an absolute URL. It is parsed as a ``PathTemplate`` if the request has values
+    /// for its placeholders.
     public init(_ path: String) {
         (kind, text) = (.text, path)
     }
@@ -33,37 +33,37 @@ public struct RequestPath: Sendable, Hashable {
         (kind, text) = (.url, url.absoluteString)
     }
 
-    /// A template, whose gaps all need values.
+    /// A template whose placeholders all need values.
     public init(_ template: PathTemplate) {
         (kind, text) = (.template, template.text)
     }
 }
 
 extension RequestPath {
-    /// The path with its values put in. Throws as ``PathTemplate/expand(_:)`` does, also for a URL that is given
-    /// values.
+    /// The path with its values filled in. Throws as ``PathTemplate/expand(_:)`` does, and also if values are given for
+    /// a URL.
     package func filled(with values: [String: any CustomStringConvertible & Sendable]) throws -> String {
         if values.isEmpty, kind != .template { return text }
         guard kind == .url else { return try PathTemplate(text).expand(values) }
         throw PulseError.invalidRequest(
-            reason: "a URL has no gaps for the values of \(values.keys.sorted().joined(separator: ", "))")
+            reason: "a URL has no placeholders for the values of \(values.keys.sorted().joined(separator: ", "))")
     }
 
-    /// The route of a request that names none: its method, and the path without any value.
+    /// The default route of a request: its method, and the path without any value.
     package func route(_ method: HTTPMethod, hasValues: Bool) -> String {
         let isTemplate = hasValues || kind == .template && text.utf8.contains(UInt8(ascii: "{"))
         let path = shown
         return RouteText.route(method, isTemplate ? path : RouteText.withoutValues(path))
     }
 
-    /// The path as it was written, without its query, scheme and authority.
+    /// The path as written, without its query, scheme and authority.
     var shown: String { PathTemplate(text).route }
 }
 
 extension RequestPath: RequestTarget, CustomStringConvertible, CustomReflectable {
     public var requestPath: RequestPath { self }
 
-    /// The path as it was written, without its query, scheme and authority.
+    /// The path as written, without its query, scheme and authority.
     public var description: String { shown }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
@@ -80,6 +80,6 @@ extension URL: RequestTarget {
 }
 
 extension PathTemplate: RequestTarget {
-    /// This template, whose gaps the values of the request fill.
+    /// This template, whose placeholders the values of the request fill.
     public var requestPath: RequestPath { RequestPath(self) }
 }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT
 
-/// A response type that reads the answer itself instead of being decoded by the decoder.
+/// A response type that reads the response itself, without the decoder.
 public protocol ResponseValue: Decodable {
-    /// Makes the value out of an accepted answer. An error that is not a ``PulseError`` reaches the caller inside
+    /// Creates the value from an accepted response. The caller gets an error that is not a ``PulseError`` inside
     /// ``PulseError/decodingFailed(type:underlying:)``.
     static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Self
 }
 
-/// The response of a call whose body does not matter: any accepted status is a success, and the body is ignored.
+/// The response type of a call whose body does not matter: any accepted status is a success, and the body is ignored.
 public struct EmptyResponse: ResponseValue, Sendable, Hashable {
     /// Creates an empty response.
     public init() {}
 
     public init(from decoder: any Decoder) throws {}
 
-    /// Returns an empty response, whatever the answer holds.
+    /// Returns an empty response, whatever the content of the response.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) -> EmptyResponse {
         EmptyResponse()
     }
 }
 
 extension Data: ResponseValue {
-    /// Returns the body as it came, empty or not.
+    /// Returns the body unchanged, empty or not.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) -> Data {
         response.data
     }
 }
 
 extension String: ResponseValue {
-    /// Returns the body as text in the charset that `Content-Type` names (UTF-8, UTF-16, US-ASCII or Latin-1), else
-    /// UTF-8. Throws ``PulseError/decodingFailed(type:underlying:)`` if the bytes are not text in that charset.
+    /// Returns the body as text in the charset of `Content-Type` (UTF-8, UTF-16, US-ASCII or Latin-1), else UTF-8.
+    /// Throws ``PulseError/decodingFailed(type:underlying:)`` if the bytes are not text in that charset.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> String {
         let encoding = Encoding(contentType: response.headers["Content-Type"])
         guard let text = String(data: response.data, encoding: encoding) else {
@@ -41,8 +41,8 @@ extension String: ResponseValue {
 }
 
 extension Optional: ResponseValue where Wrapped: Decodable {
-    /// Returns nil for an empty body, else the `Wrapped` that the body holds; nil too for the literal `null` of a
-    /// decoded type.
+    /// Returns nil for an empty body, else the `Wrapped` value in the body. The literal `null` of a decoded type is
+    /// also nil.
     public static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Wrapped? {
         if response.data.isEmpty { return nil }
         guard let type = Wrapped.self as? any ResponseValue.Type else {
@@ -61,7 +61,7 @@ package protocol OptionalValue {
 }
 
 extension Endpoint {
-    /// Whether the default `decode` uses the decoder, as it does for a decodable type that does not read itself.
+    /// Whether the default `decode` uses the decoder, as it does for a decodable type that is not a ``ResponseValue``.
     package static var usesDecoder: Bool {
         guard Response.self is any Decodable.Type else { return false }
         guard let type = Response.self as? any ResponseValue.Type else { return true }

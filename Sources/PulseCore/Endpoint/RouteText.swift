@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// The routes of calls that name none, made of their method and path so that calls to one place have one route.
+/// Default routes, made of method and path so that calls to one resource have one route.
 package enum RouteText {
     static let placeholder = "{id}"
 
-    /// `GET /users/{id}`: a path that lacks its first slash has the route of the one with it.
+    /// `GET /users/{id}`: a path without its first slash has the same route as one with it.
     static func route(_ method: HTTPMethod, _ path: String) -> String {
         String(joining: method.rawValue, path.utf8.first == slash ? " " : " /", path)
     }
 
     /// A literal path with `{id}` for each segment that looks like a value: numbers and dates, UUIDs, long hexadecimal
-    /// or base64 text, addresses, escapes. A number of three digits or more within a word is replaced by itself.
+    /// or base64 text, addresses, escapes. A number of at least three digits within a word is replaced by `{id}` alone.
     ///
-    /// It guesses: a name such as `ada` cannot be told from a word of the API. What collects routes bounds them.
+    /// This is a guess: a name such as `ada` looks like a word of the API. Collectors of routes must limit their
+    /// number.
     static func withoutValues(_ path: String) -> String {
         let segments = path.utf8.split(separator: slash, omittingEmptySubsequences: false)
         guard segments.contains(where: Segment.mayHoldAValue) else { return path }
@@ -23,18 +24,18 @@ package enum RouteText {
 }
 
 extension RouteText {
-    /// A segment of a path, and what its bytes are.
+    /// A segment of a path with statistics of its bytes.
     private struct Segment {
         private let bytes: Substring.UTF8View
         private var digits = 0
-        /// Groups of neighboring digits.
+        /// Groups of adjacent digits.
         private var numbers = 0
         private var longestNumber = 0
         private var hexDigits = 0
         private var uppercase = 0
         private var lowercase = 0
         private var dashes = 0
-        /// Neighboring letters and digits that no vowel interrupts.
+        /// Adjacent letters and digits without a vowel between them.
         private var longestCluster = 0
         private var isForeign = false
 
@@ -63,7 +64,7 @@ extension RouteText {
             }
         }
 
-        /// Whether it is worth a closer look: most segments are words.
+        /// Whether the segment needs a full check: most segments are words.
         static func mayHoldAValue(_ segment: Substring.UTF8View) -> Bool {
             segment.count >= 16 || !segment.allSatisfy(plain.contains)
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// A stored property with the name of a requirement and another type: Swift takes it for a member of its own, and the
-/// requirement has its default.
+/// A stored property with the name of a requirement and another type. Swift treats it as an unrelated member, and the
+/// requirement keeps its default.
 package struct UnusedMember: Sendable, Hashable {
     package let name: String
     package let type: String
@@ -9,7 +9,7 @@ package struct UnusedMember: Sendable, Hashable {
     let owner: String
     let required: String
 
-    /// The property, both types, and what follows.
+    /// The property, both types, and the consequence.
     package var warning: String {
         "\(owner).\(name) is of type \(type), but \(required) requires \(requiredType): it is not used, the default is"
     }
@@ -17,10 +17,10 @@ package struct UnusedMember: Sendable, Hashable {
     fileprivate struct Requirement {
         let name: String
         let typeName: String
-        /// The types with which a property is used.
+        /// The types that satisfy the requirement.
         let types: [Any.Type]
-        /// Whether it has its default: if it has another value, an extension may have made that of the property. Asked
-        /// only in doubt, as a body may be costly to make.
+        /// Whether the requirement has its default value. If not, an extension may use the property to implement it.
+        /// Called only in doubt, since a body may be expensive to make.
         let isDefault: () -> Bool
 
         init(_ name: String, _ typeName: String, _ types: Any.Type..., isDefault: @escaping () -> Bool) {
@@ -31,7 +31,7 @@ package struct UnusedMember: Sendable, Hashable {
         }
     }
 
-    /// - Parameter subject: the value whose properties are meant.
+    /// - Parameter subject: the value whose properties are checked.
     fileprivate static func all(
         of subject: Any, for required: String, _ requirements: [Requirement]
     ) -> [UnusedMember] {
@@ -55,7 +55,7 @@ package struct UnusedMember: Sendable, Hashable {
 }
 
 extension Endpoint {
-    /// The stored properties that look like requirements and are none.
+    /// The stored properties that look like requirements but are not.
     package var unusedMembers: [UnusedMember] {
         let pairs = "[String: String]"
         return UnusedMember.all(
@@ -75,7 +75,7 @@ extension Endpoint {
 }
 
 extension PulsePlugin {
-    /// The stored properties that look like requirements and are none.
+    /// The stored properties that look like requirements but are not.
     package var unusedMembers: [UnusedMember] {
         UnusedMember.all(
             of: self, for: "PulsePlugin",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The error of a call that was made for one account while another, or none, is logged in by now: sending it would let
-/// one user act as another.
+/// The error of a call that was made for one account while another, or none, is now logged in. Sending it would let one
+/// user act as another.
 ///
 /// It is thrown inside ``PulseError/custom(_:)`` and never retried; nothing was sent for the other account.
 public struct AccountMismatch: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {

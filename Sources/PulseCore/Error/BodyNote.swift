@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// The response whose body did not decode, for the error's text: no byte of the body, no query.
+/// Describes the response whose body failed to decode, for the error's text: no byte of the body, no query.
 ///
-/// It stands as the `underlyingError` in the context of the `DecodingError`, so that the error keeps its type for those
-/// who read it.
+/// It is the `underlyingError` in the context of the `DecodingError`, so that the error keeps its type.
 package struct BodyNote: Error, Sendable {
-    /// The response's status and media type, and what the decoder reads.
+    /// The response's status and media type, and the media type that the decoder reads.
     package let status: Int
     let mediaType: String?
     let expected: String?
     let byteCount: Int
-    /// Whether the body begins as HTML and XML do.
+    /// Whether the body begins like HTML or XML.
     let isMarkup: Bool
-    /// Whether the body is JSON; looked into only where the decoder's error leaves that open.
+    /// Whether the body is JSON; only computed if the decoder's error does not tell.
     let isJSON: Bool
     /// The method and the redacted URL.
     let request: String
-    /// What stood in the context before.
+    /// The previous underlying error of the context.
     package let underlying: (any Error)?
 
     init(_ response: PulseResponse, expected: String?, underlying: (any Error)?, checksJSON: Bool) {
@@ -33,7 +32,7 @@ package struct BodyNote: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// The media type without its parameters, and only if it is one: it is a word of the server's.
+    /// The media type without its parameters, or a fixed text if it is not a valid media type: the server controls it.
     private static func shown(_ contentType: String) -> String {
         let type = contentType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         let isType = type.utf8.count <= 80 && type.split(separator: "/").count == 2
@@ -43,9 +42,9 @@ package struct BodyNote: Error, Sendable {
     /// Whether the decoder reads JSON.
     var expectsJSON: Bool { expected.map { $0.hasSuffix("json") } ?? false }
 
-    /// What the body is, as far as the decoder has not found a place in it.
+    /// The kind of the body, for errors without a location in it.
     var nature: String {
-        // Foundation tells of a number that does not fit as of bytes that are no JSON, without a place.
+        // Foundation reports a number that does not fit like bytes that are not JSON, without a location.
         guard !isJSON else { return "it is JSON, with a value that does not fit its type" }
         return isMarkup ? "it is not JSON, it begins like HTML or XML" : "it is not JSON"
     }
@@ -59,7 +58,7 @@ package struct BodyNote: Error, Sendable {
 }
 
 extension DecodingError {
-    /// The note that was added, if one was.
+    /// The added note, if there is one.
     var note: BodyNote? { context?.underlyingError as? BodyNote }
 
     private var context: Context? {
@@ -71,12 +70,12 @@ extension DecodingError {
         }
     }
 
-    /// Whether the decoder found no place in the body.
-    private var mayBeNoJSON: Bool {
+    /// Whether the error has no location in the body.
+    private var mayNotBeJSON: Bool {
         if case .dataCorrupted(let context) = self { context.codingPath.isEmpty } else { false }
     }
 
-    /// The same error, which tells the response too.
+    /// The same error with a note about the response.
     func noting(_ response: PulseResponse, expected: String?) -> DecodingError {
         guard note == nil else { return self }
         func noted(_ context: Context) -> Context {
@@ -84,7 +83,7 @@ extension DecodingError {
                 codingPath: context.codingPath, debugDescription: context.debugDescription,
                 underlyingError: BodyNote(
                     response, expected: expected, underlying: context.underlyingError,
-                    checksJSON: mayBeNoJSON))
+                    checksJSON: mayNotBeJSON))
         }
         return switch self {
         case .typeMismatch(let type, let context): .typeMismatch(type, noted(context))
@@ -95,8 +94,8 @@ extension DecodingError {
         }
     }
 
-    /// What was there instead of the type asked for, by Foundation's words; nil if it does not say so in words that are
-    /// its own.
+    /// The kind of value that was found instead of the expected type, from Foundation's text; nil if the text does not
+    /// match a known phrase.
     var found: String? {
         guard case .typeMismatch(_, let context) = self,
             let start = context.debugDescription.range(of: "but found ")?.upperBound

@@ -2,31 +2,31 @@
 
 /// One entry of the `errors` in a GraphQL response (GraphQL specification, section 7.1.2).
 public struct GraphQLError: Error, Sendable, Hashable, Codable {
-    /// A place in the query document, counted from 1.
+    /// A location in the query document, counted from 1.
     public struct Location: Sendable, Hashable, Codable {
         /// The line, counted from 1.
         public let line: Int
         /// The column, counted from 1.
         public let column: Int
 
-        /// Creates a place; both numbers count from 1.
+        /// Creates a location; both numbers count from 1.
         public init(line: Int, column: Int) {
             self.line = line
             self.column = column
         }
     }
 
-    /// What went wrong, in the server's words.
+    /// The server's error message.
     public let message: String
-    /// The places in the query document that the error is about; empty if the server names none.
+    /// The locations in the query document that the error refers to; empty if the server gives none.
     public let locations: [Location]
-    /// The place in the result that the error is about: field names and list indices, mixed. Empty if the server names
+    /// The path in the result that the error refers to: field names and list indices, mixed. Empty if the server gives
     /// none.
     public let path: [JSONValue]
-    /// Further data of the server, such as an error code; empty if there is none.
+    /// Additional data of the server, such as an error code; empty if there is none.
     public let extensions: [String: JSONValue]
 
-    /// Creates an error, as a test or a server makes it.
+    /// Creates an error, for tests and servers.
     public init(
         message: String, locations: [Location] = [], path: [JSONValue] = [], extensions: [String: JSONValue] = [:]
     ) {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
 
-/// A proxy's refusal to connect a request to its host. Nothing of the request was sent, and the proxy would refuse
-/// another attempt as well.
+/// A proxy's refusal to connect a request to its host. Nothing of the request was sent, and the proxy would also refuse
+/// another attempt.
 ///
-/// A request that an HTTP proxy forwards without a tunnel has no refusal: the proxy's response is its response.
+/// A request that an HTTP proxy forwards without a tunnel is never refused this way: the proxy's response is its
+/// response.
 public struct ProxyRefusal: Sendable, Hashable {
     /// Why a proxy refuses.
     public enum Reason: Sendable, Hashable {
-        /// The status of an HTTP proxy's response to CONNECT (RFC 9110, section 9.3.6): 407 if it wants other
+        /// The status of an HTTP proxy's response to CONNECT (RFC 9110, section 9.3.6): 407 if it requires other
         /// credentials.
         case status(Int)
-        /// The reply of a SOCKS proxy (RFC 1928, section 6): 2 if its rules do not allow the connection.
+        /// The reply code of a SOCKS proxy (RFC 1928, section 6): 2 if its rules do not allow the connection.
         case socksReply(Int)
-        /// A SOCKS proxy does not take the credentials, or wants some.
+        /// A SOCKS proxy rejects the credentials, or requires some.
         case socksCredentials
-        /// The system does not tell.
+        /// The system gives no reason.
         case unknown
     }
 
-    /// The proxy's host and port, such as `proxy.test:3128`, without its credentials; nil where the system does not
-    /// tell.
+    /// The proxy's host and port, such as `proxy.test:3128`, without its credentials; nil if the system does not report
+    /// them.
     public let proxy: String?
     /// Why the proxy refuses.
     public let reason: Reason
@@ -30,7 +31,7 @@ public struct ProxyRefusal: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The status of an HTTP proxy's response; nil for another proxy, and where the system does not tell.
+    /// The status of an HTTP proxy's response; nil for another kind of proxy, or if the system does not report it.
     public var statusCode: Int? {
         if case .status(let status) = reason { status } else { nil }
     }

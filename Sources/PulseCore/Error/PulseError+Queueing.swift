@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError {
-    /// The member of a policy's ``OfflineQueuePolicy/queues`` that this failure belongs to; nil for one after which no
-    /// call is queued. The request of the last attempt was not sent.
+    /// The member of a policy's ``OfflineQueuePolicy/queues`` for this failure; nil if it never queues a call. The
+    /// request of the last attempt was not sent.
     package var queueing: OfflineQueuePolicy.Failures? {
         switch self {
         case .noConnection: return .noConnection

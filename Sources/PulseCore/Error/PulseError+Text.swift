@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
-    /// One line for a log: what happened, to which request, without secrets.
+    /// One line for a log: the failure and its request, without secrets.
     public var description: String {
         switch self {
         case .invalidURL(let reason): "invalid URL: \(Redaction.standard.text(reason))"
@@ -45,13 +45,12 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
     public var errorDescription: String? { description }
 
-    /// The kind and the redacted text: a reflected error would otherwise print its request and response in full.
+    /// The kind and the redacted text. The default mirror would print the request and response in full.
     public var customMirror: Mirror {
         Mirror(self, children: ["kind": kind.rawValue, "description": description], displayStyle: .enum)
     }
 
-    /// The text that events may hold: the description without URLs, and without the words of a server or of code from
-    /// outside.
+    /// The text for events: the description without URLs, and without text from a server or third-party code.
     package var summary: String {
         switch self {
         case .timeout: "timed out: no byte came or went for the idle timeout"
@@ -81,7 +80,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case let error as URLError: error.code.symbol
         case let error as DecodingError: text(of: error, withRequest: false)
         case is EncodingError: text(of: error)
-        // An engine's words tell the reason, and may quote the URL.
+        // The engine's text gives the reason, and may quote the URL.
         case let failure as TransportFailure: withoutQueries(failure.description)
         default: "\(type(of: error))"
         }
@@ -100,13 +99,13 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
-    /// The place and kind of the failure, without the decoder's own text: it quotes values of the body. Behind it the
-    /// response, where it is known.
+    /// The location and kind of the failure, then the response, if it is known. The decoder's own text is omitted: it
+    /// quotes values of the body.
     private static func text(of error: DecodingError, withRequest: Bool) -> String {
-        place(of: error) + (error.note.map { " (\($0.text(withRequest: withRequest)))" } ?? "")
+        location(of: error) + (error.note.map { " (\($0.text(withRequest: withRequest)))" } ?? "")
     }
 
-    private static func place(of error: DecodingError) -> String {
+    private static func location(of error: DecodingError) -> String {
         switch error {
         case .typeMismatch(let type, let context):
             "\(path(context.codingPath)) is no \(type)" + (error.found.map { " but \($0)" } ?? "")
@@ -126,8 +125,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         keys.reduce(into: "$") { $0 += $1.intValue.map { "[\($0)]" } ?? ".\(name(of: $1))" }
     }
 
-    /// The name of a key that the program declares as a case of an enumeration. Any other key is text out of the body,
-    /// such as a dictionary's key, and may be an address or a token as well as a value may.
+    /// The name of a key that the program declares as an enumeration case. Any other key comes from the body, such as a
+    /// dictionary's key, and may be an address or a token.
     private static func name(of key: any CodingKey) -> String {
         let mirror = Mirror(reflecting: key)
         return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "*"
@@ -137,7 +136,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "(no URL)")
     }
 
-    /// The request behind a failure of the wire, where it is known.
+    /// The request of a transport failure, if it is known.
     private static func target(of error: any Error) -> String {
         switch error {
         case let failure as TransportFailure: failure.request.map { ", \($0)" } ?? ""

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError {
-    /// The cases of ``PulseError`` without their values, for tests and `switch` statements to compare.
+    /// The cases of ``PulseError`` without their values, for comparisons in tests and `switch` statements.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Before anything is sent: the cases of the same names in ``PulseError``.
         case invalidURL, invalidRequest, encodingFailed, unsupported
-        /// On the way.
+        /// In transit.
         case noConnection, timeout, transport, sslPinningFailed, proxyRefused, cancelled, deadlineExceeded
-        /// The server's verdict.
+        /// The server's status.
         case unauthorized, sessionExpired, rateLimited, http
         /// The body.
         case decodingFailed, emptyBody, responseTooLarge
@@ -47,24 +47,24 @@ extension PulseError {
         }
     }
 
-    /// Whether the default ``RetryPolicy`` counts this failure as one that may pass: statuses 408, 425, 429, 500, 502,
-    /// 503, 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection.
+    /// Whether the default ``RetryPolicy`` counts this failure as transient: statuses 408, 425, 429, 500, 502, 503,
+    /// 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection.
     ///
     /// Whether the *request* may be repeated depends on its method and on ``phase``; that is the policy's rule.
     public var isRetryable: Bool {
         RetryPolicy.default.counts(self)
     }
 
-    /// How far the request had got, or nil where that has no meaning.
+    /// How far the request got, or nil where that has no meaning.
     ///
-    /// A ``rateLimited(retryAfter:)`` counts as a server's answer: the error does not tell that a limit on this side
-    /// refused the request.
+    /// A ``rateLimited(retryAfter:)`` counts as a server's response: the error does not distinguish a client-side
+    /// limit.
     public var phase: Phase? {
         switch self {
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .noConnection, .sslPinningFailed,
             .proxyRefused, .circuitOpen, .cacheMiss, .queuedOffline, .offlineQueueFull:
             .beforeSend
-        // A deadline strikes within an attempt, whatever became of the one before.
+        // A deadline may expire during an attempt, whatever the failure of the previous one.
         case .timeout, .deadlineExceeded: .maybeSent
         case .transport(let code, let underlying):
             (underlying as? TransportFailure)?.phase ?? (code.isBeforeSend ? .beforeSend : .maybeSent)
@@ -75,12 +75,11 @@ extension PulseError {
         }
     }
 
-    /// Whether the request was lost with a connection that had carried others before: the connection ended before a
-    /// byte of the response came, or an HTTP/2 server refused to process the request on it, and then ``phase`` is
-    /// ``Phase/beforeSend``.
+    /// Whether the request failed with a reused connection: the connection ended before a byte of the response came, or
+    /// an HTTP/2 server refused to process the request on it. In the second case, ``phase`` is ``Phase/beforeSend``.
     ///
-    /// It says little about the server. The retry loop sends such a request once more at once if it may be repeated,
-    /// which counts as no attempt of the policy, unless that allows only one.
+    /// It says little about the server. The retry loop resends such a request once, at once, if it may be repeated. The
+    /// resend does not count as an attempt, and is not made if the policy allows only one.
     public var isStaleConnection: Bool {
         switch self {
         case .transport(_, let underlying): (underlying as? TransportFailure)?.isStaleConnection ?? false
@@ -89,7 +88,7 @@ extension PulseError {
         }
     }
 
-    /// The status behind this failure, if a server gave one, or a proxy that refused.
+    /// The status of this failure, from the server or from a proxy that refused.
     public var statusCode: Int? {
         switch self {
         case .http(let response): response.statusCode
@@ -104,7 +103,7 @@ extension PulseError {
         }
     }
 
-    /// The answer behind this failure, if the error carries one.
+    /// The response of this failure, if the error carries one.
     public var response: PulseResponse? {
         switch self {
         case .http(let response): response
@@ -116,9 +115,9 @@ extension PulseError {
         }
     }
 
-    /// The seconds until the server wants to be asked again, if it said so (`Retry-After`, RFC 9110, section 10.2.3).
+    /// The seconds until the server accepts another request, if it said so (`Retry-After`, RFC 9110, section 10.2.3).
     ///
-    /// A date is counted from the answer's own `Date`; without one, from the system clock at the time of the call.
+    /// A date is relative to the response's own `Date`; without one, to the system clock at the time of the call.
     public var retryAfter: TimeInterval? {
         retryAfter(now: SystemClock.wallNow)
     }
@@ -135,7 +134,7 @@ extension PulseError {
 }
 
 extension PulseError {
-    /// Creates the failure that a status stands for, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
+    /// Creates the failure for a status, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
     /// ``rateLimited(retryAfter:)``, any other is ``http(_:)``.
     public init?(validating response: PulseResponse, accepted: AcceptedStatuses) {
         self.init(validating: response, accepted: accepted, now: SystemClock.wallNow)
@@ -150,14 +149,14 @@ extension PulseError {
         }
     }
 
-    /// Creates a `PulseError` from any error: one of its own is unchanged, a `CancellationError` is ``cancelled``, a
+    /// Creates a `PulseError` from any error: a `PulseError` is unchanged, a `CancellationError` is ``cancelled``, a
     /// `URLError` or ``TransportFailure`` becomes its case, and anything else is ``custom(_:)``.
     public init(wrapping error: any Error) {
         self.init(wrapping: error, request: nil)
     }
 
-    /// Creates a `PulseError` from any error. A ``timeout(_:)`` holds `request`; without one, the URL in the error is
-    /// used.
+    /// Creates a `PulseError` from any error. A ``timeout(_:)`` holds `request`; without one, it uses the URL in the
+    /// error.
     package init(wrapping error: any Error, request: URLRequest?) {
         switch error {
         case let error as PulseError:
@@ -182,7 +181,7 @@ extension PulseError {
         case .cancelled:
             self = .cancelled
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
-            // The same cause after bytes had left is a lost connection: the server may have the request.
+            // The same cause after bytes were sent is a lost connection: the server may have the request.
             self = phase == .beforeSend ? .noConnection : .transport(.networkConnectionLost, underlying: underlying)
         case .timedOut:
             // A connect timeout means that nothing was sent, and a retry may rely on it.
@@ -200,7 +199,7 @@ extension PulseError {
 }
 
 extension URLError {
-    /// The same error, which names that URL if it names none.
+    /// The same error with that URL, if it has none.
     fileprivate func naming(_ url: URL?) -> URLError {
         guard let url, failingURL == nil else { return self }
         return URLError(code, userInfo: userInfo.merging([NSURLErrorFailingURLErrorKey: url]) { own, _ in own })
@@ -208,8 +207,7 @@ extension URLError {
 }
 
 extension URLError.Code {
-    /// Whether the failure is known to precede the request: of a bare `URLError`, which does not tell its phase, only
-    /// these.
+    /// Whether the failure certainly precedes the request. A bare `URLError` has no phase, so only these codes qualify.
     fileprivate var isBeforeSend: Bool {
         switch self {
         case .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost: true

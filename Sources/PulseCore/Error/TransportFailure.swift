@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The error that a transport throws when the wire failed: the code, and how far the request had got, which decides
+/// The error that a transport throws when the transfer fails: the code, and how far the request got, which decides
 /// whether it may be repeated.
 ///
 /// ``PulseError/init(wrapping:)`` reads it and keeps it as the `underlying` error of
@@ -8,23 +8,23 @@
 public struct TransportFailure: Error, Sendable {
     /// The kind of the failure, as a code of `URLError`.
     public let code: URLError.Code
-    /// How far the request had got.
+    /// How far the request got.
     public let phase: PulseError.Phase
-    /// The cause, if there is one to report; nil if the code says it all.
+    /// The cause, if there is one to report; nil if the code is sufficient.
     public let underlying: (any Error)?
-    /// Whether the fault lies with a connection that carried requests before: it ended before a byte of the response
-    /// came, or its server refused to process the request on it (RFC 9113, sections 6.8 and 8.7).
+    /// Whether the cause is a reused connection: it ended before a byte of the response came, or its server refused to
+    /// process the request on it (RFC 9113, sections 6.8 and 8.7).
     ///
-    /// The server may be well, so the retry loop sends such a request once more at once, if it may be repeated.
+    /// The server may be healthy, so the retry loop resends such a request once, at once, if it may be repeated.
     public let isStaleConnection: Bool
-    /// The status and the header fields, if they had come and the failure is one of the body.
+    /// The status and the header fields, if they had arrived before the body failed.
     public var response: PulseResponse?
     /// The method and the redacted URL, for texts.
     package var request: String?
 
     /// Creates a failure.
     ///
-    /// - Parameter phase: ``PulseError/Phase/beforeSend`` only if no byte of the request has left, or if the server has
+    /// - Parameter phase: ``PulseError/Phase/beforeSend`` only if no byte of the request was sent, or if the server has
     ///   said that it did not process the request.
     /// - Parameter isStaleConnection: see ``isStaleConnection``; false by default.
     public init(

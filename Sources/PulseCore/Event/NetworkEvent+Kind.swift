@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension NetworkEvent {
-    /// The kinds of event: the cases of ``NetworkEvent`` without their values, for filters and counters.
+    /// The kinds of events: the cases of ``NetworkEvent`` without their values, for filters and counters.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The course of a call: the cases of the same names in ``NetworkEvent``.
+        /// The steps of a call: the cases of the same names in ``NetworkEvent``.
         case requestStarted, attemptStarted, responseReceived, requestRedirected, requestCompleted
         /// Retries and progress.
         case requestRetrying, retryGivenUp, transferProgress
@@ -15,7 +15,7 @@ extension NetworkEvent {
         case circuitBreakerOpened, circuitBreakerHalfOpened, circuitBreakerClosed, rateLimited
         /// The offline queue.
         case offlineQueueEnqueued, offlineQueueDraining, offlineQueueRequestCompleted
-        /// Entries that the offline queue has given up.
+        /// Entries that the offline queue has dropped.
         case offlineQueueExpired, offlineQueueDeadLettered
         /// Pins, connectivity, sockets and warnings.
         case pinningFailed, connectivityChanged, socketStateChanged, warning
@@ -57,7 +57,7 @@ extension NetworkEvent {
         }
     }
 
-    /// The call that the event is about; nil for an event that belongs to no single call.
+    /// The call of the event; nil for an event that belongs to no single call.
     public var call: CallSummary? {
         switch self {
         case .requestStarted(let call), .attemptStarted(let call), .responseReceived(let call, _, _),

@@ -1,82 +1,83 @@
 // SPDX-License-Identifier: MIT
 
-/// What happens to calls, as values. No event holds a body, a header value or a query. A secret in a path is shown with
-/// the path.
+/// Events of calls, as values. No event holds a body, a header value or a query. A secret in a path is shown with the
+/// path.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)
-    /// A request is about to go to the wire.
+    /// A request is about to be sent.
     case attemptStarted(CallSummary)
-    /// A server has answered a request; `byteCount` is the size of the buffered body in bytes, 0 for a streamed one.
+    /// A server has responded to a request; `byteCount` is the size of the buffered body in bytes, 0 for a streamed
+    /// one.
     case responseReceived(CallSummary, status: Int, byteCount: Int)
-    /// A redirect is followed; `status` is the 3xx that asked for it.
+    /// A redirect is followed; `status` is its 3xx status.
     case requestRedirected(CallSummary, status: Int)
-    /// A call has ended, whatever the outcome. Emitted once per call; `latency` is in seconds.
+    /// A call has ended, with success or failure. Emitted once per call; `latency` is in seconds.
     case requestCompleted(Result<ResponseSummary, ErrorSummary>, CallSummary, latency: TimeInterval)
-    /// A failed attempt will be repeated. `attempt` is the number of the next attempt, ``CallSummary/retryDelay`` the
+    /// A failed attempt will be retried. `attempt` is the number of the next attempt, ``CallSummary/retryDelay`` the
     /// wait before it in seconds.
     case requestRetrying(CallSummary, ErrorSummary, attempt: Int)
     /// A failure would be retried, but the number of attempts, the deadline, the budget or the server's `Retry-After`
-    /// forbids it.
+    /// does not allow it.
     case retryGivenUp(CallSummary, ErrorSummary)
-    /// A transfer has moved on; `completed` and `total` are bytes, and `total` is nil if it is not known.
+    /// A transfer has progressed; `completed` and `total` are bytes, and `total` is nil if it is not known.
     case transferProgress(CallSummary, completed: Int64, total: Int64?)
-    /// A token refresh has begun, on behalf of that call.
+    /// A token refresh has started on behalf of that call.
     case authRefreshStarted(CallSummary)
-    /// A token refresh has given a new token.
+    /// A token refresh has returned a new token.
     case authRefreshSucceeded(CallSummary)
     /// A token refresh has failed or timed out.
     case authRefreshFailed(CallSummary, ErrorSummary)
-    /// The session cannot be refreshed any more: the user has to log in.
+    /// The session cannot be refreshed any more: the user must log in.
     case sessionExpired(CallSummary)
-    /// A call is answered from the cache, by a fresh or a stale answer.
+    /// A call is served from the cache, with a fresh or a stale response.
     case cacheHit(CallSummary)
-    /// The cache has no answer that may be used for a call.
+    /// The cache has no response that a call may use.
     case cacheMiss(CallSummary)
-    /// A server has confirmed a stored answer, which is served again.
+    /// A server has validated a stored response, which is served again.
     case cacheRevalidated(CallSummary)
-    /// An answer was stored in the cache.
+    /// A response was stored in the cache.
     case cacheStored(CallSummary)
-    /// The stored answers for a URL were removed or marked as invalid.
+    /// The stored responses for a URL were removed or invalidated.
     case cacheInvalidated(url: URL)
-    /// A circuit breaker refuses calls from now on; `endpoint` is its key, which is an origin by default.
+    /// A circuit breaker now refuses calls; `endpoint` is its key, which is an origin by default.
     case circuitBreakerOpened(endpoint: String)
-    /// A circuit breaker lets calls through on trial; `endpoint` is its key.
+    /// A circuit breaker allows probe calls; `endpoint` is its key.
     case circuitBreakerHalfOpened(endpoint: String)
-    /// A circuit breaker lets all calls through again; `endpoint` is its key.
+    /// A circuit breaker allows all calls again; `endpoint` is its key.
     case circuitBreakerClosed(endpoint: String)
-    /// A rate limit makes a call wait or fail, or the server answered 429; `retryAfter` is the wait in seconds, if it
-    /// is known.
+    /// A rate limit makes a call wait or fail, or the server responded with 429; `retryAfter` is the wait in seconds,
+    /// if it is known.
     case rateLimited(CallSummary, retryAfter: TimeInterval?)
     /// A call without a connection was stored in the offline queue under that id.
     case offlineQueueEnqueued(id: UUID)
-    /// The offline queue begins to send its entries; `count` of them are pending.
+    /// The offline queue starts to send its entries; `count` of them are pending.
     case offlineQueueDraining(count: Int)
-    /// An entry of the offline queue has ended: the server accepted it if `success`, else it was dropped or went to the
-    /// dead letters.
+    /// An entry of the offline queue is finished: the server accepted it if `success`, else it was dropped or became a
+    /// dead letter.
     case offlineQueueRequestCompleted(id: UUID, success: Bool)
-    /// An entry of the offline queue was removed because its time ran out.
+    /// An entry of the offline queue was removed because it expired.
     case offlineQueueExpired(id: UUID)
-    /// An entry of the offline queue has gone to the dead letters.
+    /// An entry of the offline queue has become a dead letter.
     case offlineQueueDeadLettered(id: UUID)
-    /// A server has shown none of the pinned keys; `seen` are the pins of its chain, as `sha256/…`. Emitted in
-    /// report-only mode too.
+    /// A server has presented none of the pinned keys; `seen` are the pins of its chain, as `sha256/…`. Also emitted in
+    /// report-only mode.
     case pinningFailed(host: String, seen: [String])
-    /// The way to the network has changed.
+    /// The network path has changed.
     case connectivityChanged(ConnectivityStatus)
-    /// A socket is in another state, named by `state`.
+    /// A socket has changed its state; `state` is the new one.
     case socketStateChanged(CallSummary, state: String)
-    /// Something that a developer should know, and that no call fails because of.
+    /// A problem that a developer should know about, but that fails no call.
     case warning(String)
 }
 
-/// The call that an event is about: its identity, its attempt and its trace, without headers, query or body.
+/// The call of an event: its identity, its attempt and its trace, without headers, query or body.
 public struct CallSummary: Sendable {
-    /// What stays the same while the call is under way, in one object: there are many events, and passing on a
-    /// reference is cheap.
+    /// The constant part of a call in progress, in one object: there are many events, and passing on a reference is
+    /// cheap.
     package final class Identity: Sendable, Equatable {
         let id: UUID
-        /// The call whose start and end were emitted: `id`, or for work detached from a call the id of that call.
+        /// The call whose start and end were emitted: `id`, or for work detached from a call, the id of that call.
         let rootID: UUID
         let endpointPath: String
         let route: String
@@ -96,7 +97,7 @@ public struct CallSummary: Sendable {
             Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
         }
 
-        // The root is not compared: nobody outside can name it, and so could not make an equal value.
+        // The root is not compared: it is not public, so a test could not make an equal value.
         package static func == (one: Identity, other: Identity) -> Bool {
             one === other
                 || one.id == other.id && one.endpointPath == other.endpointPath && one.route == other.route
@@ -104,7 +105,7 @@ public struct CallSummary: Sendable {
         }
     }
 
-    /// In a box like the identity: most calls are part of no trace, and need not carry the room for its texts.
+    /// In a box like the identity: most calls have no trace, and need no space for its texts.
     private final class Span: Sendable, Equatable {
         let traceID: String?
         let parentSpanID: String?
@@ -125,10 +126,10 @@ public struct CallSummary: Sendable {
     private let span: Span?
     /// The number of the attempt in the retry loop, counted from 1.
     public let attempt: Int
-    /// The seconds until the next attempt; 0 in every event but ``NetworkEvent/requestRetrying(_:_:attempt:)``.
+    /// The seconds until the next attempt; 0 in every event except ``NetworkEvent/requestRetrying(_:_:attempt:)``.
     public let retryDelay: TimeInterval
 
-    /// Creates a summary, for tests and for tools that make events of their own. `retryDelay` is in seconds.
+    /// Creates a summary, for tests and for tools that create events. `retryDelay` is in seconds.
     public init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, attempt: Int = 1,
         retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
@@ -152,20 +153,19 @@ public struct CallSummary: Sendable {
     }
 
     /// The identifier of the call, the same in all its events. Requests that plugins make in the background, or for
-    /// several calls at once, have an identifier of their own.
+    /// several calls at once, have their own identifier.
     public var id: UUID { identity.id }
-    /// The identifier of the call that caused the event: its start and end are emitted under it.
+    /// The identifier of the call that caused the event; its start and end are emitted with it.
     package var rootID: UUID { identity.rootID }
     /// The path of the endpoint, without its query.
     public var endpointPath: String { identity.endpointPath }
-    /// The name under which metrics count the call: a method and a template, a type's name, or the name that its
-    /// options set.
+    /// The name of the call in metrics: a method and a template, a type's name, or the name set in its options.
     public var route: String { identity.route }
     /// The method of the request; a redirect may have changed it.
     public var method: HTTPMethod { identity.method }
     /// The host that the request goes to; a redirect may have changed it.
     public var host: String { identity.host }
-    /// The identifier of the W3C trace that the call belongs to, if a tracing plugin set one.
+    /// The identifier of the W3C trace of the call, if a tracing plugin set one.
     public var traceID: String? { span?.traceID }
     /// The identifier of the caller's span that the trace continues, if the plugin found one.
     public var parentSpanID: String? { span?.parentSpanID }
@@ -186,13 +186,13 @@ extension CallSummary: Hashable {
     }
 }
 
-/// How a call succeeded.
+/// The result of a successful call.
 public struct ResponseSummary: Sendable {
-    /// The status of the answer.
+    /// The status of the response.
     public let statusCode: Int
     /// The size of the buffered body in bytes, after decompression.
     public let byteCount: Int
-    /// Where the answer came from.
+    /// Where the response came from.
     public let origin: PulseResponse.Origin
     private let measured: Measured?
 
@@ -204,10 +204,10 @@ public struct ResponseSummary: Sendable {
         measured = timings.map(Measured.init)
     }
 
-    /// When the phases of the exchange ended; nil if the transport measured nothing.
+    /// When the phases of the transfer ended; nil if the transport measured nothing.
     public var timings: TransferTimings? { measured?.timings }
 
-    /// In a box: every event has the size of the largest one, and is passed on from listener to listener.
+    /// In a box: every event has the size of the largest one, and is copied from listener to listener.
     private final class Measured: Sendable, CustomDebugStringConvertible {
         let timings: TransferTimings
 
@@ -225,16 +225,16 @@ public struct ResponseSummary: Sendable {
     }
 }
 
-/// How a call failed: the kind of error and a redacted text, without the request or the answer.
+/// The failure of a call: the kind of error and a redacted text, without the request or the response.
 public struct ErrorSummary: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of the error.
     public let kind: PulseError.Kind
-    /// The status behind the failure, if a server gave one.
+    /// The status of the failure, if a server sent one.
     public let statusCode: Int?
-    /// What happened, in one line without queries, secrets or the words of a server.
+    /// The failure in one line, without queries, secrets or text from a server.
     public let message: String
 
-    /// Creates a summary. The message is shown as it is, so it must not hold a secret.
+    /// Creates a summary. The message is shown unchanged, so it must not hold a secret.
     public init(kind: PulseError.Kind, statusCode: Int? = nil, message: String) {
         self.kind = kind
         self.statusCode = statusCode
@@ -242,7 +242,7 @@ public struct ErrorSummary: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package init(_ error: PulseError) {
-        // The error's own text names the URL, whose query an event must not hold.
+        // The error's own text contains the URL, whose query an event must not hold.
         self.init(kind: error.kind, statusCode: error.statusCode, message: error.summary)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The warnings of one client that would say the same of every call: each is emitted once. It does not count as emitted
-/// while the sink has no listener.
+/// The warnings of one client that would repeat for every call: each is emitted once. A warning does not count as
+/// emitted while the sink has no listener.
 package final class OneTimeWarnings: Sendable {
     private let emitted = Locked<Set<String>>([])
 

@@ -3,15 +3,14 @@
 extension URLRequest {
     /// The request as a `curl` command with its secrets masked: single-quoted, and safe to paste into a POSIX shell.
     ///
-    /// Headers are sorted by name. A body of text is part of the command. One that is binary, larger than
+    /// Headers are sorted by name. A text body is part of the command. A body that is binary, larger than
     /// `maxBodyLength`, a file or a stream is only named, as `--data-binary '@body-of-120-bytes'`: save it under that
-    /// name first. What cannot be sent is left out: a header whose name is not a token or whose value has CR, LF or
-    /// NUL.
+    /// name first. Headers that cannot be sent are omitted: the name is not a token, or the value has CR, LF or NUL.
     ///
     /// - Parameter body: the body if it is not in `httpBody`: ``PluginContext/body``.
     /// - Parameter redaction: the rules for masking; nil shows every secret.
-    /// - Parameter maxBodyLength: the most bytes of a body in the command; 65,536 by default, since shells limit the
-    ///   length of a word.
+    /// - Parameter maxBodyLength: the maximum size of a body in the command; 65,536 bytes by default, since shells
+    ///   limit the length of a word.
     public func curlCommand(
         body: BodySource = .inRequest, redaction: Redaction? = .standard, maxBodyLength: Int = 65_536
     ) -> String {
@@ -19,7 +18,7 @@ extension URLRequest {
     }
 }
 
-/// The words of the command, put together.
+/// Builds the words of the command.
 private struct CurlCommand {
     let request: URLRequest
     let body: BodySource
@@ -34,9 +33,9 @@ private struct CurlCommand {
 
     private var command: String {
         let url = request.url.map { redaction?.url($0) ?? $0.absoluteString } ?? ""
-        // Brackets and braces mean ranges of URLs to curl.
+        // curl interprets brackets and braces as ranges of URLs.
         let glob = url.contains { "[]{}".contains($0) } ? "--globoff " : ""
-        // The library sends a path as it is.
+        // PulseKit sends a path unchanged, while curl removes dot segments.
         let path = request.url.map { PercentEncoding.containsDotSegment($0.path) } == true ? "--path-as-is " : ""
         return "curl \(glob)\(path)\(ShellText.word(url.utf8))"
     }
@@ -46,7 +45,7 @@ private struct CurlCommand {
     private var methodOption: [String] {
         switch request.httpMethod ?? "GET" {
         case "GET" where !hasBody: []
-        // With the method by name, curl would wait for a body.
+        // With `--request HEAD`, curl would wait for a body.
         case "HEAD" where !hasBody: ["--head"]
         case let method: ["-X \(ShellText.word(method.utf8))"]
         }
@@ -56,22 +55,22 @@ private struct CurlCommand {
         var options: [String] = []
         for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
             guard name.isHTTPToken, value.isHTTPFieldValue else { continue }
-            // Counted by curl itself, for what is in the command.
+            // curl computes it for the body in the command.
             if name.equalsIgnoringASCIICase("Content-Length") { continue }
-            // With this option curl asks for what it can decode, and decodes it. A request for the bytes as they are
-            // stays one.
+            // With this option curl offers the codings that it can decode, and decodes them. A request for the
+            // unencoded bytes keeps its header.
             if name.equalsIgnoringASCIICase("Accept-Encoding"), !value.equalsIgnoringASCIICase("identity") {
                 options.append("--compressed")
                 continue
             }
             let shown = redaction?.headerValue(value, for: name) ?? value
-            // With a colon and nothing but blanks curl would send no such header.
+            // With a colon and only blanks, curl would omit the header.
             let isBlank = shown.utf8.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
             let line = isBlank ? "\(name);" : "\(name): \(shown)"
             options.append("-H \(ShellText.word(OctetText.bytes(line) ?? Array(line.utf8)))")
         }
         if hasBody, request.value(forHTTPHeaderField: "Content-Type") == nil {
-            // Otherwise curl would call it a form.
+            // Otherwise curl would label the body as a form.
             options.append("-H 'Content-Type:'")
         }
         return options
@@ -83,7 +82,7 @@ private struct CurlCommand {
         if case .inRequest = body { request.httpBody?.isEmpty == false } else { true }
     }
 
-    /// The option for the body, and the format for `printf` if that writes the body.
+    /// The option for the body, and the format for `printf` if that produces the body.
     private var dataOption: (input: String?, option: String?) {
         switch body {
         case .inRequest:
@@ -109,7 +108,7 @@ private struct CurlCommand {
         guard data.count <= maxBodyLength else { return nil }
         let coding = request.value(forHTTPHeaderField: "Content-Encoding") ?? ""
         guard coding.isEmpty || coding.equalsIgnoringASCIICase("identity") else { return nil }
-        // Text that is not quite UTF-8 would become another body.
+        // Text that is not valid UTF-8 would become a different body.
         guard !data.contains(0), String(data: data, encoding: .utf8) != nil else { return nil }
         let text = String(decoding: data, as: UTF8.self)
         guard let redaction else { return text }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The beginning of a long text as a log shows it, masked.
+/// The masked start of a long text for a log.
 ///
-/// No secret gets through because the cut goes through it: masking looks further than what is shown, so that a secret
-/// is recognized by its end as well. Where the text goes on beyond that, the last word is left out.
+/// A cut never reveals a part of a secret: masking reads beyond the shown text, so it also recognizes a secret by its
+/// end. If the text is longer than that, the last word is omitted.
 package struct LogExcerpt: Sendable {
     private let redaction: Redaction
     private let limit: Int
@@ -11,18 +11,18 @@ package struct LogExcerpt: Sendable {
 
     /// Creates an excerpt of a fixed length.
     ///
-    /// - Parameter limit: the most bytes of the masked text; 0 or less for none of it.
-    /// - Parameter lookahead: the number of bytes looked at beyond that. The rules that need the end of a secret (the
-    ///   `@` after a user's password) find none that is longer.
+    /// - Parameter limit: the maximum number of bytes of the masked text; 0 or less for none.
+    /// - Parameter lookahead: the number of bytes read beyond the limit. Rules that need the end of a secret (the `@`
+    ///   after a user's password) miss a longer secret.
     package init(_ redaction: Redaction, limit: Int, lookahead: Int = 16 << 10) {
         self.redaction = redaction
         self.limit = max(0, limit)
         self.lookahead = max(0, lookahead)
     }
 
-    /// A body, or its size if it is coded or not text.
+    /// A body, or its size if it is content-coded or not text.
     ///
-    /// - Parameter contentEncoding: the header of that name: what is compressed is not text.
+    /// - Parameter contentEncoding: the `Content-Encoding` header: compressed content is not text.
     package func body(_ data: Data, contentType: String?, contentEncoding: String? = nil) -> String {
         let isCoded = contentEncoding.map { !$0.isEmpty && !$0.equalsIgnoringASCIICase("identity") } ?? false
         guard !isCoded, let (text, isCut) = bodyText(data, contentType: contentType) else {
@@ -31,8 +31,7 @@ package struct LogExcerpt: Sendable {
         return isCut ? "\(text)… (\(LogText.count(data.count, "byte")) in all)" : text
     }
 
-    /// The beginning of a body that is not coded, and whether there is more; nil if it is not text, or if none of it
-    /// may be shown.
+    /// The start of an uncoded body, and whether there is more; nil if it is not text, or if none of it may be shown.
     package func bodyText(_ data: Data, contentType: String?) -> (text: String, isCut: Bool)? {
         let window = window(of: data)
         guard limit > 0, let shown = redaction.body(Data(window), contentType: contentType) else { return nil }
@@ -74,14 +73,14 @@ package struct LogExcerpt: Sendable {
         return "<\(LogText.count(data.count, "byte"))\(type)>"
     }
 
-    /// The bytes that are looked at. They end between two scalars, so that text stays text.
+    /// The bytes to scan. They end between two scalars, so that text stays text.
     private func window(of bytes: some Collection<UInt8>) -> ArraySlice<UInt8> {
         let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
         guard !isTooLarge, length < bytes.count else { return Array(bytes)[...] }
         return Array(bytes.prefix(length))[...].wholeScalars
     }
 
-    /// The part of a text that is looked at, which is mostly all of it.
+    /// The part of a text to scan, which is usually all of it.
     private func window(of text: String) -> String {
         let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
         guard !isTooLarge, length < text.utf8.count else { return text }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The wording of log lines, shared by the client's own logger and the plugin.
+/// The format of log lines, shared by the client's own logger and the plugin.
 package enum LogText {
-    /// The end of a call's identifier, which tells concurrent calls apart; the identifiers of one client all begin the
-    /// same.
+    /// The end of a call's identifier, which distinguishes concurrent calls; the identifiers of one client share their
+    /// start.
     package static func shortID(_ id: UUID) -> String {
         let bytes = id.uuid
         return String(unsafeUninitializedCapacity: 8) { text in
@@ -16,7 +16,7 @@ package enum LogText {
     }
 
     package static func milliseconds(_ seconds: TimeInterval) -> String {
-        // A custom policy, or a server, may ask for a wait of any length.
+        // A custom policy or a server may request a wait of any length.
         Int64(exactly: (seconds * 1000).rounded()).map { String($0) + " ms" } ?? "\(seconds) s"
     }
 
@@ -28,7 +28,7 @@ package enum LogText {
         String(joining: String(count), " ", count == 1 ? noun : noun + "s")
     }
 
-    /// The lines of a text, each as ``Swift/String/onOneLine`` and indented, so that none can pass for the heading of a
+    /// The lines of a text, each as ``Swift/String/onOneLine`` and indented, so that none looks like the heading of a
     /// block.
     package static func indented(_ text: String) -> String {
         text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
@@ -38,8 +38,8 @@ package enum LogText {
         .joined(separator: "\n")
     }
 
-    /// A block in pieces for a log that cuts long entries: at line breaks where there are any, each piece of at most
-    /// `limit` bytes, the later ones under the tag that the block begins with.
+    /// A block in pieces for a log that cuts long entries. It is split at line breaks where possible. Each piece has at
+    /// most `limit` bytes, and later pieces start with the tag of the block.
     package static func pieces(of block: String, upTo limit: Int) -> [String] {
         guard block.utf8.count > limit else { return [block] }
         let tag = block.hasPrefix("[") ? String(block.prefix { $0 != " " && $0 != "\n" }) + " …\n" : ""
@@ -61,13 +61,13 @@ package enum LogText {
 }
 
 extension String {
-    /// The text with control characters and line breaks escaped as in a Swift literal, and with what changes the
-    /// writing direction escaped too.
+    /// The text with control characters and line breaks escaped as in a Swift literal. Characters that change the
+    /// writing direction are escaped too.
     ///
-    /// What an endpoint or a server says must not pass for a line of a log, nor control the terminal that shows it, nor
-    /// look different from what it is.
+    /// Text from an endpoint or a server must not look like a line of a log, control the terminal, or look different
+    /// from its content.
     package var onOneLine: String {
-        // Most texts are plain ASCII, which needs no look at the scalars.
+        // Most texts are plain ASCII and need no scan of the scalars.
         if utf8.allSatisfy({ $0 &- 0x20 < 0x5F }) { return self }
         guard unicodeScalars.contains(where: \.isUnsafeInLog) else { return self }
         return unicodeScalars.reduce(into: "") { text, scalar in
@@ -91,7 +91,7 @@ extension Unicode.Scalar {
 }
 
 extension ArraySlice<UInt8> {
-    /// The bytes without a UTF-8 scalar that the end has cut.
+    /// The bytes without a UTF-8 scalar that is cut at the end.
     var wholeScalars: ArraySlice<UInt8> {
         guard let lead = suffix(4).lastIndex(where: { $0 & 0xC0 != 0x80 }), self[lead] >= 0xC0 else { return self }
         let length = self[lead] >= 0xF0 ? 4 : self[lead] >= 0xE0 ? 3 : 2

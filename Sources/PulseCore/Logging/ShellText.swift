@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// Any bytes as text for a POSIX shell (IEEE Std 1003.1, Shell Command Language, section 2.2), safe to paste into a
-/// terminal: a pasted control character acts as a key, and the interrupt key would end the quotes.
+/// Any bytes as text for a POSIX shell (IEEE Std 1003.1, Shell Command Language, section 2.2). It is safe to paste into
+/// a terminal: a pasted control character acts as a key, and the interrupt key would end the quotes.
 enum ShellText {
-    /// One word with those bytes as its value, up to the first NUL, which no word can hold.
+    /// One word with those bytes as its value, up to the first NUL, which no word can contain.
     ///
-    /// It is in single quotes, where no character has a meaning. Control characters except line feed, and bytes that
-    /// are not UTF-8, are written by `printf`. A line feed is not: a substitution drops it at its end.
+    /// It is in single quotes, where no character is special. `printf` writes control characters except line feed, and
+    /// bytes that are not UTF-8. A line feed is quoted instead, since a substitution drops it at its end.
     static func word(_ bytes: some Sequence<UInt8>) -> String {
         var word: [UInt8] = []
         write(bytes, to: &word)
         return String(decoding: word, as: UTF8.self)
     }
 
-    /// Appends the same word, each byte of it once.
+    /// Appends the same word in one pass.
     static func write(_ bytes: some Sequence<UInt8>, to word: inout some RangeReplaceableCollection<UInt8>) {
         let pieces = Piece.pieces(of: bytes.prefix { $0 != 0 }, keepsLineFeeds: true)
         if pieces.isEmpty { word.append(contentsOf: "''".utf8) }
@@ -24,19 +24,19 @@ enum ShellText {
         }
     }
 
-    /// A format for `printf`, in single quotes, that writes exactly those bytes, with NUL and line feeds.
+    /// A format for `printf`, in single quotes, that writes exactly those bytes, including NUL and line feeds.
     static func printfFormat(_ bytes: some Sequence<UInt8>) -> String {
         var format: [UInt8] = []
         for piece in Piece.pieces(of: bytes, keepsLineFeeds: false) {
             piece.write(to: &format, escapes: formatEscapes)
         }
-        // Otherwise it would be read as an option.
+        // Otherwise it would be parsed as an option.
         let isOption = format.first == UInt8(ascii: "-")
         let rest = String(decoding: isOption ? format[1...] : format[...], as: UTF8.self)
         return isOption ? "'\\055\(rest)'" : "'\(rest)'"
     }
 
-    /// Ends the quotes, adds one, and begins them anew.
+    /// Closes the quotes, adds a quote, and opens the quotes again.
     private static let quote = "'\\''"
 
     private static let formatEscapes: [UInt8: String] = [
@@ -48,7 +48,7 @@ enum ShellText {
         var bytes: [UInt8] = []
         let isPlain: Bool
 
-        /// Appends plain bytes with these escaped, and others as octal numbers, `\015\000`.
+        /// Appends plain bytes with the given escapes, and others as octal numbers, `\015\000`.
         func write(to output: inout some RangeReplaceableCollection<UInt8>, escapes: [UInt8: String]) {
             for byte in bytes {
                 if !isPlain {
@@ -76,7 +76,7 @@ enum ShellText {
             return pieces
         }
 
-        /// The scalar that is encoded at an index, or nil and a length of one byte if there is none.
+        /// The scalar encoded at an index, or nil and a length of one byte if there is none.
         private static func scalar(in bytes: [UInt8], at index: Int) -> (Unicode.Scalar?, length: Int) {
             var decoder = UTF8()
             var input = bytes[index..<min(index + 4, bytes.count)].makeIterator()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What HTTP means by "case-insensitive" and "token": ASCII, byte by byte, whatever the locale.
+/// "Case-insensitive" and "token" as HTTP defines them: ASCII, byte by byte, independent of the locale.
 extension UInt8 {
     @inlinable package var asciiLowercased: UInt8 {
         self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self
@@ -24,19 +24,19 @@ extension UInt8 {
 }
 
 extension UnsafeMutableBufferPointer<UInt8> {
-    /// Writes all hexadecimal digits of a number in lower case: 2 of a byte, 16 of a word.
+    /// Writes all hexadecimal digits of a number in lower case: 2 for a byte, 16 for a word.
     @inlinable
     package func writeHex<Number: FixedWidthInteger>(_ number: Number, at start: Int) {
         let digits = Number.bitWidth / 4
-        for place in 0..<digits {
-            let digit = UInt8(truncatingIfNeeded: number >> Number(4 * (digits - 1 - place))) & 0xF
-            self[start + place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+        for position in 0..<digits {
+            let digit = UInt8(truncatingIfNeeded: number >> Number(4 * (digits - 1 - position))) & 0xF
+            self[start + position] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
         }
     }
 }
 
 extension String {
-    /// Joins several texts into one, at a fraction of the cost of an interpolation.
+    /// Joins several strings into one, at a fraction of the cost of an interpolation.
     package init(joining parts: String...) {
         self.init(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { text in
             var end = 0
@@ -47,17 +47,16 @@ extension String {
         }
     }
 
-    // Inlinable: most names differ in length already.
-    /// Whether two texts are equal as HTTP compares field names: ASCII letters match in either case (RFC 9110, section
-    /// 5.1).
+    // Inlinable: most names already differ in length.
+    /// Whether two strings are equal as field names: ASCII letters are case-insensitive (RFC 9110, section 5.1).
     @inlinable
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         utf8.count == other.utf8.count && hasSameBytesIgnoringASCIICase(as: other)
     }
 
-    /// Whether the bytes are equal when ASCII letters match in either case.
+    /// Whether the bytes are equal, with ASCII letters case-insensitive.
     ///
-    /// - Parameter other: a text with the same number of bytes.
+    /// - Parameter other: a string with the same number of bytes.
     @usableFromInline
     func hasSameBytesIgnoringASCIICase(as other: String) -> Bool {
         var (left, right) = (self, other)
@@ -71,7 +70,7 @@ extension String {
         }
     }
 
-    /// A copy with the ASCII letters in lower case and everything else as it is.
+    /// A copy with ASCII letters in lower case and everything else unchanged.
     package var asciiLowercased: String {
         var text = self
         return text.withUTF8 { bytes in
@@ -82,16 +81,16 @@ extension String {
         }
     }
 
-    /// Whether the text is a `token` of RFC 9110, section 5.6.2, as a method or a field name must be.
+    /// Whether the string is a `token` (RFC 9110, section 5.6.2), as a method or a field name must be.
     package var isHTTPToken: Bool {
         var text = self
         return !isEmpty && text.withUTF8 { $0.allSatisfy(ASCIISet.token.contains) }
     }
 
-    /// Whether the text holds no CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
+    /// Whether the string has no CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
     package var isHTTPFieldValue: Bool {
         var text = self
-        // Every byte is looked at, whatever the first ones were: then many are compared at once, and tokens are long.
+        // The loop checks every byte without an early exit, so that the compiler can vectorize it: tokens are long.
         return text.withUTF8 { bytes in
             var found: UInt8 = 0
             for byte in bytes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The statuses that a call takes as a success; every other becomes a ``PulseError``.
+/// The statuses that a call treats as success; every other status becomes a ``PulseError``.
 public struct AcceptedStatuses: Sendable, Hashable {
     package let ranges: [ClosedRange<Int>]
 
@@ -14,7 +14,7 @@ public struct AcceptedStatuses: Sendable, Hashable {
     /// Every status: the call never fails because of its status.
     public static let any = AcceptedStatuses(ranges: [Int.min...Int.max])
 
-    /// 200 to 299 and the statuses given: `.successful(and: 304, 404)`.
+    /// 200 to 299 and the given statuses: `.successful(and: 304, 404)`.
     public static func successful(and statuses: Int...) -> AcceptedStatuses {
         successful(and: statuses)
     }
@@ -24,7 +24,7 @@ public struct AcceptedStatuses: Sendable, Hashable {
         AcceptedStatuses(ranges: [200...299] + statuses.map { $0...$0 })
     }
 
-    /// Exactly the statuses given.
+    /// Exactly the given statuses.
     public static func only(_ statuses: Int...) -> AcceptedStatuses {
         only(statuses)
     }
@@ -39,7 +39,7 @@ public struct AcceptedStatuses: Sendable, Hashable {
         AcceptedStatuses(ranges: [statuses])
     }
 
-    /// All of these but one.
+    /// The same statuses without one.
     package func without(_ status: Int) -> AcceptedStatuses {
         AcceptedStatuses(
             ranges: ranges.flatMap { range -> [ClosedRange<Int>] in
@@ -50,7 +50,7 @@ public struct AcceptedStatuses: Sendable, Hashable {
             })
     }
 
-    /// Whether a call with these statuses takes `status` as a success.
+    /// Whether `status` is a success for a call with these statuses.
     public func contains(_ status: Int) -> Bool {
         ranges.contains { $0.contains(status) }
     }

@@ -9,10 +9,10 @@ package enum HTTPDate {
     /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
     ///
     /// Names are accepted in any case, and the weekday is not compared with the date. A leap second counts as the
-    /// second before it. Anything else is as the grammar has it, down to a single blank between two words: what is
-    /// no date lies in the past for a cache (RFC 9111, section 5.3), and guessing could keep a response for good.
+    /// second before it. Everything else must follow the grammar, down to a single blank between two words. A cache
+    /// treats an invalid date as past (RFC 9111, section 5.3), and guessing could keep a response forever.
     ///
-    /// - Parameter now: the time that a year of two digits is judged from; the year is never more than 50 years ahead.
+    /// - Parameter now: the reference time for a two-digit year, which is never more than 50 years ahead.
     package static func parse(_ text: String, now: Date) -> Date? {
         let words = withoutBlanksAround(text.asciiLowercased).split(separator: " ", omittingEmptySubsequences: false)
         switch words.count {
@@ -32,7 +32,7 @@ package enum HTTPDate {
             else { return nil }
             return date(year, words[1], day, words[3])
         case 6 where words[2].isEmpty:
-            // A day of one digit has a blank in place of the other.
+            // A one-digit day has a blank in place of the first digit.
             guard isWeekday(words[0]), let day = number(words[3], digits: 1), let year = number(words[5], digits: 4)
             else { return nil }
             return date(year, words[1], day, words[4])
@@ -41,7 +41,7 @@ package enum HTTPDate {
         }
     }
 
-    /// What stands around a value is no part of it (RFC 9110, section 5.5).
+    /// Whitespace around a value is not part of it (RFC 9110, section 5.5).
     private static func withoutBlanksAround(_ text: String) -> Substring {
         func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
         var text = text[...]
@@ -50,7 +50,7 @@ package enum HTTPDate {
         return text
     }
 
-    /// The one form that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The only format that is sent: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func format(_ date: Date) -> String {
         let seconds = seconds(of: date)
         let days = days(before: seconds)
@@ -84,8 +84,7 @@ package enum HTTPDate {
         weekdays.contains { $0 == name || $0.prefix(3) == name }
     }
 
-    /// Whole seconds since 1970, kept within the years that four digits can write. From 2038 on they do not fit in 32
-    /// bits.
+    /// Whole seconds since 1970, clamped to years of four digits. From 2038 on they do not fit in 32 bits.
     private static func seconds(of date: Date) -> TimeInterval {
         max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down)
     }
@@ -108,7 +107,7 @@ package enum HTTPDate {
         }
     }
 
-    // The Gregorian calendar, counted in eras of 400 years that each begin on a first of March.
+    // The Gregorian calendar, counted in eras of 400 years that begin on March 1.
 
     private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year

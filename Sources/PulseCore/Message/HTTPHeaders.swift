@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: MIT
 
-/// The header fields of a response: ordered, repeatable, and found by name in any case (RFC 9110, section 5).
+/// The header fields of a response: ordered, repeatable, with case-insensitive names (RFC 9110, section 5).
 ///
 /// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` converts to them. Any text can be
-/// put in. What cannot be sent (CR, LF or NUL in a value, a name that is not a token) is refused with an error before a
-/// request leaves, see ``validate()``.
+/// stored. Text that cannot be sent (CR, LF or NUL in a value, a name that is not a token) is refused with an error
+/// before the request is sent, see ``validate()``.
 public struct HTTPHeaders: Sendable, Hashable {
     /// One field line.
     public struct Field: Sendable, Hashable {
-        /// The name, spelled as it came.
+        /// The name as received.
         public var name: String
-        /// The value, without the name and the colon. Bytes that are not UTF-8 are read as Latin-1.
+        /// The value, without the name and the colon. Bytes that are not UTF-8 are decoded as Latin-1.
         public var value: String { didSet { isLatin1 = false } }
-        /// Whether each character of the value came as one byte, which is not what its UTF-8 would be.
+        /// Whether each character of the value was received as one byte, which differs from its UTF-8 encoding.
         private var isLatin1 = false
 
-        /// Creates a field line from any text; ``HTTPHeaders/validate()`` tells whether it can be sent.
+        /// Creates a field line from any text; ``HTTPHeaders/validate()`` checks whether it can be sent.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
 
-        /// Creates a field line of a value as it came: UTF-8, or else Latin-1, in which every byte is a character, so
-        /// that no value is lost.
+        /// Creates a field line from a received value. It is decoded as UTF-8, or else as Latin-1, in which every byte
+        /// is a character, so that no value is lost.
         package init(name: String, octets: UnsafeRawBufferPointer) {
             self.name = name
             value = String(decoding: octets, as: UTF8.self)
-            // Every byte is looked at, whatever the first ones were: then many are at once.
+            // The loop checks every byte without an early exit, so that the compiler can vectorize it.
             guard octets.reduce(0, |) >= 0x80, !value.utf8.elementsEqual(octets) else { return }
             value = String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) }))
             isLatin1 = true
         }
 
-        /// Adds a line to a value, after a space.
+        /// Appends a continuation line to the value, after a space.
         package mutating func append(line octets: UnsafeRawBufferPointer) {
             let wasLatin1 = isLatin1
             let line = Field(name: "", octets: octets)
-            // In place: how many lines there are is up to the server.
+            // Appended in place: the server controls the number of lines.
             if !wasLatin1, !line.isLatin1 {
                 value.append(" ")
                 value.append(line.value)
@@ -48,7 +48,7 @@ public struct HTTPHeaders: Sendable, Hashable {
             isLatin1 = true
         }
 
-        /// The bytes of the value, as they came.
+        /// The bytes of the value, as received.
         package var octets: [UInt8] {
             isLatin1 ? value.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } : Array(value.utf8)
         }
@@ -65,24 +65,24 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     private var fields: [Field]
 
-    /// Creates headers without a field.
+    /// Creates headers without fields.
     public init() {
         fields = []
     }
 
-    /// Creates headers of those fields, in the order given; a name may come more than once.
+    /// Creates headers from those fields, in the given order; names may repeat.
     public init(_ fields: some Sequence<Field>) {
         self.fields = Array(fields)
     }
 
-    /// Creates headers from a dictionary, sorted by name, so that equal dictionaries make equal headers.
+    /// Creates headers from a dictionary, sorted by name, so that equal dictionaries give equal headers.
     public init(_ dictionary: [String: String]) {
         fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The value under `name`, or nil if there is none. Several lines are joined with a comma (RFC 9110, section 5.2),
-    /// except `Set-Cookie`, whose lines cannot be joined: its first line is returned. Setting a value replaces every
-    /// line of that name; setting nil removes them.
+    /// The value of the field `name`, or nil if there is none. Several lines are joined with a comma (RFC 9110, section
+    /// 5.2), except `Set-Cookie`, whose lines cannot be joined: its first line is returned. Setting a value replaces
+    /// all lines of that name; setting nil removes them.
     public subscript(name: String) -> String? {
         get {
             var joined: String?
@@ -92,7 +92,7 @@ public struct HTTPHeaders: Sendable, Hashable {
                     if name.equalsIgnoringASCIICase("set-cookie") { return joined }
                     continue
                 }
-                // In place: how many there are is up to the server.
+                // Appended in place: the server controls the number of lines.
                 joined?.append(", ")
                 joined?.append(field.value)
             }
@@ -108,22 +108,22 @@ public struct HTTPHeaders: Sendable, Hashable {
         }
     }
 
-    /// Every value under `name`, one for each line, in the order in which they came.
+    /// All values of the field `name`, one for each line, in the order received.
     public func values(for name: String) -> [String] {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
     }
 
-    /// The bytes of every value under `name`, as they came.
+    /// The bytes of all values of the field `name`, as received.
     package func octets(for name: String) -> [[UInt8]] {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
     }
 
-    /// Whether there is a field of that name, in any case.
+    /// Whether there is a field of that name, compared case-insensitively.
     public func contains(_ name: String) -> Bool {
         fields.contains { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    /// Appends a line; lines of the same name that are already there stay.
+    /// Appends a line and keeps existing lines of the same name.
     public mutating func add(name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
@@ -137,30 +137,31 @@ public struct HTTPHeaders: Sendable, Hashable {
         fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    /// The fields as a dictionary with one entry for each name, spelled as it first came; the value is that of
+    /// The fields as a dictionary with one entry for each name, in its first spelling; the value is that of
     /// ``subscript(_:)``.
     public var dictionary: [String: String] {
-        // Not by the subscript for each name: how many there are is up to the server.
+        // Not through the subscript for each name: the server controls the number of fields.
         var joined: [Field] = []
         joined.reserveCapacity(fields.count)
-        var places = [String: Int](minimumCapacity: fields.count)
+        var indices = [String: Int](minimumCapacity: fields.count)
         for field in fields {
             let name = field.name.asciiLowercased
-            guard let place = places[name] else {
-                places[name] = joined.count
+            guard let index = indices[name] else {
+                indices[name] = joined.count
                 joined.append(field)
                 continue
             }
-            // A dictionary takes some texts for equal that differ in HTTP: `é` in one scalar and in two.
-            guard name != "set-cookie", field.name.equalsIgnoringASCIICase(joined[place].name) else { continue }
-            joined[place].value += ", " + field.value
+            // `Dictionary` treats canonically equivalent texts as equal, such as `é` in one scalar and in two; HTTP
+            // does not.
+            guard name != "set-cookie", field.name.equalsIgnoringASCIICase(joined[index].name) else { continue }
+            joined[index].value += ", " + field.value
         }
         return joined.reduce(into: [:]) { $0[$1.name] = $1.value }
     }
 
     /// Checks that the fields can be sent.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value holds CR, LF or NUL (RFC 9110,
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value has CR, LF or NUL (RFC 9110,
     /// sections 5.1 and 5.5). Its text names the header and never shows the value.
     public func validate() throws {
         for field in fields {
@@ -185,7 +186,7 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-    /// Creates headers with the lines in the order written; a repeated name is kept as a repeated line.
+    /// Creates headers with the lines in the written order; a repeated name becomes a repeated line.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
@@ -235,7 +236,7 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as it is on the wire, with the value of a secret one masked.
+    /// The field as on the wire, with a secret value masked.
     public var description: String { "\(name): \(Redaction.standard.headerValue(value, for: name))" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A request method: one of the registered ones, or any other token that a server understands.
+/// A request method: a registered one, or any other token that a server understands.
 ///
 /// Methods are case-sensitive (RFC 9110, section 9.1).
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name as it is sent, such as `GET`.
     public let rawValue: String
 
-    /// Creates a method of that name, or nil if the name is not a token (RFC 9110, section 5.6.2): a space or a line
-    /// break in a method would let its author write the rest of the request.
+    /// Creates a method of that name, or nil if the name is not a token (RFC 9110, section 5.6.2). A space or a line
+    /// break in a method would allow request injection.
     public init?(rawValue: String) {
         guard rawValue.isHTTPToken else { return nil }
         self.rawValue = rawValue
@@ -20,7 +20,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
 
     /// GET: read the resource (RFC 9110, section 9.3.1).
     public static let get = HTTPMethod(registered: "GET")
-    /// HEAD: as GET, without the body of the answer (RFC 9110, section 9.3.2).
+    /// HEAD: like GET, without the body of the response (RFC 9110, section 9.3.2).
     public static let head = HTTPMethod(registered: "HEAD")
     /// POST: process the body (RFC 9110, section 9.3.3).
     public static let post = HTTPMethod(registered: "POST")
@@ -32,7 +32,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let delete = HTTPMethod(registered: "DELETE")
     /// OPTIONS: ask what the resource supports (RFC 9110, section 9.3.7).
     public static let options = HTTPMethod(registered: "OPTIONS")
-    /// TRACE: have the request sent back as it arrived (RFC 9110, section 9.3.8).
+    /// TRACE: echo the request as it arrived (RFC 9110, section 9.3.8).
     public static let trace = HTTPMethod(registered: "TRACE")
     /// CONNECT: open a tunnel (RFC 9110, section 9.3.6).
     public static let connect = HTTPMethod(registered: "CONNECT")
@@ -47,7 +47,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// Whether sending the request twice has the effect of sending it once (RFC 9110, section 9.2.2). False for an
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, section 9.2.2). False for an
     /// unregistered method.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete

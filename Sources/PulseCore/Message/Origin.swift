@@ -2,23 +2,23 @@
 
 /// Scheme, host and port of a URL (RFC 6454, section 4), which decide whether credentials may be sent there.
 ///
-/// `ws` and `wss` count as `http` and `https`, so that a socket to the client's own host is at home there. User info,
-/// path and query do not count. Hosts are compared as text, with ASCII letters in either case and percent escapes
-/// undone: an IP address written in another way, or a name with the trailing dot of its absolute form, is another
-/// origin. So a doubtful spelling loses its credentials rather than leaks them.
+/// `ws` and `wss` count as `http` and `https`, so that a socket to the client's own host has the same origin. User
+/// info, path and query do not count. Hosts are compared as text, case-insensitively and after percent-decoding. An IP
+/// address in another notation, or a name with the trailing dot of its absolute form, is another origin. So a doubtful
+/// spelling loses its credentials rather than leaks them.
 public struct Origin: Hashable, Sendable {
     private let isSecure: Bool
     /// The host in lower case; an IPv6 address without its brackets.
     public let host: String
-    /// The port that the URL names, or the default of its scheme: 443 for `https`, 80 for `http`.
+    /// The port in the URL, or the default port of its scheme: 443 for `https`, 80 for `http`.
     public let port: Int
 
     /// The scheme: `http` or `https`.
     public var scheme: String { isSecure ? "https" : "http" }
 
-    /// Creates the origin of a URL, or nil for another scheme, an empty or malformed host, or an illegal port.
+    /// Creates the origin of a URL, or nil for another scheme, an empty or malformed host, or an invalid port.
     public init?(_ url: URL) {
-        // Parsed by hand: URLComponents takes ten times as long, and this is needed for every request.
+        // Parsed by hand: URLComponents takes ten times as long, and every request needs an origin.
         var text = url.absoluteString
         guard let origin = text.withUTF8(Self.init(bytes:)) else { return nil }
         self = origin
@@ -62,8 +62,8 @@ public struct Origin: Hashable, Sendable {
         return nil
     }
 
-    /// The port after the host: `:` and digits, or nothing, or `:` alone, which stands for the scheme's default too
-    /// (RFC 3986, section 3.2.3).
+    /// The port after the host: `:` and digits; nothing or `:` alone means the default of the scheme (RFC 3986, section
+    /// 3.2.3).
     private static func port(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, isSecure: Bool) -> Int? {
         let standard = isSecure ? 443 : 80
         guard let colon = range.first else { return standard }
@@ -85,14 +85,14 @@ public struct Origin: Hashable, Sendable {
         let allowed = content.allSatisfy { byte in
             byte.isASCIILetter || byte.isASCIIDigit || ":.%-_~".utf8.contains(byte)
         }
-        // One without a colon is no address; Foundation has made it of escapes.
+        // An IP literal has a colon. Foundation makes brackets without one from percent escapes.
         guard allowed, content.contains(UInt8(ascii: ":")) else { return nil }
         return String(decoding: content.map(\.asciiLowercased), as: UTF8.self)
     }
 
     private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
         guard !range.isEmpty else { return nil }
-        // As most are, with nothing to be undone.
+        // Fast path: most hosts need no decoding.
         if bytes[range].allSatisfy({ $0.asciiLowercased == $0 && ASCIISet.host.contains($0) }) {
             let host = String(decoding: bytes[range], as: UTF8.self)
             return host.hasLabel ? host : nil
@@ -109,7 +109,7 @@ public struct Origin: Hashable, Sendable {
                 byte = high << 4 | low
                 index += 2
             }
-            // Nothing that another parser might take for the end of the host: `\` is a `/` to browsers.
+            // Refuse bytes that another parser might treat as the end of the host: browsers read `\` as `/`.
             guard isHostByte(byte) else { return nil }
             host.append(byte.asciiLowercased)
             index += 1
@@ -124,7 +124,7 @@ public struct Origin: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// Whether a host has more in it than dots, which name no host and mean a directory elsewhere.
+    /// Whether a host has more than dots, which name no host and mean a directory elsewhere.
     package var hasLabel: Bool { utf8.contains { $0 != UInt8(ascii: ".") } }
 }
 

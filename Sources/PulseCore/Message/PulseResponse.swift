@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 
-/// The answer to a request: status, headers, and a body that is buffered, streamed or in a file.
+/// The response to a request: status, headers, and a body that is buffered, streamed or in a file.
 ///
-/// A value whose copies are cheap; all copies share one ``bytes``.
+/// A value with cheap copies; all copies share one ``bytes``.
 public struct PulseResponse: Sendable {
-    /// Where an answer came from.
+    /// Where a response came from.
     public enum Origin: String, Sendable, Hashable {
-        /// The server's answer to this request.
+        /// The server's response to this request.
         case network
-        /// A stored answer of the cache that is still fresh.
+        /// A stored response of the cache that is still fresh.
         case cache
-        /// A stored answer that the server has just confirmed.
+        /// A stored response that the server has just validated.
         case revalidated
-        /// A stored answer past its lifetime, which the caching rules or the call's options allow.
+        /// A stale stored response, which the caching rules or the call's options allow.
         case stale
-        /// The answer to another call's identical request.
+        /// The response to an identical request of another call.
         case coalesced
-        /// An answer made by a mock transport.
+        /// A response of a mock transport.
         case mock
     }
 
-    /// One followed redirect: the status that asked for it and the URL that it led to.
+    /// One followed redirect: its status and its target URL.
     public struct Redirect: Sendable, Hashable {
-        /// The 3xx status that asked for the redirect.
+        /// The 3xx status of the redirect.
         public let statusCode: Int
-        /// The URL that the redirect led to.
+        /// The target URL of the redirect.
         public let url: URL
 
         /// Creates an entry of ``PulseResponse/redirects``.
@@ -56,11 +56,11 @@ public struct PulseResponse: Sendable {
         }
     }
 
-    /// In a box, since an answer passes through every plugin: a copy is one reference, and a change makes a new box.
+    /// In a box, since a response passes through every plugin: a copy is one reference, and a change makes a new box.
     private var box: Box
 
-    // Beside the box, so that it can be changed in place.
-    /// The buffered body; empty for a streamed or downloaded one.
+    // Outside the box, so that it can be changed in place.
+    /// The buffered body; empty for a streamed or downloaded response.
     public var data: Data
 
     private var values: Values {
@@ -68,7 +68,7 @@ public struct PulseResponse: Sendable {
         set { box = Box(newValue) }
     }
 
-    /// Creates an answer with a buffered body. `latency` is in seconds.
+    /// Creates a response with a buffered body. `latency` is in seconds.
     public init(
         statusCode: Int,
         headers: HTTPHeaders = HTTPHeaders(),
@@ -82,7 +82,7 @@ public struct PulseResponse: Sendable {
         self.data = data
     }
 
-    /// Creates an answer of a transport that has measured its transfer.
+    /// Creates a response from a transport that measures its transfers.
     package init(
         statusCode: Int, headers: HTTPHeaders, data: Data, request: URLRequest, timings: TransferTimings?,
         isTruncated: Bool
@@ -94,8 +94,8 @@ public struct PulseResponse: Sendable {
         self.data = data
     }
 
-    /// Creates an answer from Foundation's parts. Repeated headers are joined, as Foundation returns them. `latency` is
-    /// in seconds.
+    /// Creates a response from Foundation's types. Repeated headers are joined, as Foundation returns them. `latency`
+    /// is in seconds.
     public init(
         data: Data = Data(), httpResponse: HTTPURLResponse, request: URLRequest, latency: TimeInterval = 0
     ) {
@@ -117,56 +117,56 @@ public struct PulseResponse: Sendable {
         set { values.headers = newValue }
     }
 
-    /// The request as it was sent.
+    /// The request as sent.
     public var request: URLRequest {
         get { box.values.request }
         set { values.request = newValue }
     }
 
-    /// The seconds from handing the request to the transport until the answer was there.
+    /// The seconds from handing the request to the transport until the response arrived.
     public var latency: TimeInterval {
         get { box.values.latency }
         set { values.latency = newValue }
     }
 
-    /// Where the answer came from.
+    /// Where the response came from.
     public var origin: Origin {
         get { box.values.origin }
         set { values.origin = newValue }
     }
 
-    /// When the phases of the exchange ended; nil if the transport measures nothing.
+    /// When the phases of the transfer ended; nil if the transport measures nothing.
     public var timings: TransferTimings? {
         get { box.values.timings }
         set { values.timings = newValue }
     }
 
-    /// The body of a streamed answer, which can be read once; nil for any other.
+    /// The body of a streamed response, which can be read once; nil for any other.
     public var bytes: ByteStream? {
         get { box.values.bytes }
         set { values.bytes = newValue }
     }
 
-    /// The file with the body of a downloaded answer; nil for any other.
+    /// The file with the body of a downloaded response; nil for any other.
     public var file: URL? {
         get { box.values.file }
         set { values.file = newValue }
     }
 
-    /// Whether the body was cut, as the body of an error status is after 64 KiB in a stream or download.
+    /// Whether the body was truncated. In a stream or download, the body of an error status is cut after 64 KiB.
     public var isTruncated: Bool {
         get { box.values.isTruncated }
         set { values.isTruncated = newValue }
     }
 
-    /// The redirects that led here, in order.
+    /// The redirects that led to this response, in order.
     public var redirects: [Redirect] {
         get { box.values.redirects }
         set { values.redirects = newValue }
     }
 
-    /// The answer as Foundation's type: the one it was created from, else one made of ``statusCode`` and ``headers``,
-    /// which takes some 10 µs. Nil if Foundation refuses the parts.
+    /// The response as Foundation's type: the one it was created from, else one made from ``statusCode`` and
+    /// ``headers``, which takes about 10 µs. Nil if Foundation refuses the values.
     public var httpResponse: HTTPURLResponse? {
         if let response = box.values.foundationResponse { return response }
         guard let url = request.url else { return nil }
@@ -174,7 +174,7 @@ public struct PulseResponse: Sendable {
             url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)
     }
 
-    /// Decodes ``data`` as `type`; error bodies too. Throws ``PulseError/decodingFailed(type:underlying:)``, or
+    /// Decodes ``data`` as `type`, also for error bodies. Throws ``PulseError/decodingFailed(type:underlying:)``, or
     /// ``PulseError/emptyBody`` if there are no bytes to decode.
     public func decode<Value: Decodable>(
         _ type: Value.Type, using decoder: any ResponseDecoder = .json
@@ -183,7 +183,7 @@ public struct PulseResponse: Sendable {
             return try decoder.decode(type, from: data)
         } catch {
             let error = PulseError(decoding: type, error, of: self, as: decoder.contentType)
-            // Not tested before decoding: there are formats in which no bytes are a value.
+            // Not checked before decoding: in some formats no bytes are a valid value.
             throw error.kind == .decodingFailed && data.isEmpty ? .emptyBody : error
         }
     }
@@ -197,17 +197,17 @@ extension HTTPHeaders {
             guard let name = name as? String else { continue }
             fields.append(Field(name: name, value: value as? String ?? String(describing: value)))
         }
-        // Foundation keeps them in a dictionary; sorted by name they are in the same order every time.
+        // Foundation keeps the fields in a dictionary; sorting makes their order deterministic.
         self.init(fields.sorted { $0.name < $1.name })
     }
 }
 
 extension PulseError {
     /// Creates the error for a failed decode: ``decodingFailed(type:underlying:)``, or the decoder's own error if it is
-    /// a PulseError already.
+    /// already a `PulseError`.
     ///
-    /// - Parameter response: the response, which the error's text tells.
-    /// - Parameter contentType: what the decoder reads.
+    /// - Parameter response: the response, which the error's text describes.
+    /// - Parameter contentType: the media type that the decoder reads.
     @usableFromInline
     package init(
         decoding type: Any.Type, _ error: any Error, of response: PulseResponse, as contentType: String?

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// When the phases of one exchange ended, in seconds from its start. A phase that did not happen, or that the transport
+/// When the phases of one transfer ended, in seconds from its start. A phase that did not happen, or that the transport
 /// does not measure, is nil.
 public struct TransferTimings: Sendable, Hashable {
-    /// When a connection slot was free.
+    /// When a connection slot became free.
     public var queued: TimeInterval?
     /// When the host's name was resolved; nil on a reused connection.
     public var nameResolved: TimeInterval?
@@ -13,15 +13,15 @@ public struct TransferTimings: Sendable, Hashable {
     public var secured: TimeInterval?
     /// When the request was sent, body included.
     public var requestSent: TimeInterval?
-    /// When the first byte of the answer arrived.
+    /// When the first byte of the response arrived.
     public var firstByte: TimeInterval?
-    /// When the last byte of the answer arrived; nil if it has not, as at the head of a stream.
+    /// When the last byte of the response arrived; nil if it has not, as at the start of a stream.
     public var lastByte: TimeInterval?
-    /// Whether the request went over a connection that was open already.
+    /// Whether the request used a connection that was already open.
     public var isConnectionReused: Bool?
-    /// The protocol by its ALPN name: `http/1.1`, `h2`, `h3`.
+    /// The ALPN name of the protocol: `http/1.1`, `h2`, `h3`.
     public var networkProtocol: String?
-    /// The IP address of the peer: the server, or a proxy.
+    /// The IP address of the peer: the server or a proxy.
     public var remoteAddress: String?
     /// The bytes of the body on the wire, before decompression.
     public var bytesReceived: Int64?

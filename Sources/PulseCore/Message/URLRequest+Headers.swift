@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension URLRequest {
-    // Foundation's own lookup on Linux makes a lower-case copy of each name.
-    /// The value of a header field; the name is found in any case.
+    // Foundation's lookup on Linux makes a lower-case copy of each name.
+    /// The value of a header field; the name is case-insensitive.
     package func header(_ name: String) -> String? {
         allHTTPHeaderFields?.header(name)
     }
@@ -15,10 +15,10 @@ extension URLRequest {
         #endif
     }
 
-    /// Sets several fields at once; nil removes one.
+    /// Sets several fields at once; nil removes a field.
     ///
-    /// It takes any value. Foundation's `setValue` on Linux silently drops a field with a line break in it, so that the
-    /// wire, which refuses such a field, would never see it. It also looks at every character.
+    /// It accepts any value. Foundation's `setValue` on Linux silently drops a field with a line break, so the check
+    /// before sending would never see and refuse it. It also scans every character.
     package mutating func setHeaders(_ fields: [(name: String, value: String?)]) {
         #if canImport(Darwin)
         for (name, value) in fields { setValue(value, forHTTPHeaderField: name) }
@@ -30,12 +30,12 @@ extension URLRequest {
     }
 
     #if !canImport(Darwin)
-    /// A copy with these fields and everything else the same, except `httpShouldUsePipelining`, which is deprecated and
-    /// read by nobody.
+    /// A copy with these fields and everything else unchanged, except `httpShouldUsePipelining`, which is deprecated
+    /// and unused.
     ///
-    /// Changing a request means copying it, since the caller holds it too. Foundation's copy sets the method, and the
-    /// setter compares it with the standard ones, which takes longer than everything else. A new request is a GET
-    /// already. It would make a relative URL absolute.
+    /// Changing a request copies it, since the caller also holds it. Foundation's copy sets the method, and that setter
+    /// compares it with the standard methods, which takes longer than everything else. A new request already is a GET.
+    /// A relative URL takes the slow path, since the new request would make it absolute.
     private func replacingHeaders(by fields: [String: String]) -> URLRequest {
         guard let url, url.baseURL == nil, httpMethod == "GET", httpBodyStream == nil else {
             var copy = self

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// What the scanner has to know about a byte, looked up in a table, since it asks for every byte of a text.
+/// The scanner's classification of a byte, from a lookup table, since it is needed for every byte of a text.
 struct ByteClass: Sendable {
     /// The bytes at which the scanner stops.
     enum Trigger: Sendable {
         case none
-        /// `=` or `:`, perhaps after a name.
+        /// `=` or `:`, possibly after a name.
         case separator
-        /// A blank or `+`, perhaps after an authentication scheme.
+        /// A blank or `+`, possibly after an authentication scheme.
         case blank
         case percent
-        /// `/`, perhaps the first of two before an authority.
+        /// `/`, possibly the first of two before an authority.
         case slash
-        /// `<`, perhaps of an XML start tag.
+        /// `<`, possibly of an XML start tag.
         case tagStart
         case tagEnd
-        /// `&` or a backslash, perhaps of an escaped bracket of a tag.
+        /// `&` or a backslash, possibly of an escaped bracket of a tag.
         case escape
         /// The third letter of a JSON Web Token.
         case letterJ
@@ -25,7 +25,8 @@ struct ByteClass: Sendable {
 
     let trigger: Trigger
     let isAlphanumeric: Bool
-    /// Whether it may be part of a name in a URL, a form, a header or a program: any letter of any script, and `%`.
+    /// Whether the byte can be part of a name in a URL, a form, a header or a program: any letter of any script, and
+    /// `%`.
     let isName: Bool
     let isBase64URL: Bool
     let isBlank: Bool

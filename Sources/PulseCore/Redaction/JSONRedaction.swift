@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Masks secrets in JSON (RFC 8259) and leaves every other byte as it is.
+/// Masks secrets in JSON (RFC 8259) and leaves every other byte unchanged.
 ///
-/// A sequence of values is well-formed too: JSON Lines, RFC 7464. In JSON that is cut short or otherwise broken, the
-/// member where it breaks and everything after it are left to the scanner.
+/// A sequence of values is also well-formed: JSON Lines, RFC 7464. In truncated or malformed JSON, the scanner handles
+/// the member with the error and everything after it.
 struct JSONRedaction {
     private enum Expected {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
@@ -11,7 +11,7 @@ struct JSONRedaction {
 
     private struct Malformed: Error {}
 
-    /// Deeper JSON is left to the scanner, which does not count.
+    /// The scanner handles deeper JSON, since it does not track the depth.
     private static let maximumDepth = 10_000
 
     private let bytes: [UInt8]
@@ -21,14 +21,14 @@ struct JSONRedaction {
     private var expected = Expected.value
     /// The opening brackets around the current position.
     private var open: [UInt8] = []
-    /// Where the value under a secret name begins, and how many brackets are around it; nil outside such a value.
+    /// The start of the value under a secret name, and the number of brackets around it; nil outside such a value.
     private var secret: (start: Int, depth: Int)?
     private var isSecretKey = false
     private var replacements: Replacements
 
-    /// Where the member that is being read begins, its name included. No secret is open there.
+    /// The start of the current member, name included. No secret is open there.
     private var memberStart: Int
-    /// What had been replaced there.
+    /// The replacements made before that position.
     private var memberMark: Replacements.Mark
 
     /// The JSON with its secrets masked, or nil if there are none.
@@ -70,7 +70,7 @@ struct JSONRedaction {
     }
 
     private mutating func maskRest() {
-        // The scanner must see it whole: a part of it that has been masked by itself may be the name of another.
+        // The scanner must see the whole member: a part that has already been masked may be the name of another secret.
         replacements.rewind(to: memberMark)
         let rest = memberStart..<end
         if let masked = SecretScanner.masked(bytes, in: rest, names: names) {
@@ -78,14 +78,14 @@ struct JSONRedaction {
         }
     }
 
-    /// Notes the beginning of a member. Called only after what cannot be part of a pair in any other syntax: the
-    /// scanner must see whole pairs.
+    /// Notes the start of a member. Called only where no pair of any other syntax can be cut: the scanner must see
+    /// whole pairs.
     private mutating func memberBegins() {
         if secret == nil { (memberStart, memberMark) = (position, replacements.mark) }
     }
 
     private mutating func skipWhitespace() {
-        // RS begins a record of RFC 7464.
+        // RS starts a record of RFC 7464.
         while position < end, [0x20, 0x0A, 0x0D, 0x09, 0x1E].contains(bytes[position]) { position += 1 }
     }
 
@@ -101,7 +101,7 @@ struct JSONRedaction {
     }
 
     private mutating func close() throws {
-        // In ASCII a closing bracket is its opening one plus 2.
+        // In ASCII, a closing bracket is its opening bracket plus 2.
         guard let bracket = open.popLast(), bytes[position] == bracket + 2 else { throw Malformed() }
         position += 1
         valueEnded()
@@ -146,7 +146,7 @@ struct JSONRedaction {
         }
     }
 
-    /// Whether the text is a literal or roughly a number, not a word of some other text.
+    /// Whether the text is a literal or roughly a number, not a word of other text.
     private static func isScalar(_ text: ArraySlice<UInt8>) -> Bool {
         guard let first = text.first else { return false }
         if first.isASCIIDigit || first == UInt8(ascii: "-") {
@@ -163,7 +163,7 @@ struct JSONRedaction {
         secret = nil
     }
 
-    /// Reads the string that begins here and returns the range of its content; goes on after it.
+    /// Reads the string that starts at the current position and moves past it. Returns the range of its content.
     private mutating func readString() throws -> Range<Int> {
         guard bytes[position] == UInt8(ascii: "\"") else { throw Malformed() }
         let start = position + 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The escapes of JSON strings (RFC 8259, section 7), for texts that are looked at rather than decoded.
+/// The escapes of JSON strings (RFC 8259, section 7), for scanning text without decoding it.
 enum JSONText {
-    /// The content of a string with its escapes undone; what is not a valid escape stays.
+    /// The content of a string, unescaped; invalid escapes stay.
     static func unescaped(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
         var output: [UInt8] = []
         var index = range.lowerBound
@@ -24,7 +24,7 @@ enum JSONText {
         return output
     }
 
-    /// The content of a JSON string that stands for those bytes.
+    /// The content of a JSON string that encodes those bytes.
     static func escaped(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 16)
@@ -48,7 +48,7 @@ enum JSONText {
         UInt8(ascii: "f"): 0x0C,
     ]
 
-    /// The character of `\uXXXX`, or of two of these that are a surrogate pair; half a pair is U+FFFD.
+    /// The character of `\uXXXX` or of a surrogate pair; an unpaired surrogate is U+FFFD.
     private static func scalar(_ bytes: [UInt8], at index: Int, end: Int) -> (Unicode.Scalar, next: Int)? {
         guard let first = unit(bytes, at: index, end: end) else { return nil }
         if let scalar = Unicode.Scalar(first) { return (scalar, index + 6) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The syntaxes in which redaction finds names more exactly than by their look.
+/// The syntaxes in which redaction parses names exactly instead of searching for them.
 enum MediaType {
     case json
     case form
@@ -11,8 +11,8 @@ enum MediaType {
         self.init(contentType, body, 0..<body.count)
     }
 
-    /// Creates the type by `Content-Type`, or by how the body begins if that does not tell: servers label JSON as
-    /// anything. A form must also begin as one: `curl -d` and the like call every body a form.
+    /// Determines the type from `Content-Type`, or else from the start of the body: servers label JSON as anything. A
+    /// form must also begin like one, since `curl -d` and similar tools label every body as a form.
     init(_ contentType: String?, _ bytes: [UInt8], _ body: Range<Int>) {
         let type = (contentType ?? "").asciiLowercased
         let first = bytes[body].first { ![0x20, 0x0A, 0x0D, 0x09, 0x1E, 0xEF, 0xBB, 0xBF].contains($0) }
@@ -30,7 +30,7 @@ enum MediaType {
         }
     }
 
-    /// The boundary in the first line of a multipart body that has no usable `Content-Type`.
+    /// The boundary in the first line of a multipart body without a usable `Content-Type`.
     private static func boundary(_ bytes: [UInt8], _ body: Range<Int>) -> [UInt8]? {
         // RFC 2046, section 5.1.1: at most 70 characters.
         let line = bytes[body].prefix(74).prefix { $0 != 0x0A && $0 != 0x0D }
@@ -41,8 +41,7 @@ enum MediaType {
 
 /// The parameters after a header value: `form-data; name="a"; filename="b"` (RFC 9110, section 5.6.6).
 enum HeaderParameter {
-    /// The value of the parameter of that name, which is in lower case, or of its form for other character sets
-    /// (`name*`, RFC 8187).
+    /// The value of a parameter, whose name is given in lower case, or of its extended form (`name*`, RFC 8187).
     static func value(of name: String, in header: [UInt8]) -> [UInt8]? {
         var index = semicolon(header, from: 0) + 1
         while index < header.count {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The parts of a `multipart/…` body (RFC 2046, section 5.1), whole or cut short.
+/// The parts of a `multipart/…` body (RFC 2046, section 5.1), complete or truncated.
 enum MultipartScanner {
     struct Part {
-        /// The name in `Content-Disposition` (RFC 7578, section 4.2), with its escapes undone.
+        /// The name in `Content-Disposition` (RFC 7578, section 4.2), unescaped.
         private(set) var name: [UInt8]?
         private(set) var contentType: String?
         let content: Range<Int>
@@ -14,8 +14,7 @@ enum MultipartScanner {
             }
         }
 
-        /// Reads a part. Lines without an empty line after them are content: of a part that was cut, or a text between
-        /// parts.
+        /// Reads a part. Lines that no empty line follows are content: of a truncated part, or text between parts.
         init(_ bytes: [UInt8], in range: Range<Int>) {
             var lines: [Range<Int>] = []
             var index = range.lowerBound
@@ -28,7 +27,7 @@ enum MultipartScanner {
                     return
                 }
                 if let last = lines.last, stop > index, bytes[index] == 0x20 || bytes[index] == 0x09 {
-                    // A line that is folded (RFC 5322, section 2.2.3).
+                    // A folded line (RFC 5322, section 2.2.3).
                     lines[lines.count - 1] = last.lowerBound..<stop
                 } else {
                     lines.append(index..<stop)
@@ -53,7 +52,7 @@ enum MultipartScanner {
         }
     }
 
-    /// The ranges of the delimiter lines, each with the line break before it, which belongs to it.
+    /// The ranges of the delimiter lines, each with the preceding line break, which belongs to it.
     static func delimiters(_ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8]) -> [Range<Int>] {
         let delimiter = Array("--".utf8) + boundary
         var found: [Range<Int>] = []
@@ -64,7 +63,7 @@ enum MultipartScanner {
                 var start = lineStart
                 if start > range.lowerBound { start -= 1 }
                 if start > range.lowerBound, bytes[start - 1] == 0x0D { start -= 1 }
-                // An empty part's line break is the end of the preceding delimiter.
+                // The line break of an empty part is the end of the preceding delimiter.
                 found.append(max(start, found.last?.upperBound ?? range.lowerBound)..<(lineEnd + 1))
             }
             lineStart = lineEnd + 1

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 extension Redaction {
-    /// A body as it may be shown, or nil if it is not text.
+    /// A redacted body, or nil if it is not text.
     ///
-    /// JSON is masked by key, at any depth and whatever the value's type, forms by field, `multipart/form-data` by the
-    /// name of the part, and everything else as in ``text(_:)``. So is JSON that is cut short or otherwise broken. A
-    /// form that begins with a brace or a bracket counts as JSON.
+    /// JSON is masked by key, at any depth and for any type of value; forms by field; `multipart/form-data` by part
+    /// name; everything else as in ``text(_:)``. The same holds for truncated or malformed JSON. A form that begins
+    /// with a brace or a bracket counts as JSON.
     public func body(_ data: Data, contentType: String?) -> String? {
         bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
     }
 
-    /// A body as it may be shown, in its own bytes and encoding: those that are not masked stay as they are. Nil if it
-    /// is not text, or is a multipart body with parts that would be shown only by their size.
+    /// A redacted body in its own bytes and encoding: bytes that are not masked stay unchanged. Nil if it is not text,
+    /// or is a multipart body with parts of which only the size would be shown.
     package func bodyBytes(_ data: Data, contentType: String?) -> Data? {
         guard let (shown, hidesParts) = bytes(data, contentType: contentType), !hidesParts else { return nil }
         return Data(shown)
@@ -26,10 +26,11 @@ extension Redaction {
         return (masked ?? bytes, hidesParts)
     }
 
-    /// Whether a body is text that can be masked and shown. UTF-16 and UTF-32 are not: their NULs would hide names.
+    /// Whether a body is text that can be masked and shown. UTF-16 and UTF-32 are not: their NUL bytes would hide
+    /// names.
     public static func isText(_ data: Data, contentType: String?) -> Bool {
         let type = (contentType ?? "").asciiLowercased
-        // A multipart body is text with parts that need not be.
+        // A multipart body is text, but its parts need not be.
         if type.hasPrefix("multipart/") { return true }
         if data.contains(0) { return false }
         return type.hasPrefix("text/") || ["json", "xml", "x-www-form-urlencoded"].contains { type.contains($0) }
@@ -55,7 +56,7 @@ extension Redaction {
 
     // MARK: Multipart
 
-    /// The depth to which multipart within multipart is searched: each level is another pass.
+    /// The depth to which nested multipart bodies are searched: each level is another pass.
     private static let maximumDepth = 3
 
     private func maskedParts(
@@ -78,7 +79,7 @@ extension Redaction {
         return replacements.result()
     }
 
-    /// The bytes to show for a part, or nil to show it as it is.
+    /// The bytes to show for a part, or nil to show it unchanged.
     private func shown(
         _ part: MultipartScanner.Part, of bytes: [UInt8], depth: Int, _ hidesParts: inout Bool
     ) -> [UInt8]? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension Redaction {
-    /// Any text as it may be shown: an error's message, a line of a log.
+    /// Any redacted text: an error's message, a line of a log.
     ///
     /// It masks the user info and secret items of URLs, the values of pairs such as `name=value`, `name: value` and
     /// `"name": "value"`, credentials after `Bearer`, `Basic` or `Digest`, lines such as `Authorization: …` and
@@ -12,12 +12,12 @@ extension Redaction {
         return String(decoding: masked, as: UTF8.self)
     }
 
-    /// A URL as it may be shown, with its user info and the values of secret items in query and fragment masked.
+    /// A redacted URL, with its user info and the values of secret items in query and fragment masked.
     public func url(_ url: URL) -> String {
         self.url(url.absoluteString)
     }
 
-    /// A URL, whole or relative, given as text, as it may be shown: masked as in ``url(_:)-(URL)``.
+    /// A redacted absolute or relative URL, given as text: masked as in ``url(_:)-(URL)``.
     public func url(_ text: String) -> String {
         let bytes = Array(text.utf8)
         let masked: [UInt8]?
@@ -32,7 +32,7 @@ extension Redaction {
         return masked.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// The index after the `//` that follows the scheme or begins the text.
+    /// The index after the `//` that follows the scheme or starts the text.
     private static func authorityStart(_ bytes: [UInt8]) -> Int? {
         let end =
             bytes.firstIndex { byte in

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-/// The rules by which secrets are masked in whatever is shown to people: logs, errors, events, cURL, HAR and reports.
+/// The rules that mask secrets in all output for people: logs, errors, events, cURL, HAR and reports.
 ///
 /// A value is secret because of its name: that of a header, a query item, a form field or a JSON key. Names are
-/// compared without regard to ASCII case and punctuation, so that `X-API-Key`, `api_key` and `apikey` are one. A secret
-/// is replaced as a whole by ``mask``, so that not even its length shows. Every function takes time linear in its
-/// input, accepts any input, and leaves alone what is masked already.
+/// compared without regard to ASCII case and punctuation, so `X-API-Key`, `api_key` and `apikey` are equal. A secret is
+/// replaced as a whole by ``mask``, which hides even its length. Every function takes linear time, accepts any input,
+/// and leaves masked values unchanged.
 ///
-/// When in doubt a value is masked: names that merely contain `token`, such as `max_tokens`, are secret too. Two common
-/// names stay readable although some services put secrets there, because elsewhere they hold anything: `key` and
-/// `code`. Add them with ``init(secretHeaders:)`` where they matter.
+/// In doubt a value is masked: names that merely contain `token`, such as `max_tokens`, are secret too. Two common
+/// names stay readable, although some services use them for secrets, because elsewhere they hold anything: `key` and
+/// `code`. Add them with ``init(secretHeaders:)`` where needed.
 public struct Redaction: Sendable {
-    /// The text that is shown in place of a secret.
+    /// The text that replaces a secret.
     public static let mask = "***REDACTED***"
 
-    /// The rules with the names that are secret everywhere: `Authorization`, `Proxy-Authorization`, `Cookie`,
-    /// `Set-Cookie`, `X-API-Key`, `X-Signature-*`, and whatever contains `token`, `secret`, `password` and the like.
+    /// The rules with the standard secret names: `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`,
+    /// `X-API-Key`, `X-Signature-*`, and names that contain `token`, `secret`, `password` and the like.
     public static let standard = Redaction()
 
     static let maskBytes = Array(mask.utf8)
 
     let names: SecretNames
 
-    /// Creates rules with the standard names and `secretHeaders`, which count for headers and for parameters alike.
+    /// Creates rules with the standard names and `secretHeaders`, which apply to headers and parameters alike.
     public init(secretHeaders: some Sequence<String> = [String]()) {
         names = SecretNames(adding: secretHeaders)
     }
@@ -31,30 +31,30 @@ public struct Redaction: Sendable {
         self.names = names
     }
 
-    /// These rules with more names.
+    /// These rules with additional names.
     package func adding(_ names: some Sequence<String>) -> Redaction {
         Redaction(names: self.names.adding(names))
     }
 
-    /// These rules with the names of another.
+    /// These rules with the additional names of another.
     package func adding(_ other: Redaction) -> Redaction {
         other.names.hasOwn ? Redaction(names: names.adding(other.names)) : self
     }
 
-    /// Whether the value under that name is secret. Allocates nothing, since it is called for every header of every
+    /// Whether the value of that name is secret. Allocates nothing, since it is called for every header of every
     /// request.
     public func isSecret(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { names.contains($0) }
     }
 
-    /// The value of a header as it may be shown: masked under a secret name; else only secrets within it, such as one
-    /// in the query of a `Location`, are masked.
+    /// A redacted header value: masked as a whole under a secret name. Otherwise only secrets within it are masked,
+    /// such as one in the query of a `Location`.
     public func headerValue(_ value: String, for name: String) -> String {
         isSecret(name) ? Self.mask : text(value)
     }
 
-    /// Headers as they may be shown.
+    /// Redacted headers.
     public func headers(_ headers: [String: String]) -> [String: String] {
         var shown = headers
         for (name, value) in headers { shown[name] = headerValue(value, for: name) }

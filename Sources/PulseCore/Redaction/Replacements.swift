@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// A text that is being built: some ranges of the bytes are replaced, in order, and the rest stays as it is.
+/// A text under construction: some ranges of the input are replaced, in order, and the rest stays unchanged.
 struct Replacements {
     private let bytes: [UInt8]
     private let range: Range<Int>
     private var output: [UInt8] = []
     private var isEmpty = true
-    /// The index where the last replaced range ended.
+    /// The index where the last replaced range ends.
     private(set) var replacedEnd: Int
-    /// The index where the last mask in it ended: what is behind that is as it was.
+    /// The index where the last mask ends: the text after it is unchanged.
     private(set) var maskedEnd: Int
 
     init(of bytes: [UInt8], in range: Range<Int>) {
@@ -18,7 +18,7 @@ struct Replacements {
         maskedEnd = range.lowerBound
     }
 
-    /// - Parameter maskedEnd: where the last mask in the range ends, if more follows it there.
+    /// - Parameter maskedEnd: the end of the last mask in the range, if unmasked text follows it there.
     mutating func replace(
         _ replaced: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes, maskedEnd: Int? = nil
     ) {
@@ -29,7 +29,7 @@ struct Replacements {
         isEmpty = false
     }
 
-    /// What has been replaced up to a moment.
+    /// A snapshot of the replacements up to a position.
     struct Mark {
         fileprivate let outputCount, replacedEnd, maskedEnd: Int
         fileprivate let isEmpty: Bool
@@ -39,16 +39,16 @@ struct Replacements {
         Mark(outputCount: output.count, replacedEnd: replacedEnd, maskedEnd: maskedEnd, isEmpty: isEmpty)
     }
 
-    /// Takes back what has been replaced since.
+    /// Undoes all replacements after the mark.
     mutating func rewind(to mark: Mark) {
         output.removeLast(output.count - mark.outputCount)
         (replacedEnd, maskedEnd, isEmpty) = (mark.replacedEnd, mark.maskedEnd, mark.isEmpty)
     }
 
-    /// A part of a text with its secrets masked.
+    /// A masked part of a text.
     struct Masked {
         let bytes: [UInt8]
-        /// Where the last mask ends in the part as it was.
+        /// The end of the last mask, as an index in the original part.
         let end: Int
     }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// The names under which secrets are sent. ASCII case is ignored, and so is everything in ASCII that is neither letter
-/// nor digit. `user[pin]`, a form field, is searched as a whole and by its parts.
+/// The names of secrets. ASCII case is ignored, and so are all ASCII characters except letters and digits. A form field
+/// such as `user[pin]` is searched as a whole and by its parts.
 struct SecretNames: Sendable {
     private enum Anchor: Sendable {
         case anywhere
         /// The name ends with the word.
         case end
-        /// The name is the word and nothing else: for words too short or too common to be searched for inside others.
+        /// The name equals the word: for words too short or too common to be searched for inside others.
         case whole
     }
 
@@ -34,8 +34,8 @@ struct SecretNames: Sendable {
         "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
     ]
 
-    /// The standard names by their first two letters. These rule out most places in most names, and names are searched
-    /// for every header of every request.
+    /// The standard names by their first two letters. These rule out most positions in most names, and every header of
+    /// every request is searched.
     private static let standard: [[Pattern]] = {
         var table = [[Pattern]](repeating: [], count: 26 * 26)
         let all =
@@ -44,12 +44,12 @@ struct SecretNames: Sendable {
         return table
     }()
 
-    /// For each first letter, the second letters that follow it in a pattern, a bit each.
+    /// For each first letter, a bit mask of the second letters that follow it in a pattern.
     private static let secondLetters: [UInt32] = (0..<26).map { first in
         (0..<26).reduce(0) { standard[26 * first + $1].isEmpty ? $0 : $0 | 1 << $1 }
     }
 
-    /// A header that says whether credentials may be sent, and holds none.
+    /// A header that says whether credentials may be sent, but holds none.
     private static let exempt = Pattern("accesscontrolallowcredentials", .whole)
 
     /// The names added to the standard ones, each with at least one letter or digit.
@@ -81,7 +81,8 @@ struct SecretNames: Sendable {
     func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         Self.secondLetters.withUnsafeBufferPointer { secondLetters in
             var isStart = true
-            // Where the previous letter is, whether it begins a name, and what may follow it in a pattern.
+            // The position of the previous letter, whether it starts a name, and the letters that may follow it in a
+            // pattern.
             var (begin, isBeginning, seconds) = (0, false, UInt32(0))
             for (index, byte) in name.enumerated() {
                 let letter = Self.letter(byte.asciiLowercased)

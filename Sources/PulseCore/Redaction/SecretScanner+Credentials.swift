@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Credentials wherever they stand: `Bearer …`, `Basic …`, `Digest …` (RFC 9110, section 11.4).
+/// Credentials anywhere in a text: `Bearer …`, `Basic …`, `Digest …` (RFC 9110, section 11.4).
 extension SecretScanner {
     static let schemes = ["bearer", "basic", "digest", "negotiate", "ntlm", "apikey"].map { Array($0.utf8) }
 
@@ -18,7 +18,7 @@ extension SecretScanner {
     ]
     .map { Array($0.utf8) }
 
-    /// Looks for a credential after the blank at the current position.
+    /// Scans for a credential after the blank at the current position.
     ///
     /// - Parameter width: the length of the blank: 1, or 3 if it is percent-encoded.
     mutating func scanCredentials(width: Int) {
@@ -30,7 +30,7 @@ extension SecretScanner {
         guard start < stop, !isMask(start) else { return }
         if start > skipBlanks(position), quote(from: skipBlanks(position)) == nil, beginsElement(start) { return }
         if scheme == Array("digest".utf8), bytes[start..<stop].contains(UInt8(ascii: "=")) {
-            // Its parameters give away a password to whoever guesses well.
+            // Its parameters allow guessing the password offline.
             replace(start..<lineEnd(start))
         } else if !isChallenge(start..<stop),
             isCredential(bytes[start..<stop], of: bytes[(blank - scheme.count)..<blank])
@@ -49,7 +49,7 @@ extension SecretScanner {
         return nil
     }
 
-    /// Whether a mask of an earlier pass begins there, perhaps with punctuation behind it.
+    /// Whether a mask of an earlier pass begins there, possibly followed by punctuation.
     func isMask(_ start: Int) -> Bool {
         bytes[start..<end].starts(with: Redaction.maskBytes) && !kind(start + Redaction.maskBytes.count).isBase64URL
     }
@@ -59,7 +59,7 @@ extension SecretScanner {
         names.contains(bytes[start..<credentialEnd(start)])
     }
 
-    /// The index after a quote or an angle bracket, in which some put what follows a scheme.
+    /// The index after an optional quote or angle bracket around the text that follows a scheme.
     func credentialStart(_ start: Int) -> Int {
         if let quote = quote(from: start) { return quote.range.upperBound }
         return bracketEnd(start, UInt8(ascii: "<")) ?? start
@@ -75,7 +75,7 @@ extension SecretScanner {
         return index
     }
 
-    /// Whether the word begins a challenge, `Bearer realm="…", error="…"`, which a server sends and anybody may see.
+    /// Whether the word starts a challenge, `Bearer realm="…", error="…"`, which a server sends and is not secret.
     private func isChallenge(_ word: Range<Int>) -> Bool {
         guard let sign = bytes[word].firstIndex(of: UInt8(ascii: "=")) else { return false }
         return Self.challengeParameters.contains(bytes[word.lowerBound..<sign].map(\.asciiLowercased))
@@ -85,13 +85,13 @@ extension SecretScanner {
         var word = text
         while let last = word.last, ".:!?".utf8.contains(last) { word.removeLast() }
         if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
-        // What was a credential in there is masked already.
+        // A credential in there has already been masked.
         if word.last == Redaction.maskBytes.last, word.suffix(Redaction.maskBytes.count) == Redaction.maskBytes[...] {
             return false
         }
-        // `Bearer` with a capital is hardly prose; `Basic` begins sentences.
+        // A capitalized `Bearer` is hardly prose; `Basic` starts sentences.
         if scheme.elementsEqual("Bearer".utf8) { return true }
-        // A star: what was a credential in there is masked already.
+        // A star: a credential in there has already been masked.
         if word.contains(UInt8(ascii: "*")) { return false }
         return word.count >= 20
             || word.dropFirst().contains {

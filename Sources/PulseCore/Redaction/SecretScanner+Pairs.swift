@@ -5,16 +5,16 @@ extension SecretScanner {
     /// The name before a separator.
     private struct Name {
         let range: Range<Int>
-        /// What closes a quoted name: backslashes, if the text is itself quoted within another, and the quote.
+        /// The closing of a quoted name: backslashes, if the text is itself quoted, and the quote.
         let closing: Range<Int>
 
         var isQuoted: Bool { !closing.isEmpty }
     }
 
-    /// The longest name; of a longer one, only so many bytes before its end are read.
+    /// The maximum length of a name; of a longer name, only that many bytes at its end are read.
     private static let maximumNameLength = 256
 
-    /// Looks for a pair around the separator at the current position.
+    /// Scans for a pair around the separator at the current position.
     ///
     /// - Parameter width: the length of the separator: 1, or 3 if it is percent-encoded.
     mutating func scanSeparator(width: Int) {
@@ -28,10 +28,10 @@ extension SecretScanner {
         if isColon, byte(position) == UInt8(ascii: "/"), byte(position + 1) == UInt8(ascii: "/") {
             return scanURL(from: position + 2)
         }
-        // In a JSON string, as some write it.
+        // A URL in a JSON string with escaped slashes.
         if isColon, matches(Array("\\/\\/".utf8), at: position) { return scanURL(from: position + 4) }
         let name = name(before: separator).flatMap { isSecret($0) ? $0 : nil }
-        // No name spans a separator, so nothing is looked at twice.
+        // A name cannot span a separator, so no byte is scanned twice.
         nameFloor = position
         guard let name else { return }
         let start = valueStart(after: position, name, isColon: isColon)
@@ -49,12 +49,12 @@ extension SecretScanner {
         let nameFloor = max(nameFloor, floor)
         var upper = separator
         while upper > nameFloor, separator - upper < 8, kind(upper - 1).isBlank { upper -= 1 }
-        // `AnyHashable("name")`: so Swift prints the keys of the headers in an `HTTPURLResponse`.
+        // `AnyHashable("name")`: Swift prints the header keys of an `HTTPURLResponse` like this.
         let isWrapped = upper > nameFloor && bytes[upper - 1] == UInt8(ascii: ")")
         guard let quote = quote(before: isWrapped ? upper - 1 : upper, floor: nameFloor) else {
             var lower = upper
             while lower > nameFloor, upper - lower < Self.maximumNameLength, kind(lower - 1).isName { lower -= 1 }
-            // `\u0026name`: the digits are not part of it.
+            // `\u0026name`: the digits are not part of the name.
             if upper - lower > 5, endsUnicodeEscape(lower + 5) { lower += 5 }
             return lower == upper ? nil : Name(range: lower..<upper, closing: upper..<upper)
         }
@@ -81,8 +81,8 @@ extension SecretScanner {
         return names.contains(text) || !name.isQuoted && endsTwoWords(name)
     }
 
-    /// Whether the name is the second of two words that are secret together, `API key: …`. The first alone must not be
-    /// secret: then the text is prose about it.
+    /// Whether the name is the second of two words that are secret together, such as `API key: …`. The first word alone
+    /// must not be secret: then the text is prose about it.
     private func endsTwoWords(_ name: Name) -> Bool {
         let floor = max(floor, nameFloor)
         var lower = name.range.lowerBound
@@ -107,7 +107,7 @@ extension SecretScanner {
         return skipEscapedBlanks(skipBlanks(start, alsoLines: name.isQuoted))
     }
 
-    /// Skips line breaks and tabs that are written as in JSON: what follows may begin with a quote.
+    /// Skips line breaks and tabs in JSON notation: a quote may follow them.
     private func skipEscapedBlanks(_ start: Int) -> Int {
         var index = start
         while byte(index) == UInt8(ascii: "\\") {
@@ -124,7 +124,7 @@ extension SecretScanner {
         return letters.suffix(13) == Array("authorization".utf8) || letters.suffix(6) == Array("cookie".utf8)
     }
 
-    /// Masks the rest of the line, which ends early if it is quoted itself: `-H 'Cookie: a=b; c=d' https://…`.
+    /// Masks the rest of the line, which ends early if the line is quoted: `-H 'Cookie: a=b; c=d' https://…`.
     private mutating func maskLine(from start: Int, _ name: Name) {
         let quote = quote(before: name.range.lowerBound, floor: floor).flatMap { kind($0.open).isQuote ? $0 : nil }
         var (stop, run) = (start, 0)
@@ -144,7 +144,7 @@ extension SecretScanner {
             let isName = names.contains(bytes[content])
             replace(content)
             position = next
-            // `password= "token": "abc"`: it may be a name.
+            // `password= "token": "abc"`: the content may be a name.
             guard isName, let value = valueStart(afterName: next) else { return }
             (start, name) = (value, Name(range: content, closing: next..<next))
         }
@@ -160,7 +160,7 @@ extension SecretScanner {
         replace(start..<stop, with: bytes[name.closing] + Redaction.maskBytes + bytes[name.closing])
     }
 
-    /// The index after the bracket that closes the one at `start`, or the end of the text.
+    /// The index after the bracket that matches the one at `start`, or the end of the text.
     private func compositeEnd(_ start: Int) -> Int {
         var index = start
         var depth = 0
@@ -187,14 +187,14 @@ extension SecretScanner {
         return end
     }
 
-    /// The index where a value without quotes ends. A byte that could be part of a password ends it only if what
-    /// follows looks like something else.
+    /// The end of an unquoted value. A byte that could be part of a password ends it only if the following text does
+    /// not look like its continuation.
     private func bareEnd(_ start: Int, isEncoded: Bool) -> Int {
         extended(start..<wordEnd(start, isEncoded: isEncoded), isEncoded: isEncoded)
     }
 
-    /// Where a secret ends whose first word is not all of it, since it is a scheme or a name: `token=Bearer abc`,
-    /// `password= token: abc`, `Bearer API key = abc`. Whether it is one cannot be known, so all of it is masked.
+    /// The end of a secret whose first word may be a scheme or a name: `token=Bearer abc`, `password= token: abc`,
+    /// `Bearer API key = abc`. This cannot be known, so all of it is masked.
     func extended(_ word: Range<Int>, isEncoded: Bool = false) -> Int {
         var (start, stop) = (word.lowerBound, word.upperBound)
         while let next = nextValue(after: start..<stop) {
@@ -202,7 +202,7 @@ extension SecretScanner {
             start = next.start
             if let quote = quote(from: start) {
                 let (content, end) = quoted(by: quote)
-                // Of a quoted name the value is one more.
+                // A quoted name is followed by its value, which is also masked.
                 guard names.contains(bytes[content]), let value = valueStart(afterName: end) else { return end }
                 start = value
             }
@@ -233,7 +233,7 @@ extension SecretScanner {
         if end == word.upperBound { while end - name < Self.maximumNameLength, kind(end).isName { end += 1 } }
         if end - name > 5, endsUnicodeEscape(name + 5) { name += 5 }
         if names.contains(bytes[name..<end]) {
-            // `abc\n\u0022token\u0022: …`: a quote that is written as an escape may have ended the word.
+            // `abc\n\u0022token\u0022: …`: an escaped quote may have ended the word.
             let quoteEnd = quote(from: end)?.range.upperBound
             guard let start = valueStart(afterName: end) ?? quoteEnd.flatMap({ valueStart(afterName: $0) }) else {
                 return nil
@@ -247,7 +247,7 @@ extension SecretScanner {
         return valueStart(afterName: secondEnd).map { ($0, false) }
     }
 
-    /// Where a value begins, with its separator before it; nil without one.
+    /// The start of a value after its separator; nil if there is no separator.
     private func valueStart(afterName end: Int) -> Int? {
         var index = skipBlanks(end)
         let separator = index
@@ -279,7 +279,7 @@ extension SecretScanner {
             case UInt8(ascii: "\\"):
                 let first = index
                 while byte(index) == UInt8(ascii: "\\") { index += 1 }
-                // Before a letter it may be part of a password, like a quote that is not escaped.
+                // Before a letter it may be part of a password, like an unescaped quote.
                 if let quote = quote(from: first), self.kind(index).isQuote || !isAlphanumeric(quote.range.upperBound) {
                     return first
                 }
@@ -298,12 +298,12 @@ extension SecretScanner {
         return end
     }
 
-    /// Whether a comma or semicolon is punctuation: the next pair follows it, or nothing does.
+    /// Whether a comma or semicolon is punctuation: the next pair follows it, or nothing.
     private func endsValue(_ index: Int) -> Bool {
         var next = index + 1
         let kind = kind(next)
         if next >= end || kind.isBlank || kind.isLineBreak || quote(from: next) != nil { return true }
-        // A star: what follows may hold a mask, of this pass or of an earlier one.
+        // A star: the following text may contain a mask of this pass or of an earlier one.
         while next - index < 64, self.kind(next).isName || byte(next) == UInt8(ascii: "*") {
             if isSeparator(next) { break }
             next += 1

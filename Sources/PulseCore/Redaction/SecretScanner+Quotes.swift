@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// Quotes, however they are written: `"`, `\"` and `\u0022` in JSON, `&quot;` and `&#34;` in markup, `"""` in GraphQL.
+/// Quotes in all notations: `"`, `\"` and `\u0022` in JSON, `&quot;` and `&#34;` in markup, `"""` in GraphQL.
 extension SecretScanner {
     struct Quote {
-        /// The backslashes before the quote included: the text may itself be quoted within another.
+        /// The whole quote with its backslashes: the text may itself be quoted.
         let range: Range<Int>
-        /// Where the backslashes end.
+        /// The index after the backslashes.
         let open: Int
-        /// The quote that is meant.
+        /// The quote character that the notation encodes.
         let meaning: UInt8
     }
 
-    /// The quote that begins there with its backslashes, if one does.
+    /// The quote that starts there with its backslashes, if there is one.
     func quote(from start: Int) -> Quote? {
         var open = start
         while byte(open) == UInt8(ascii: "\\") { open += 1 }
         if kind(open).isQuote { return Quote(range: start..<(open + 1), open: open, meaning: bytes[open]) }
-        // The last backslash may be the one of an escape.
+        // The last backslash may belong to an escape.
         guard let escape = escape(open > start && byte(open) != UInt8(ascii: "&") ? open - 1 : open),
             Self.isQuote(escape.meaning)
         else { return nil }
@@ -40,14 +40,14 @@ extension SecretScanner {
         return Quote(range: start..<end, open: open, meaning: meaning)
     }
 
-    /// Whether such a quote, with whatever backslashes, ends there.
+    /// Whether the same quote, with any backslashes, ends there.
     func ends(with quote: Quote, _ end: Int) -> Bool {
         let sign = quote.open..<quote.range.upperBound
         return bytes[end - 1] == bytes[sign.upperBound - 1]
             && (sign.count == 1 || end - sign.count >= floor && repeats(sign, at: end - sign.count))
     }
 
-    /// The content of a quoted text, and the index after its closing quote; both end with the text if that is missing.
+    /// The content of a quoted text, and the index after its closing quote; without one, both end with the text.
     func quoted(by quote: Quote) -> (content: Range<Int>, next: Int) {
         let mark = quote.range
         let backslashes = quote.open - mark.lowerBound
@@ -63,7 +63,7 @@ extension SecretScanner {
             if bytes[index] == bytes[quote.open], repeats(quote.open..<mark.upperBound, at: index) {
                 index += mark.upperBound - quote.open
                 if isBlock {
-                    // Within, GraphQL writes three quotes as `\"""`.
+                    // Inside a block string, GraphQL writes three quotes as `\"""`.
                     found = run == backslashes ? found + 1 : 0
                     if found == 3 { return (start..<(index - 3 * mark.count), index) }
                 } else if closes(quote, run: run, backslashes) {
@@ -79,9 +79,9 @@ extension SecretScanner {
     }
 
     private func closes(_ quote: Quote, run: Int, _ backslashes: Int) -> Bool {
-        // More backslashes, or fewer, make it the quote of another level.
+        // A different number of backslashes means a quote of another level.
         if bytes[quote.open] == UInt8(ascii: "u") { return run == backslashes }
-        // Each level of quoting doubles the backslashes of the level within, and adds one for the quote.
+        // Each level of quoting doubles the backslashes of the inner level, and adds one for the quote.
         return run <= backslashes || (run - backslashes) / (backslashes + 1) % 2 == 0
     }
 
@@ -89,14 +89,14 @@ extension SecretScanner {
         ByteClass.table[Int(byte)].isQuote
     }
 
-    /// Whether the bytes of a range stand at `start` as well.
+    /// Whether the bytes of a range also occur at `start`.
     func repeats(_ range: Range<Int>, at start: Int) -> Bool {
         start + range.count <= end && bytes[start..<(start + range.count)].elementsEqual(bytes[range])
     }
 
     // MARK: Escapes
 
-    /// What is escaped more than once has it after each `&`.
+    /// In text that was escaped several times, it follows each `&`.
     private static let ampersand = Array("amp;".utf8)
     private static let longestEntity = 32
 
@@ -106,7 +106,7 @@ extension SecretScanner {
         ("apos;", "'"), ("#39;", "'"), ("#039;", "'"), ("#x27;", "'"),
     ].map { (Array($0.0.utf8), UInt8(ascii: $0.1)) }
 
-    /// The quote or angle bracket that is written as an escape there, as in `&lt;` or `\u003c`.
+    /// The quote or angle bracket that is escaped there, as in `&lt;` or `\u003c`.
     func escape(_ index: Int) -> (meaning: UInt8, end: Int)? {
         switch byte(index) {
         case UInt8(ascii: "&"):
@@ -125,7 +125,7 @@ extension SecretScanner {
         }
     }
 
-    /// The index after that angle bracket, however it is written there; nil if it is not there.
+    /// The index after that angle bracket, in any notation; nil if it does not start there.
     func bracketEnd(_ start: Int, _ bracket: UInt8) -> Int? {
         if byte(start) == bracket { return start + 1 }
         var index = start
@@ -134,7 +134,7 @@ extension SecretScanner {
         return escape.end
     }
 
-    /// The character of the `\u00XX` that begins with the backslash at that index.
+    /// The character of the `\u00XX` that starts with the backslash at that index.
     func asciiEscape(_ index: Int) -> UInt8? {
         guard index + 6 <= end, bytes[(index + 1)..<(index + 4)].elementsEqual("u00".utf8),
             let high = bytes[index + 4].hexDigitValue, let low = bytes[index + 5].hexDigitValue
@@ -142,7 +142,7 @@ extension SecretScanner {
         return high << 4 | low
     }
 
-    /// Where an escape begins that may end there.
+    /// The start of an escape that may end there.
     private func escapeStart(before end: Int, floor: Int) -> Int? {
         if bytes[end - 1] == UInt8(ascii: ";") {
             return bytes[max(floor, end - Self.longestEntity)..<end].lastIndex(of: UInt8(ascii: "&"))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// URLs, searched by their own syntax (RFC 3986) rather than as prose.
+/// URLs, parsed by their own syntax (RFC 3986) instead of as prose.
 extension SecretScanner {
-    /// The depth to which URLs within URLs are searched; each level is another pass over what it contains.
+    /// The depth to which nested URLs are searched; each level is another pass over its content.
     private static let maximumDepth = 3
 
-    /// Looks for `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
+    /// Scans for `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
     mutating func scanNetworkPath() {
         let start = position + 2
         position += 1
@@ -19,19 +19,19 @@ extension SecretScanner {
         if byte(index) == UInt8(ascii: "@") { scanURL(from: start) }
     }
 
-    /// Masks secrets in the URL whose authority begins at `start`, in the middle of a text.
+    /// Masks secrets in the URL whose authority starts at `start`, in the middle of a text.
     mutating func scanURL(from start: Int) {
         var stop = lineBreakEscape(in: start..<urlEnd(start))
-        // Masked or not, it is dealt with.
+        // The URL is done, masked or not.
         nameFloor = stop
         if stop > start, kind(stop).isBlank, ":=".utf8.contains(bytes[stop - 1]) {
-            // The last name in it has its value behind the blank.
+            // The value of its last name follows the blank.
             stop -= 1
             nameFloor = bytes[start..<stop].lastIndex { "/?#&;,=:@".utf8.contains($0) }.map { $0 + 1 } ?? start
         }
         position = stop
         guard depth < Self.maximumDepth else {
-            // Somebody who nests that deep has something to hide, or wants to be expensive.
+            // Such deep nesting hides something, or tries to be expensive.
             if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
             return
         }
@@ -40,7 +40,7 @@ extension SecretScanner {
         }
     }
 
-    /// Where a line break or tab is written as in JSON, which no URL has but in a password; else the end.
+    /// The start of a line break or tab in JSON notation, which in a URL occurs only in a password; else the end.
     private func lineBreakEscape(in url: Range<Int>) -> Int {
         var start = url.lowerBound
         let authority = bytes[url].prefix { !"/?#\\".utf8.contains($0) }
@@ -55,7 +55,7 @@ extension SecretScanner {
         return url.upperBound
     }
 
-    /// The index where the URL ends. Quotes, brackets and punctuation belong to the text around it if no more of the
+    /// The index where the URL ends. Quotes, brackets and punctuation belong to the surrounding text if no more of the
     /// URL follows.
     private func urlEnd(_ start: Int) -> Int {
         var index = start
@@ -70,7 +70,7 @@ extension SecretScanner {
         return end
     }
 
-    /// Whether an escaped bracket or quote begins there that does not belong to the URL.
+    /// Whether an escaped bracket or quote that does not belong to the URL starts there.
     private func endsURL(_ index: Int) -> Bool {
         guard let escape = escape(index) else { return false }
         return "<>".utf8.contains(escape.meaning) || !continuesURL(escape.end)
@@ -91,7 +91,8 @@ extension SecretScanner {
             replacements.replace(userInfo)
             host = userInfo.upperBound..<authorityEnd(bytes, in: userInfo.upperBound..<range.upperBound)
         }
-        // More than a host and a port: some write pairs there. Else the port would be the value of `http://token:80`.
+        // More than a host and a port: some tools put pairs there. Otherwise the port would be the value in
+        // `http://token:80`.
         if !bytes[host].allSatisfy({ hostAndPort.contains($0) }),
             let masked = maskedPart(bytes, in: host, names: names, depth: depth + 1)
         {
@@ -112,8 +113,8 @@ extension SecretScanner {
         } ?? range.upperBound
     }
 
-    /// The range before the last `@` of the authority. If there is none, and the port is not a number, a password with
-    /// a raw `/`, `?` or `#` has cut the authority short, and the `@` is further on.
+    /// The range before the last `@` of the authority. If there is none and the port is not a number, a raw `/`, `?` or
+    /// `#` in a password cut the authority short. Then the `@` comes later.
     private static func userInfo(_ bytes: [UInt8], authority: Range<Int>, end: Int) -> Range<Int>? {
         var sign = bytes[authority].lastIndex(of: UInt8(ascii: "@"))
         if sign == nil, let colon = bytes[authority].firstIndex(of: UInt8(ascii: ":")),
@@ -136,7 +137,7 @@ extension SecretScanner {
         }
         var start = pathEnd
         while start < range.upperBound {
-            // The query, then the fragment, in which OAuth hands out tokens (RFC 6749, section 4.2.2).
+            // The query, then the fragment, which OAuth uses for tokens (RFC 6749, section 4.2.2).
             let next = bytes[(start + 1)..<range.upperBound].firstIndex(of: UInt8(ascii: "#")) ?? range.upperBound
             maskItems(bytes, in: (start + 1)..<next, names: names, depth: depth, &replacements)
             start = next
@@ -165,9 +166,9 @@ extension SecretScanner {
     }
 
     private static func isSecretItem(_ bytes: [UInt8], _ name: Range<Int>, _ names: SecretNames) -> Bool {
-        // The fragment of a page that has routes of its own has a query in it: `#/login?token=…`.
+        // The fragment of a single-page app may contain a query: `#/login?token=…`.
         let decoded = PercentEncoding.lenientlyDecoded(bytes, in: name)
-        // Before a name there may be what is left of an escaped `&`: `&amp;` in markup, `\u0026` in a script.
+        // The name may follow the rest of an escaped `&`: `&amp;` in markup, `\u0026` in a script.
         let start = decoded.lastIndex { itemStarts.contains($0) }
         var own = decoded[(start.map { $0 + 1 } ?? 0)...]
         if start.map({ decoded[$0] == UInt8(ascii: "\\") }) == true, own.starts(with: ampersandInScript) {
@@ -179,21 +180,21 @@ extension SecretScanner {
     private static let itemStarts = Array("?/;\\".utf8)
     private static let ampersandInScript = Array("u0026".utf8)
 
-    /// Masks what an item carries under a name that is not secret: another URL, or a token by itself.
+    /// Masks secrets in an item whose name is not secret: a nested URL, or a bare token.
     private static func maskItemText(
         _ bytes: [UInt8], in item: Range<Int>, valueStart: Int, _ names: SecretNames, _ depth: Int,
         _ replacements: inout Replacements
     ) {
         let value = valueStart..<item.upperBound
         if hasEscapes(bytes[value]) {
-            // What is found after undoing escapes has no place in the escaped text: the value goes as a whole.
+            // A secret found after decoding has no range in the escaped text, so the whole value is masked.
             if hasSecret(bytes, in: value, names, depth) { replacements.replace(value) }
         } else if let masked = maskedPart(bytes, in: value, names: names, depth: depth + 1) {
             replacements.replace(value, with: masked)
         }
     }
 
-    /// Whether the name or the value of an item has a secret in it, as it stands or after undoing escapes.
+    /// Whether the name or value of an item contains a secret, as written or after decoding.
     private static func hasSecret(_ bytes: [UInt8], in range: Range<Int>, _ names: SecretNames, _ depth: Int) -> Bool {
         if masked(bytes, in: range, names: names, depth: depth + 1) != nil { return true }
         guard hasEscapes(bytes[range]) else { return false }

@@ -2,23 +2,23 @@
 
 /// A scanner that finds secrets in any text, in one pass.
 ///
-/// It stops at the few bytes that can end the beginning of a secret (`=` and `:` after a name, the blank after
-/// `Bearer`), looks back a bounded number of bytes, and jumps over what it masks. So no input makes it slow, and it
-/// does not look again at what it has masked.
+/// It stops at the few bytes that can follow the start of a secret (`=` and `:` after a name, the blank after
+/// `Bearer`), looks back a bounded number of bytes, and skips what it masks. So no input makes it slow, and it never
+/// scans masked text again.
 struct SecretScanner {
     let names: SecretNames
     let bytes: [UInt8]
     let end: Int
     let depth: Int
     var position: Int
-    /// The index from which names may begin.
+    /// The index from which names may start.
     var nameFloor: Int
-    /// The start tags with secret names that have begun, the outer ones first: an attribute may hold escaped markup.
+    /// The open start tags with secret names, outermost first: an attribute may hold escaped markup.
     private var secretTags: [Tag] = []
     private var replacements: Replacements
 
     private struct Tag {
-        /// `<`, or what is written for it where markup is escaped.
+        /// `<` or its escaped form.
         let mark: Range<Int>
         /// The name with its prefix.
         let name: Range<Int>
@@ -39,7 +39,7 @@ struct SecretScanner {
         maskedPart(bytes, in: range, names: names, depth: depth)?.bytes
     }
 
-    /// The same, with the end of the last mask.
+    /// The same as ``masked(_:in:names:depth:)``, with the end of the last mask.
     static func maskedPart(
         _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int
     ) -> Replacements.Masked? {
@@ -65,16 +65,16 @@ struct SecretScanner {
         }
     }
 
-    /// The index beyond which nothing looks back: what has been masked is dealt with.
+    /// The index before which nothing is scanned again: the text up to the last mask is done.
     var floor: Int { replacements.maskedEnd }
 
-    /// Writes `replacement` in place of those bytes and goes on after them.
+    /// Replaces those bytes and moves past them.
     mutating func replace(_ range: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes) {
         replacements.replace(range, with: replacement)
         position = range.upperBound
     }
 
-    /// Writes a part with its secrets masked in place of those bytes and goes on after them.
+    /// Replaces those bytes with a masked part and moves past them.
     mutating func replace(_ range: Range<Int>, with masked: Replacements.Masked) {
         replacements.replace(range, with: masked)
         position = range.upperBound
@@ -88,7 +88,7 @@ struct SecretScanner {
         }
     }
 
-    // MARK: What the rules look at
+    // MARK: Input of the rules
 
     /// The byte at an index, or 0 beyond the end: no pattern contains NUL.
     func byte(_ index: Int) -> UInt8 {
@@ -103,7 +103,7 @@ struct SecretScanner {
         kind(index).isAlphanumeric
     }
 
-    /// Whether the text at `start` is `word`, which is in lower case; the text may be in any case.
+    /// Whether the text at `start` is `word` in any case; `word` is in lower case.
     func matches(_ word: [UInt8], at start: Int) -> Bool {
         guard start >= floor, start + word.count <= end else { return false }
         for (offset, expected) in word.enumerated() where bytes[start + offset].asciiLowercased != expected {
@@ -124,9 +124,9 @@ struct SecretScanner {
         return index
     }
 
-    // MARK: Rules that stand alone
+    // MARK: Standalone rules
 
-    /// Looks for `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
+    /// Scans for `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
     private mutating func scanWebToken() {
         let start = position - 2
         position += 1
@@ -138,11 +138,11 @@ struct SecretScanner {
             if bytes[position] == UInt8(ascii: ".") { dots += 1 }
             position += 1
         }
-        // Cut short in a log it may have lost its signature; the claims are in the second part.
+        // A truncated log may lack the signature; the claims are in the second part.
         if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
     }
 
-    /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word that begins
+    /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word that starts
     /// there.
     func isEscaped(_ start: Int) -> Bool {
         if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") || endsUnicodeEscape(start) { return true }
@@ -154,8 +154,8 @@ struct SecretScanner {
         end - 6 >= floor && bytes[end - 6] == UInt8(ascii: "\\") && asciiEscape(end - 6) != nil
     }
 
-    /// Masks what is between the lines of a private key in PEM (RFC 7468) or OpenPGP's armor (RFC 9580), or the rest of
-    /// the text if the last line is missing.
+    /// Masks the content of a private key in PEM (RFC 7468) or OpenPGP's armor (RFC 9580), or the rest of the text if
+    /// the last line is missing.
     private mutating func scanPrivateKey() {
         let start = position
         position += 1
@@ -190,20 +190,20 @@ struct SecretScanner {
         var index = start
         while isAlphanumeric(index) || byte(index) >= 0x80 || "-_.:".utf8.contains(byte(index)) {
             index += 1
-            // The text before it is the prefix of a namespace.
+            // The preceding text is a namespace prefix.
             if bytes[index - 1] == UInt8(ascii: ":") { start = index }
         }
-        // Before a star there was more of the name, which has been masked.
+        // A star follows: part of the name has already been masked.
         let isSecret = byte(index) != UInt8(ascii: "*") && names.contains(bytes[start..<index])
         if !secretTags.isEmpty { secretTags.removeAll { $0.mark.count >= width } }
         if isSecret { secretTags.append(Tag(mark: mark, name: first..<index)) }
     }
 
-    /// Masks `<password>…</password>`, with the CDATA and whole elements in it; attributes are pairs like others.
+    /// Masks `<password>…</password>`, with nested CDATA and elements; attributes are handled as pairs.
     private mutating func scanElement(width: Int) {
         let close = position
         position += width
-        // Some leave `>` alone where they escape `<`.
+        // Some encoders escape only `<`, not `>`.
         guard !secretTags.isEmpty, let tag = secretTags.first(where: { $0.mark.count >= width }) else { return }
         secretTags.removeAll { $0.mark.count >= width }
         guard close == floor || bytes[close - 1] != UInt8(ascii: "/") else { return }
@@ -220,25 +220,25 @@ struct SecretScanner {
             index = position
         }
         while index < end, !isTag(index, like: tag) { index += 1 }
-        // More than text: all of it is masked, to the element's end or that of the text.
+        // The content is more than text: mask all of it, to the end of the element or of the text.
         if beginsContent(index, of: tag) { index = elementEnd(from: index, tag) }
         if skipBlanks(position, alsoLines: true) < index { replace(position..<index) }
     }
 
-    /// Whether a tag begins there that is written like that one, or one that ends what is escaped.
+    /// Whether a tag in the same notation as that one starts there, or one that ends the escaped text.
     private func isTag(_ index: Int, like tag: Tag) -> Bool {
         bytes[index] == UInt8(ascii: "<") || bytes[index] == bytes[tag.mark.lowerBound] && repeats(tag.mark, at: index)
     }
 
-    /// Whether an element, a comment, CDATA or an instruction begins there.
+    /// Whether an element, a comment, CDATA or a processing instruction starts there.
     private func beginsContent(_ index: Int, of tag: Tag) -> Bool {
         guard repeats(tag.mark, at: index) else { return false }
         let next = byte(index + tag.mark.count)
         return next.isASCIILetter || next >= 0x80 || "_!?".utf8.contains(next)
     }
 
-    /// The index where the end tag of that name begins, not counting those of elements of the same name within; else
-    /// the end of the text, or of what is escaped.
+    /// The index of the matching end tag, skipping nested elements of the same name; else the end of the text or of the
+    /// escaped text.
     private func elementEnd(from start: Int, _ tag: Tag) -> Int {
         let name = bytes[tag.name].map(\.asciiLowercased)
         var (index, depth) = (start, 1)
@@ -276,7 +276,7 @@ struct SecretScanner {
         bytes[index] == UInt8(ascii: ">") || tag.mark.count > 1 && escape(index)?.meaning == UInt8(ascii: ">")
     }
 
-    /// The index of the last byte of the comment or CDATA that begins at `start`, whatever tags are in it; else
+    /// The index of the last byte of the comment or CDATA that starts at `start`, whatever tags are in it; else
     /// `start`.
     private func sectionEnd(from start: Int) -> Int {
         let (data, comment) = (Array("<![cdata[".utf8), Array("<!--".utf8))

@@ -4,13 +4,13 @@
 public import Synchronization
 #endif
 
-/// A switch that many threads read and few change: reading it costs no more than reading memory.
+/// A flag that many threads read and few change: reading it is as cheap as reading memory.
 ///
-/// It orders no other memory: whoever finds it set still has to look, under a lock, at what it stands for.
+/// It orders no other memory: a reader that finds it set must still read the state behind it under a lock.
 @usableFromInline
 package struct AtomicFlag: ~Copyable, Sendable {
     #if canImport(Darwin)
-    // The systems that PulseKit runs on do not all have the Synchronization module, and their lock is cheap.
+    // Not all supported systems have the Synchronization module, and their lock is cheap.
     @usableFromInline let value: Locked<Bool>
 
     @inlinable

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
 
-/// What is known about the way to the network. It may delay or wake a request, but never forbids one: only an attempt
-/// to connect tells.
+/// The known state of the network path. It may delay or wake a request, but never forbids one: only a connection
+/// attempt tells for sure.
 public struct ConnectivityStatus: Sendable, Hashable {
-    /// Whether there is a way to the network.
+    /// Whether there is a path to the network.
     public enum Path: Sendable, Hashable {
-        /// The system has not answered yet.
+        /// The system has not reported a status yet.
         case unknown
-        /// There is a way to the network.
+        /// There is a path to the network.
         case satisfied
-        /// There is no way to the network.
+        /// There is no path to the network.
         case unsatisfied
     }
 
     /// The kind of a network interface.
     public enum Interface: Sendable, Hashable {
-        /// The kinds that a monitor can tell apart; `other` is anything else.
+        /// The kinds that a monitor distinguishes; `other` is anything else.
         case wifi, cellular, wired, loopback, other
     }
 
-    /// Whether there is a way to the network.
+    /// Whether there is a path to the network.
     public var path: Path
     /// The interfaces in use; empty if they are not known.
     public var interfaces: Set<Interface>
     /// Whether the network is metered, such as a cellular one.
     public var isExpensive: Bool
-    /// Whether the user asked to save data.
+    /// Whether the user has enabled a low data mode.
     public var isConstrained: Bool
 
     /// Creates a status; by default neither expensive nor constrained, and without interfaces.
@@ -39,10 +39,10 @@ public struct ConnectivityStatus: Sendable, Hashable {
     }
 }
 
-/// A monitor of the way to the network. Used from any thread.
+/// A monitor of the network path. Used from any thread.
 public protocol ConnectivityMonitor: Sendable {
-    /// The status as it is known now.
+    /// The current known status.
     var current: ConnectivityStatus { get }
-    /// The status now, then every change. Each read of the property is a subscription of its own.
+    /// The current status, then every change. Each read of the property creates a new subscription.
     var updates: AsyncStream<ConnectivityStatus> { get }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-// Inlinable where it is on the path of a call, so that other modules specialize it.
-/// Semaphores under keys, which exist only while somebody holds a permit: however many keys were ever seen, only the
-/// calls under way take memory.
+// Inlinable on the call path, so that other modules specialize it.
+/// Semaphores by key. Each exists only while a permit is held, so memory grows only with the calls in progress and not
+/// with the keys ever seen.
 @usableFromInline
 package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     @usableFromInline typealias Waiter = CheckedContinuation<Void, any Error>
 
     @usableFromInline struct State: Sendable {
         @usableFromInline var isShutDown = false
-        @usableFromInline var lines: [Key: SemaphoreState<Waiter>] = [:]
+        @usableFromInline var semaphores: [Key: SemaphoreState<Waiter>] = [:]
         @usableFromInline var nextID: UInt64 = 0
 
         init() {}
@@ -31,8 +31,8 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// Waits for a permit. Throws `CancellationError`, and then holds none, if the task or the call that runs in it is
-    /// cancelled meanwhile.
+    /// Waits for a permit. Throws `CancellationError`, without a permit, if the task is cancelled while it
+    /// waits.
     @inlinable
     package func acquire(
         _ key: Key, priority: RequestPriority = .normal
@@ -40,17 +40,17 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
         if let id = enter(key) { try await wait(key, id, priority: priority) }
     }
 
-    /// Takes a permit if one is free and returns nil; else returns the number to call ``wait(_:_:priority:_:)`` with.
+    /// Takes a permit if one is free and returns nil; else returns the identifier for ``wait(_:_:priority:)``.
     ///
-    /// For callers who mostly find a permit: an asynchronous function costs more than everything that is done here.
+    /// For callers that usually find a free permit: an asynchronous call costs more than everything done here.
     @inlinable
     package func enter(_ key: Key) -> UInt64? {
         state.withLock { state in
-            state.lines[key, default: SemaphoreState(limit: limit)].enter() ? nil : state.takeID()
+            state.semaphores[key, default: SemaphoreState(limit: limit)].enter() ? nil : state.takeID()
         }
     }
 
-    /// The second half of ``acquire(_:priority:_:)``.
+    /// The second half of ``acquire(_:priority:)``.
     @inlinable
     package func wait(
         _ key: Key, _ id: UInt64, priority: RequestPriority
@@ -58,61 +58,61 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // If cancellation came before the continuation, it found nothing to resume.
+                    // A cancellation that came before the continuation had nothing to resume.
                     if Task.isCancelled || state.isShutDown {
                         return .failure(CancellationError())
                     }
-                    // A permit may have become free between the two locks, with nobody there to take it.
-                    if state.lines[key, default: SemaphoreState(limit: limit)].enter() { return .success(()) }
-                    state.lines[key]?.join(continuation, id: id, priority: priority)
+                    // A permit may have become free between the two locks, when there was no waiter to take it.
+                    if state.semaphores[key, default: SemaphoreState(limit: limit)].enter() { return .success(()) }
+                    state.semaphores[key]?.join(continuation, id: id, priority: priority)
                     return nil
                 }
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            state.withLock { $0.lines[key]?.leave(id: id) }?.resume(throwing: CancellationError())
+            state.withLock { $0.semaphores[key]?.leave(id: id) }?.resume(throwing: CancellationError())
         }
     }
 
-    /// Gives a permit back, and with it resumes the first who waits.
+    /// Releases a permit, which resumes the first waiter.
     @inlinable
     package func release(_ key: Key) {
         let next = state.withLock { state -> Waiter? in
-            // The key is looked up once, and again only to forget it.
-            guard let index = state.lines.index(forKey: key) else { return nil }
-            let next = state.lines.values[index].release()
-            if state.lines.values[index].isIdle { state.lines.remove(at: index) }
+            // One lookup for the key, and another only to remove it.
+            guard let index = state.semaphores.index(forKey: key) else { return nil }
+            let next = state.semaphores.values[index].release()
+            if state.semaphores.values[index].isIdle { state.semaphores.remove(at: index) }
             return next
         }
         next?.resume()
     }
 
-    /// Cancels all who wait, and everybody who would wait later.
+    /// Cancels all current and future waiters.
     package func shutdown() {
         let waiters = state.withLock { state in
             state.isShutDown = true
-            return state.lines.keys.flatMap { state.lines[$0]?.removeAll() ?? [] }
+            return state.semaphores.keys.flatMap { state.semaphores[$0]?.removeAll() ?? [] }
         }
         waiters.forEach { $0.resume(throwing: CancellationError()) }
     }
 
-    /// The number of permits that are held under a key now.
+    /// The number of permits in use under a key.
     package func activeCount(_ key: Key) -> Int {
-        state.withLock { $0.lines[key]?.active ?? 0 }
+        state.withLock { $0.semaphores[key]?.active ?? 0 }
     }
 
-    /// The number of those who wait under a key now.
+    /// The number of waiters under a key.
     package func waiterCount(_ key: Key) -> Int {
-        state.withLock { $0.lines[key]?.waiterCount ?? 0 }
+        state.withLock { $0.semaphores[key]?.waiterCount ?? 0 }
     }
 
-    /// The number of places that a line takes in memory: those of the waiters, and of some who have left.
-    package func placeCount(_ key: Key) -> Int {
-        state.withLock { $0.lines[key]?.placeCount ?? 0 }
+    /// The number of queue slots in memory under a key: those of the waiters, and of some that were removed.
+    package func queueSlotCount(_ key: Key) -> Int {
+        state.withLock { $0.semaphores[key]?.queueSlotCount ?? 0 }
     }
 
-    /// The number of keys that are kept: those under which somebody holds a permit.
+    /// The number of stored keys: those with a permit in use.
     package var keyCount: Int {
-        state.withLock { $0.lines.count }
+        state.withLock { $0.semaphores.count }
     }
 }

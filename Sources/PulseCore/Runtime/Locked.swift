@@ -8,13 +8,13 @@ public import Glibc
 public import Musl
 #endif
 
-/// A value behind a lock, for state whose users must not suspend.
+/// A value behind a lock, for state that is used without suspension.
 ///
-/// The one lock type of the package. Never run a caller's code or resume a continuation inside ``withLock(_:)``:
-/// copy out what is needed, leave, then act. The lock is not recursive.
+/// The only lock type of the package. Never run a caller's code or resume a continuation inside ``withLock(_:)``: copy
+/// out what is needed, leave, then act. The lock is not recursive.
 @usableFromInline
 package struct Locked<State: Sendable>: @unchecked Sendable {
-    // Unchecked, and sound: `State` is Sendable and only reached under the lock.
+    // Unchecked, and safe: `State` is Sendable and only accessed under the lock.
     @usableFromInline let buffer: ManagedBuffer<State, LockPrimitive>
 
     @inlinable

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Inlinable, so that other modules specialize it.
-/// Values by number, with the first one beside the others: for what mostly has one member and may have many.
+/// Values by number. The first one is stored inline, since there is usually only one member.
 @usableFromInline
 package struct Members<Value: Sendable>: Sendable {
     @usableFromInline var first: (number: Int, value: Value)?
@@ -32,7 +32,7 @@ package struct Members<Value: Sendable>: Sendable {
         }
     }
 
-    /// Removes the member of that number and returns it.
+    /// Removes the member with that number and returns it.
     @inlinable
     package mutating func remove(_ number: Int) -> Value? {
         guard let first, first.number == number else { return others.removeValue(forKey: number) }

@@ -8,36 +8,36 @@ import Glibc
 import Musl
 #endif
 
-/// The one source of time: nothing in PulseKit reads a clock or sleeps except through it. Used from any thread.
+/// The only source of time: PulseKit reads the time and sleeps only through it. Used from any thread.
 public protocol PulseClock: Sendable {
-    /// The date by the wall clock, which may jump.
+    /// The date of the wall clock, which may jump.
     var now: Date { get }
-    /// The seconds since an arbitrary start, which never run backwards. Durations and deadlines are counted in them,
-    /// and ``sleep(_:)`` waits by them.
+    /// The seconds since an arbitrary start, which never run backwards. Durations and deadlines use them, and
+    /// ``sleep(_:)`` waits by them.
     var uptime: TimeInterval { get }
     /// Suspends for that many seconds; returns at once for zero, a negative number or NaN. Throws `CancellationError`
     /// as soon as the task is cancelled.
     func sleep(_ seconds: TimeInterval) async throws
-    /// Suspends as ``sleep(_:)`` does, and is told what the wait is for. PulseKit sleeps through this requirement
-    /// alone; by default it calls ``sleep(_:)``.
+    /// Suspends as ``sleep(_:)`` does, with the purpose of the wait. PulseKit sleeps only through this requirement; by
+    /// default it calls ``sleep(_:)``.
     func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws
 }
 
 extension PulseClock {
-    /// Calls ``sleep(_:)``: a clock that does not ask what a wait is for has that method alone.
+    /// Calls ``sleep(_:)``: a clock that ignores the purpose implements only that method.
     public func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
         try await sleep(seconds)
     }
 }
 
-/// The system's clock. ``uptime`` is its monotonic clock, which stands still while the machine sleeps.
+/// The system's clock. ``uptime`` is its monotonic clock, which stops while the machine sleeps.
 public struct SystemClock: PulseClock {
     /// Creates the system's clock.
     public init() {}
 
     static var wallNow: Date { Date() }
 
-    // The clock that Swift sleeps by. Darwin's CLOCK_MONOTONIC goes on while the machine sleeps.
+    // The clock of Swift's sleep. Darwin's CLOCK_MONOTONIC continues while the machine sleeps.
     #if canImport(Darwin)
     private static var monotonic: clockid_t { CLOCK_UPTIME_RAW }
     #else
@@ -55,7 +55,7 @@ public struct SystemClock: PulseClock {
     public func sleep(_ seconds: TimeInterval) async throws {
         try Task.checkCancellation()
         guard seconds > 0 else { return }
-        // A century fits the nanoseconds; infinity does not.
+        // A century fits in the nanoseconds; infinity does not.
         try await Task.sleep(nanoseconds: UInt64(min(seconds, 3e9) * 1e9))
     }
 }

@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-/// The one source of chance: jitter, identifiers and boundaries come from it, so that a test can seed them. Used from
+/// The only source of randomness: jitter, identifiers and boundaries use it, so that a test can seed them. Used from
 /// any thread.
 public protocol Randomness: Sendable {
     /// Returns 64 uniform bits.
@@ -14,7 +14,7 @@ public protocol Randomness: Sendable {
 }
 
 extension Randomness {
-    /// Returns a uniform number of at least 0 and less than 1.
+    /// Returns a uniform number in 0..<1.
     package func unit() -> Double {
         Double(next() >> 11) * 0x1p-53
     }
@@ -49,7 +49,7 @@ extension UUID {
     }
 }
 
-/// The system's random generator, fit for secrets.
+/// The system's cryptographic random generator.
 public struct SystemRandomness: Randomness {
     /// Creates the system's generator.
     public init() {}
@@ -59,8 +59,8 @@ public struct SystemRandomness: Randomness {
         return generator.next()
     }
 
-    /// Several words from one system call, which takes longer than everything that is done with them. Nil if it fails,
-    /// and where the system's library does the same by itself.
+    /// Several words from one system call, which is the dominant cost. Nil if it fails, and on systems whose library
+    /// already batches the calls.
     fileprivate static func filled<Words: BitwiseCopyable>(_ words: Words) -> Words? {
         #if canImport(Glibc) || canImport(Musl)
         var bits = words
@@ -79,8 +79,8 @@ extension Randomness where Self == SystemRandomness {
     public static var system: SystemRandomness { SystemRandomness() }
 }
 
-/// Identifiers for calls: unique and cheap, not secret. Seeded once from a ``Randomness``, since asking the system for
-/// every call costs more than the rest of the call's book-keeping.
+/// Identifiers for calls: unique and cheap, not secret. Seeded once from a ``Randomness``, since a system call per
+/// identifier would cost more than the rest of the call's setup.
 package struct IdentifierSource: Sendable {
     private let state: Locked<UInt64>
     private let prefix: UInt64
@@ -99,7 +99,8 @@ package struct IdentifierSource: Sendable {
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         mixed ^= mixed >> 31
-        // The top two bits give way to the UUID's variant: without them identifiers would collide after 2^31.
+        // The UUID's variant overwrites the top two bits, so the prefix takes them: otherwise identifiers would
+        // collide after 2^31.
         return UUID(bits: prefix ^ (mixed >> 62), mixed)
     }
 }

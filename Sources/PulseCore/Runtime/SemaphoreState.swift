@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-// Inlinable, so that other modules specialize it: plugins use it at each attempt.
-/// A semaphore as a value: a limited number hold a permit and the rest stand in line, the more urgent first, and first
-/// come first served within one urgency.
+// Inlinable, so that other modules specialize it: plugins use it in each attempt.
+/// A semaphore as a value type: a limited number of holders have a permit and the other waiters are queued, by priority
+/// and then first in, first out.
 ///
-/// A permit that is given back goes to the next in line, or lapses if nobody waits: it is never left unused while
-/// somebody waits, whoever has left the line in between. It has no lock and resumes nobody, see ``KeyedSemaphore``.
+/// A released permit goes to the next waiter, or becomes free if there is none. It is never unused while a waiter is
+/// queued, even after other waiters were removed. The type has no lock and resumes no continuation, see
+/// ``KeyedSemaphore``.
 @usableFromInline
 package struct SemaphoreState<Waiter: Sendable>: Sendable {
     @usableFromInline let limit: Int
-    /// The number of permits that are held.
+    /// The number of permits in use.
     @usableFromInline package internal(set) var active = 0
-    /// One line for each urgency, the least urgent first; none until somebody has to wait.
-    @usableFromInline var lines: [WaitQueue<Waiter>] = []
+    /// One queue for each priority, the lowest first; empty until a waiter is queued.
+    @usableFromInline var queues: [WaitQueue<Waiter>] = []
 
-    /// Creates a line with all permits free.
+    /// Creates a semaphore with all permits free.
     ///
     /// - Parameter limit: the number of permits; less than 1 counts as 1.
     @inlinable
@@ -22,12 +23,12 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
         self.limit = max(1, limit)
     }
 
-    package var waiterCount: Int { lines.reduce(0) { $0 + $1.count } }
+    package var waiterCount: Int { queues.reduce(0) { $0 + $1.count } }
 
-    /// The number of places that the lines take in memory.
-    package var placeCount: Int { lines.reduce(0) { $0 + $1.placeCount } }
+    /// The number of queue slots in memory.
+    package var queueSlotCount: Int { queues.reduce(0) { $0 + $1.slotCount } }
 
-    /// Whether nobody holds a permit, and so nobody waits.
+    /// Whether no permit is in use, and so no waiter is queued.
     @inlinable
     package var isIdle: Bool { active == 0 }
 
@@ -39,42 +40,42 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
         return true
     }
 
-    /// Stands in line for the next free permit.
+    /// Queues a waiter for the next free permit.
     @inlinable
     package mutating func join(_ waiter: Waiter, id: UInt64, priority: RequestPriority) {
-        let place = Self.place(of: priority)
-        while lines.count <= place { lines.append(WaitQueue()) }
-        lines[place].append(waiter, id: id)
+        let index = Self.queueIndex(of: priority)
+        while queues.count <= index { queues.append(WaitQueue()) }
+        queues[index].append(waiter, id: id)
     }
 
-    /// Takes a waiter out of the line and returns it; nil if it is not there, as after its turn has come.
+    /// Removes a queued waiter and returns it; nil if it is not queued, for example because it already has a permit.
     @inlinable
     package mutating func leave(id: UInt64) -> Waiter? {
-        for index in lines.indices {
-            if let waiter = lines[index].remove(id: id) { return waiter }
+        for index in queues.indices {
+            if let waiter = queues[index].remove(id: id) { return waiter }
         }
         return nil
     }
 
-    /// Gives a permit back. The waiter that it returns holds the permit now.
+    /// Releases a permit. The returned waiter now holds the permit.
     @inlinable
     package mutating func release() -> Waiter? {
-        if !lines.isEmpty {
-            for index in lines.indices.reversed() {
-                if let next = lines[index].popFirst() { return next }
+        if !queues.isEmpty {
+            for index in queues.indices.reversed() {
+                if let next = queues[index].popFirst() { return next }
             }
         }
         active = max(0, active - 1)
         return nil
     }
 
-    /// Empties the line; the permits stay with their holders.
+    /// Removes all waiters; permits in use are not affected.
     package mutating func removeAll() -> [Waiter] {
-        lines.indices.reversed().flatMap { lines[$0].removeAll() }
+        queues.indices.reversed().flatMap { queues[$0].removeAll() }
     }
 
     @inlinable
-    static func place(of priority: RequestPriority) -> Int {
+    static func queueIndex(of priority: RequestPriority) -> Int {
         switch priority {
         case .low: 0
         case .normal: 1

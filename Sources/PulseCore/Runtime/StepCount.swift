@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A count of the steps that a loop over foreign data takes, so that tests can compare costs without a clock.
+/// Counts the steps of a loop over untrusted data, so that tests can compare costs without a clock.
 ///
 /// Debug builds count, and only within ``taken(by:)``. In release builds ``add(_:)`` is empty.
 package enum StepCount {
@@ -12,7 +12,7 @@ package enum StepCount {
 
     @TaskLocal @usableFromInline static var counter: Counter?
 
-    /// The steps that the closure takes on this thread.
+    /// The number of steps that the closure takes on this thread.
     package static func taken(by body: () throws -> Void) rethrows -> Int {
         let counter = Counter()
         try $counter.withValue(counter, operation: body)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// The names of types, each made once: the runtime takes half a microsecond for one, and each event of a call needs it.
+/// A cache of type names: the runtime takes half a microsecond for one, and each event of a call needs it.
 package struct TypeNames: Sendable {
     private struct State {
         var names: [ObjectIdentifier: String] = [:]
-        /// Mostly the one that is needed next, found without hashing.
+        /// The last name, which is usually the next one needed; compared without hashing.
         var last: (key: ObjectIdentifier, name: String)?
 
         mutating func name(of key: ObjectIdentifier) -> String? {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 // Inlinable, so that other modules specialize it.
-/// A line of waiters, first come first served, which each may leave from any place.
+/// A first-in, first-out queue of waiters, each of which can be removed from any position.
 ///
-/// Joining, leaving and being served take constant time on average. It is a value without a lock: put it into a
-/// ``Locked`` to share it, and resume outside the lock whomever it gave out.
+/// Appending, removing and popping take constant time on average. It is a value type without a lock: put it into a
+/// ``Locked`` to share it, and resume the returned waiters outside the lock.
 @usableFromInline
 package struct WaitQueue<Waiter: Sendable>: Sendable {
-    /// The waiters' numbers in order; a number without a waiter has left.
+    /// The waiters' identifiers in order; an identifier without a waiter was removed.
     @usableFromInline var order: [UInt64] = []
     @usableFromInline var head = 0
     @usableFromInline var waiting: [UInt64: Waiter] = [:]
@@ -19,23 +19,23 @@ package struct WaitQueue<Waiter: Sendable>: Sendable {
     @inlinable
     package var isEmpty: Bool { waiting.isEmpty }
 
-    /// The number of places that the line takes in memory: those of the waiters, and of some who have left.
-    package var placeCount: Int { order.count }
+    /// The number of queue slots in memory: those of the waiters, and of some that were removed.
+    package var slotCount: Int { order.count }
 
-    /// Joins at the end.
+    /// Appends a waiter.
     ///
-    /// - Parameter id: a number that nobody in the line has.
+    /// - Parameter id: an identifier that no other waiter in the queue has.
     @inlinable
     package mutating func append(_ waiter: Waiter, id: UInt64) {
         waiting[id] = waiter
         order.append(id)
-        // Otherwise a line that is never empty would keep the places of all who were ever in it.
+        // Otherwise a queue that is never empty would keep the slots of all waiters ever queued.
         guard order.count > 1024, order.count > 2 * waiting.count else { return }
         order = order[head...].filter { waiting[$0] != nil }
         head = 0
     }
 
-    /// Takes the first waiter out, if there is one.
+    /// Removes the first waiter and returns it.
     @inlinable
     package mutating func popFirst() -> Waiter? {
         guard let id = firstID() else { return nil }
@@ -43,13 +43,13 @@ package struct WaitQueue<Waiter: Sendable>: Sendable {
         return waiting.removeValue(forKey: id)
     }
 
-    /// Takes out the waiter of that number; nil if there is none.
+    /// Removes the waiter with that identifier and returns it; nil if there is none.
     @inlinable
     package mutating func remove(id: UInt64) -> Waiter? {
         waiting.removeValue(forKey: id)
     }
 
-    /// Takes all waiters out, in their order.
+    /// Removes all waiters and returns them in order.
     @inlinable
     package mutating func removeAll() -> [Waiter] {
         let all = order[head...].compactMap { waiting[$0] }
@@ -57,8 +57,8 @@ package struct WaitQueue<Waiter: Sendable>: Sendable {
         return all
     }
 
-    /// Takes out those for whom `leaves` is true. It is called in their order, with the number of those who stay before
-    /// each.
+    /// Removes and returns the waiters for which `leaves` is true. It is called in order, with the number of waiters
+    /// before each that stay.
     package mutating func removeAll(where leaves: (_ waiter: Waiter, _ staying: Int) -> Bool) -> [Waiter] {
         var (staying, leaving) = (0, [Waiter]())
         for id in order[head...] {
@@ -73,7 +73,7 @@ package struct WaitQueue<Waiter: Sendable>: Sendable {
         return leaving
     }
 
-    /// The number of the first waiter who has not left; forgets the places before it.
+    /// The identifier of the first waiter still queued; drops the slots before it.
     @inlinable
     mutating func firstID() -> UInt64? {
         while head < order.count {

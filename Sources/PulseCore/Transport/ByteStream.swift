@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// A body that arrives, or is made, chunk by chunk.
+/// A body that arrives, or is produced, chunk by chunk.
 ///
-/// An `AsyncSequence` of `Data` that is read once, by one reader; nothing is fetched ahead of the reader beyond what
-/// the source buffers. It ends when its last chunk has been read, when it fails or is cancelled, when the loop over it
-/// is left, or when the stream is dropped; each of these frees the source. Safe to use from any thread.
+/// An `AsyncSequence` of `Data` with a single reader. Nothing is fetched ahead of the reader beyond what the source
+/// buffers. The stream ends when its last chunk has been read, when it fails or is cancelled, when the loop over it
+/// exits, or when the stream is deallocated; each of these frees the source. Safe to use from any thread.
 public final class ByteStream: AsyncSequence, Sendable {
     /// One chunk of the body.
     public typealias Element = Data
@@ -28,13 +28,13 @@ public final class ByteStream: AsyncSequence, Sendable {
     ///
     /// - Parameter next: returns the next chunk, or nil after the last; never called concurrently.
     /// - Parameter cancel: frees the source if the stream ends before `next` returned nil. It is called at most once,
-    ///   perhaps while `next` waits, which must then return or throw soon.
+    ///   possibly while `next` waits; `next` must then return or throw soon.
     public init(next: @escaping @Sendable () async throws -> Data?, cancel: @escaping @Sendable () -> Void = {}) {
         nextChunk = next
         cancelSource = cancel
     }
 
-    /// Creates a stream of chunks that are already there.
+    /// Creates a stream of existing chunks.
     public convenience init(_ chunks: [Data]) {
         let rest = Locked(chunks[...])
         self.init(next: { rest.withLock { $0.popFirst() } })
@@ -44,13 +44,13 @@ public final class ByteStream: AsyncSequence, Sendable {
         finish(.cancelled, cancelsSource: true)
     }
 
-    /// Returns what was measured of the whole transfer, if the source measures; called after the stream has ended.
+    /// Returns the measurements of the whole transfer, if the source measures; called after the stream has ended.
     package var timingsAtEnd: (@Sendable () -> TransferTimings?)? {
         get { state.withLock { $0.timingsAtEnd } }
         set { state.withLock { $0.timingsAtEnd = newValue } }
     }
 
-    /// Returns the reader. Only the first one can read; any other throws ``PulseError/invalidRequest(reason:)``.
+    /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
     public func makeAsyncIterator() -> Iterator {
         let isFirst = state.withLock { state in
             defer { state.hasReader = true }
@@ -59,8 +59,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         return Iterator(reader: isFirst ? Reader(self) : nil)
     }
 
-    /// The reader of a stream. It is Sendable, so that one stream can be made of another; it must not be used
-    /// concurrently.
+    /// The reader of a stream. It is Sendable, so that one stream can wrap another; it must not be used concurrently.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         fileprivate let reader: Reader?
 
@@ -80,10 +79,9 @@ public final class ByteStream: AsyncSequence, Sendable {
         finish(.cancelled, cancelsSource: true)
     }
 
-    /// Runs `body` once when the stream has ended, with its error if it did not end well; at once if it has ended
-    /// already.
+    /// Runs `body` once when the stream has ended, with its error if it failed; at once if it has already ended.
     ///
-    /// May be called several times. Each body runs on the thread that ends the stream and should be short.
+    /// May be called several times. Each closure runs on the thread that ends the stream and should be short.
     public func onEnd(_ body: @escaping @Sendable (PulseError?) -> Void) {
         let end = state.withLock { state -> End? in
             if state.end == nil { state.observers.append(body) }
@@ -92,7 +90,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         if let end { body(end.error) }
     }
 
-    /// Returns the whole body, for bodies known to be small. Above `limit` bytes it cancels the stream and throws
+    /// Returns the whole body, for small bodies. Above `limit` bytes it cancels the stream and throws
     /// ``PulseError/responseTooLarge(limit:)``.
     public func collect(upTo limit: Int) async throws -> Data {
         var collected = Data()
@@ -119,11 +117,11 @@ public final class ByteStream: AsyncSequence, Sendable {
                 cancel()
             }
             if chunk == nil { finish(nil, cancelsSource: false) }
-            // A cancelled source may well report its end, and a body cut short must not pass for a whole one.
+            // A cancelled source may report a normal end, and a truncated body must not look complete.
             if let error = state.withLock({ $0.end?.error }) { throw error }
             return chunk
         } catch {
-            // The first one to end it says why: a cancelled source may throw any error.
+            // The first end determines the error: a cancelled source may throw any error.
             finish(PulseError(wrapping: error), cancelsSource: true)
             throw state.withLock { $0.end?.error } ?? PulseError(wrapping: error)
         }
@@ -141,7 +139,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         observers.forEach { $0(error) }
     }
 
-    /// Dropped with its iterator, so that leaving a loop over the stream ends it even if others hold the stream.
+    /// Deallocated with its iterator, so that leaving a loop over the stream ends it even if others retain the stream.
     fileprivate final class Reader: Sendable {
         let stream: ByteStream
 

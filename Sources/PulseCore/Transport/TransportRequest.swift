@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// A request as a transport gets it: final, with every header set.
+/// The final request that a transport gets, with every header set.
 public struct TransportRequest: Sendable {
     /// The body of the request.
     public enum Body: Sendable {
         /// No body.
         case none
-        /// Bytes in memory; they are in `urlRequest.httpBody` as well, where plugins and mocks read them.
+        /// Bytes in memory. They are also in `urlRequest.httpBody`, where plugins and mocks read them.
         case bytes(Data)
         /// A file on disk, read while it is sent.
         case file(URL)
-        /// Bytes that are made while they are sent.
+        /// Bytes that are produced while they are sent.
         case stream(BodyStream)
     }
 
-    /// How the body of the answer is to be delivered. `.streamed` and `.file` deliver 2xx only: the body of any other
+    /// How the body of the response is delivered. `.streamed` and `.file` apply only to 2xx. The body of any other
     /// status is buffered and cut at 64 KiB, with ``PulseResponse/isTruncated`` set.
     public enum Delivery: Sendable, Hashable {
         /// In memory; more than `limit` bytes throw ``PulseError/responseTooLarge(limit:)``.
         case buffered(limit: Int)
-        /// As a ``ByteStream``, which holds the server back while nobody reads.
+        /// As a ``ByteStream``, with backpressure on the server while it is not read.
         case streamed
-        /// Into a file, written from that offset in bytes on.
+        /// Into a file, written from that byte offset.
         case file(URL, resumeOffset: Int64)
         /// As a socket, after status 101.
         case upgrade
@@ -31,32 +31,32 @@ public struct TransportRequest: Sendable {
     public var urlRequest: URLRequest
     /// The body of the request.
     public var body: Body
-    /// How the body of the answer is to be delivered.
+    /// How the body of the response is delivered.
     public var delivery: Delivery
     /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval
     /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
     public var idleTimeout: TimeInterval
-    /// Whether the client sends this request once more if its connection turns out stale. False by default.
+    /// Whether the client resends this request if its connection turns out stale. False by default.
     ///
-    /// A transport itself sends nothing twice, whatever this says: it throws a ``TransportFailure`` with
-    /// ``TransportFailure/isStaleConnection``. Where this is false, a transport avoids idle connections that their
-    /// server may be about to close. An engine that repeats requests unseen, and cannot be stopped, must not do so with
-    /// such a request.
+    /// A transport never sends a request twice, whatever this says: it throws a ``TransportFailure`` with
+    /// ``TransportFailure/isStaleConnection``. If this is false, a transport avoids idle connections that the server
+    /// may be about to close. An engine that silently repeats requests, and cannot be stopped, must not do so with such
+    /// a request.
     public var mayBeResent: Bool
-    /// Whether the request must not go over an idle HTTP/1.1 connection: the one before was stale, and others may be.
+    /// Whether the request must not use an idle HTTP/1.1 connection: the previous one was stale, and others may be.
     /// False by default.
     public var needsNewConnection = false
-    /// How urgent the request is among those of its client.
+    /// The urgency of the request relative to others of its client.
     public var priority: RequestPriority
-    /// Called with the progress of the request's body if there is one, else of an answer's body that goes to a file;
+    /// Called with the progress of the request's body if there is one, else of a response body that goes to a file;
     /// from any thread.
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?
     /// The context in which a transport notes that the request has to wait; nil outside of a client.
     package var context: PluginContext?
-    /// Hides what must not be shown of the request, by the client's configuration and by its plugins.
+    /// Masks the secrets of the request, with the rules of the client's configuration and of its plugins.
     package var redaction = Redaction.standard
     private var policies: Policies
 
@@ -91,7 +91,7 @@ public struct TransportRequest: Sendable {
         set { policies = Policies(pins: pins, tls: tls, proxy: newValue) }
     }
 
-    /// Creates a request. All but `urlRequest` have defaults; times are in seconds, and a buffered body is limited to
+    /// Creates a request. All but `urlRequest` have defaults. Times are in seconds, and a buffered body is limited to
     /// 128 MiB unless `delivery` says otherwise.
     public init(
         urlRequest: URLRequest,
@@ -132,14 +132,14 @@ public struct TransportRequest: Sendable {
     }
 }
 
-/// How much of a body has been transferred.
+/// The progress of a body transfer.
 public struct TransferProgress: Sendable, Hashable {
     /// The bytes transferred so far.
     public let completed: Int64
-    /// The bytes in all; nil if that is not known.
+    /// The total number of bytes; nil if it is not known.
     public let total: Int64?
 
-    /// Creates a progress; both numbers are bytes.
+    /// Creates a progress value; both numbers are bytes.
     public init(completed: Int64, total: Int64?) {
         self.completed = completed
         self.total = total

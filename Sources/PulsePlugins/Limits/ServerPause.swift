@@ -40,7 +40,7 @@ enum ServerPause {
             }
         }
         guard response.headers.reportsRemaining else { return nil }
-        return RetryAfter.resetOfNone(in: response.headers, now: now())
+        return RetryAfter.resetIfExhausted(in: response.headers, now: now())
     }
 }
 

@@ -377,7 +377,7 @@ struct PluginChainTests {
 
     private enum Account: ContextKey { typealias Value = String }
 
-    /// A plugin whose answer comes from a detached chain.
+    /// A plugin whose response comes from a detached chain.
     private func detaching(
         _ context: @escaping @Sendable (PluginContext) -> PluginContext? = { _ in nil }
     ) -> TracingPlugin {

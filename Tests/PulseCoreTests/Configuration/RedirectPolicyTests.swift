@@ -90,7 +90,7 @@ struct RedirectPolicyTests {
 
     // MARK: Method and body
 
-    /// The method to go on with, and whether the body goes; nil where the answer stands.
+    /// The method to go on with, and whether the body goes; nil where the response stands.
     private static func expectation(_ status: Int, _ method: HTTPMethod) -> (method: String, dropsBody: Bool)? {
         switch (status, method) {
         case (301, .post), (302, .post): ("GET", true)

@@ -59,7 +59,7 @@ struct PulseErrorTraitsTests {
         #expect(PulseError.retryExhausted(last: error, attempts: 3).retryAfter(now: now) == 45)
     }
 
-    // MARK: From an answer
+    // MARK: From a response
 
     @Test(
         arguments: [

@@ -63,7 +63,7 @@ struct RetryAfterTests {
 
     @Test
     func ignoresALimitThatIsNotUsedUp() {
-        // A 503 of GitHub, which sends these with every answer: waiting for the reset would be waiting for an hour.
+        // A 503 of GitHub, which sends these with every response: waiting for the reset would be waiting for an hour.
         let gitHub: HTTPHeaders = ["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "1767229200"]
         #expect(RetryAfter.seconds(in: gitHub, now: now) == nil)
         let standard: HTTPHeaders = ["RateLimit-Remaining": "1", "RateLimit-Reset": "9", "X-RateLimit-Reset": "8"]

@@ -30,7 +30,7 @@ struct LRUCacheTests {
 
     @Test
     func keepsWhatSomebodyCountsOnBeyondItsCapacity() {
-        var map = LRUCache<Int, Bool>(capacity: 2, mayLeave: { $0 })
+        var map = LRUCache<Int, Bool>(capacity: 2, isEvictable: { $0 })
         for key in 0..<4 { map.withValue(for: key, default: false) { _ in } }
         #expect(map.count == 4)
         map.withValue(for: 1) { $0 = true }

@@ -5,47 +5,47 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct WaitQueueTests {
-    private static func line(_ ids: ClosedRange<UInt64>) -> WaitQueue<UInt64> {
-        var line = WaitQueue<UInt64>()
-        for id in ids { line.append(id, id: id) }
-        return line
+    private static func queue(_ ids: ClosedRange<UInt64>) -> WaitQueue<UInt64> {
+        var queue = WaitQueue<UInt64>()
+        for id in ids { queue.append(id, id: id) }
+        return queue
     }
 
     @Test func servesTheFirstToComeAndSkipsThoseWhoLeft() {
-        var line = Self.line(1...4)
-        #expect(line.remove(id: 2) == 2)
-        #expect(line.remove(id: 2) == nil)
-        #expect(line.remove(id: 9) == nil)
-        #expect(line.count == 3 && !line.isEmpty)
-        let served = (0..<4).map { _ in line.popFirst() }
+        var queue = Self.queue(1...4)
+        #expect(queue.remove(id: 2) == 2)
+        #expect(queue.remove(id: 2) == nil)
+        #expect(queue.remove(id: 9) == nil)
+        #expect(queue.count == 3 && !queue.isEmpty)
+        let served = (0..<4).map { _ in queue.popFirst() }
         #expect(served == [1, 3, 4, nil])
-        #expect(line.isEmpty)
-        line.append(5, id: 5)
-        #expect(line.popFirst() == 5)
+        #expect(queue.isEmpty)
+        queue.append(5, id: 5)
+        #expect(queue.popFirst() == 5)
     }
 
     @Test func takesOutThoseWhoAreMeantAndTellsHowManyStayBeforeEach() {
-        var line = Self.line(1...6)
-        _ = line.remove(id: 3)
+        var queue = Self.queue(1...6)
+        _ = queue.remove(id: 3)
         var told: [UInt64: Int] = [:]
-        let left = line.removeAll { id, staying in
+        let left = queue.removeAll { id, staying in
             told[id] = staying
             return id % 2 == 0
         }
         #expect(left == [2, 4, 6])
         #expect(told == [1: 0, 2: 1, 4: 1, 5: 1, 6: 2])
-        #expect(line.removeAll() == [1, 5])
-        #expect(line.isEmpty && line.placeCount == 0)
+        #expect(queue.removeAll() == [1, 5])
+        #expect(queue.isEmpty && queue.slotCount == 0)
     }
 
     @Test func keepsItsLengthWithinBoundsThoughItIsNeverEmpty() {
-        var line = Self.line(1...1)
+        var queue = Self.queue(1...1)
         for id in 2...10_000 as ClosedRange<UInt64> {
-            line.append(id, id: id)
-            let gone = id % 2 == 0 ? line.popFirst() : line.remove(id: id - 1)
+            queue.append(id, id: id)
+            let gone = id % 2 == 0 ? queue.popFirst() : queue.remove(id: id - 1)
             #expect(gone == id - 1)
-            #expect(line.count == 1)
+            #expect(queue.count == 1)
         }
-        #expect(line.placeCount <= 1025)
+        #expect(queue.slotCount <= 1025)
     }
 }

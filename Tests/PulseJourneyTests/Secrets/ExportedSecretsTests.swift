@@ -8,7 +8,7 @@ import Testing
 /// Calls that carry secrets wherever one can be: none is in what is counted, traced, logged and exported of them.
 @Suite(.timeLimit(.minutes(5)))
 struct ExportedSecretsTests {
-    /// Paths of the answers of the server below.
+    /// Paths of the responses of the server below.
     private static let paths = ["/success", "/error", "/unauthorized", "/undecodable", "/redirected", "/reset"]
 
     @Test func noExportOfACallOverTheWireShowsASecret() async throws {

@@ -13,7 +13,7 @@ enum PlantedSecret: String, CaseIterable, Sendable {
     case numberInJSON
     case formField, escapedFormName, bracketFormName, multipartField, jsonInMultipart, graphQLVariable
     case xmlElement, bearerInText, privateKey, fileBody
-    // Of the answer.
+    // Of the response.
     case setCookie, tokenHeader, answerField, errorField, errorText, webToken, keyOfADictionary
     // Of a redirect.
     case locationQuery, locationUserInfo, locationFragment
