@@ -55,7 +55,7 @@ do {
     let article: Article = try await client.get("/articles/7")
     print(article.title)
 } catch let error as PulseError where error.kind == .decodingFailed {
-    print(error)  // the body is no Article: $.words is no Int
+    print(error)  // the body does not decode as Article: $.words is not Int
 }
 // snippet.end
 

@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 
 extension Stage {
-    /// The cache: a response used again, confirmed, and read without a server.
+    /// The cache: a response reused, revalidated, and served without a server.
     func showCache(_ bus: PulseEventBus) async throws {
         let server = try await MockServer.start()
         server.on(.get, "/products/{id}") { request in
@@ -23,22 +23,22 @@ extension Stage {
         }
 
         for (title, expected) in [
-            ("The cache is empty: the server answers", PulseResponse.Origin.network),
-            ("A fresh answer comes from the cache", .cache), ("A stale one is confirmed by the server", .revalidated),
+            ("The cache is empty: the server responds", PulseResponse.Origin.network),
+            ("A fresh response comes from the cache", .cache), ("A stale response is revalidated", .revalidated),
         ] {
             if expected == .revalidated { await clock.advance(by: 61) }
             await step(title) {
-                let found = try await origin()
-                guard found == expected else { throw Unexpected(description: "from \(found)") }
-                return "from \(found), \(server.requests.count) requests so far"
+                let actual = try await origin()
+                guard actual == expected else { throw Unexpected(description: "from \(actual)") }
+                return "from \(actual), \(server.requests.count) requests so far"
             }
         }
         await server.shutdown()
         await clock.advance(by: 120)
-        await step("The server is gone: the stored answer stands in") {
-            let found = try await origin()
-            guard found == .stale else { throw Unexpected(description: "from \(found)") }
-            return "from \(found)"
+        await step("The server is down: the stale response is served") {
+            let actual = try await origin()
+            guard actual == .stale else { throw Unexpected(description: "from \(actual)") }
+            return "from \(actual)"
         }
         await client.shutdown()
     }

@@ -2,14 +2,14 @@
 
 import PulseKit
 
-/// The options of the demo: the files to write besides its lines.
+/// The command-line options of the demo: files to write in addition to its output.
 struct DemoOptions {
     static let usage = "usage: pulse-demo [--report <file.html>] [--har <file.har>]"
 
     private(set) var report: URL?
     private(set) var har: URL?
 
-    /// Reads the arguments; nil if one of them is not an option.
+    /// Parses the arguments; nil if one of them is not a known option.
     init?(_ arguments: some Sequence<String>) {
         var iterator = arguments.makeIterator()
         while let name = iterator.next() {
@@ -24,7 +24,7 @@ struct DemoOptions {
 }
 
 extension Stage {
-    /// Writes what all the steps sent and received, where that was asked for.
+    /// Writes what all steps sent and received, if requested.
     func writeRecording(_ options: DemoOptions) throws {
         let recording = recorder.recording()
         if let file = options.report {

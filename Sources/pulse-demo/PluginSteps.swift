@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-/// The token store of an app; the server has just made the first token worthless.
+/// The token store of an app; the server has just revoked the first token.
 private actor Session: TokenProvider {
     private var token = "of yesterday"
     private(set) var refreshes = 0
@@ -42,7 +42,7 @@ private struct AddOrder: Endpoint {
 }
 
 extension Stage {
-    /// Plugins at work, each with a client of its own.
+    /// Plugins at work, each with its own client.
     func showPlugins(_ server: MockServer, _ bus: PulseEventBus) async {
         await showRefresh(server, bus)
         await showBreaker(server, bus)
@@ -58,15 +58,15 @@ extension Stage {
             configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.auth(session), recorder],
             events: bus)
         await step("A hundred calls with an old token, one refresh", calls: 100) {
-            let answers = try await withThrowingTaskGroup(of: [Int].self) { group in
+            let responses = try await withThrowingTaskGroup(of: [Int].self) { group in
                 for _ in 0..<100 { group.addTask { try await client.request(GetOrders()) } }
                 return try await group.reduce(into: [[Int]]()) { $0.append($1) }
             }
             let refreshes = await session.refreshes
-            guard refreshes == 1, answers.allSatisfy({ $0 == [1, 2, 3] }) else {
-                throw Unexpected(description: "\(refreshes) refreshes, \(answers.count) answers")
+            guard refreshes == 1, responses.allSatisfy({ $0 == [1, 2, 3] }) else {
+                throw Unexpected(description: "\(refreshes) refreshes, \(responses.count) responses")
             }
-            return "\(answers.count) answers after \(refreshes) refresh"
+            return "\(responses.count) responses after \(refreshes) refresh"
         }
         await client.shutdown()
     }
@@ -74,7 +74,7 @@ extension Stage {
     private func showBreaker(_ server: MockServer, _ bus: PulseEventBus) async {
         server.on(.get, "/weather", script: [.status(500), .status(500), .text("sunny")])
         let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
-        // Half a minute passes only when the step moves this clock.
+        // Half a minute passes only when the step advances this clock.
         let clock = TestClock()
         let client = PulseClient(
             configuration: PulseConfiguration(baseURL: server.baseURL).with(\.clock, value: clock),

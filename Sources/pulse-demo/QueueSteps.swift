@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 
 extension Stage {
-    /// Three calls wait on the disk while there is no connection, and a relaunched app sends them.
+    /// Three calls are queued on disk while there is no connection, and a relaunched app sends them.
     func showQueue(_ server: MockServer, _ configuration: PulseConfiguration, _ bus: PulseEventBus) async {
         let directory = FileManager.default.temporaryDirectory
             .appendingPathComponent("pulse-demo-\(UUID().uuidString)")

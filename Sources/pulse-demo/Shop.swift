@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-// The API that the demo talks to, as an app would describe it.
+// The API of the demo, as an app would describe it.
 
 struct Product: Codable, Sendable, Equatable {
     let id: Int
@@ -59,7 +59,7 @@ struct LeaveWish: Endpoint {
 extension MockServer {
     static let tea = Product(id: 7, name: "Assam, 100 g", price: 8.5)
 
-    /// The server of that API, with the faults that the demo is about.
+    /// The server of that API, with the faults that the demo shows.
     func openShop() {
         on(.get, "/products/{id}") { request in
             guard request.parameters["id"] == "7" else { return .status(404) }

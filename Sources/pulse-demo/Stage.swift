@@ -8,18 +8,18 @@ actor Stage {
     private var failures = 0
     private var calls = 0
     private var completed = 0
-    /// Whether the step has so many calls that only what they share is shown.
+    /// Whether the step has so many calls that only shared events are shown.
     private var isCrowded = false
     private var waiter: CheckedContinuation<Void, Never>?
-    /// Records what all clients of the demo send; it is last in their plugins.
+    /// Records the requests of all clients of the demo; it is the last of their plugins.
     nonisolated let recorder = PulseRecorder()
 
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Runs one step, which makes that many calls and returns the line to print, or throws if something is not as it
-    /// should be. Its line comes after the events of its calls.
+    /// Runs one step, which makes that many calls and returns the line to print, or throws if a result is wrong. Its
+    /// line comes after the events of its calls.
     func step(_ title: String, calls count: Int = 1, _ body: @Sendable () async throws -> String) async {
         steps += 1
         calls += count

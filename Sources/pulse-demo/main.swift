@@ -3,7 +3,7 @@
 import PulseKit
 import PulseTesting
 
-// The whole way of a request, for real: a client with plugins against a server on a loopback socket of this process.
+// The complete path of a request: a client with plugins against a server on a loopback socket of this process.
 
 guard let options = DemoOptions(CommandLine.arguments.dropFirst()) else {
     FileHandle.standardError.write(Data((DemoOptions.usage + "\n").utf8))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Bytes that count how many have been written or copied: each reservation copies them, as it does where a text grows.
+/// Bytes that count how many were written or copied: each reservation copies them, as a growing array does.
 struct CountedBytes: RangeReplaceableCollection {
     private(set) var bytes: [UInt8] = []
     private(set) var steps = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A seeded generator, so that a property that fails once fails again.
+/// A seeded generator, so that a failing property test fails again.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -16,7 +16,7 @@ struct SplitMix64: RandomNumberGenerator {
 }
 
 extension SplitMix64 {
-    /// Text of what parsers stumble over: delimiters, escapes, line breaks, NUL, combining marks, emoji.
+    /// Text that is hard for parsers: delimiters, escapes, line breaks, NUL, combining marks, emoji.
     mutating func hostileText(minimumLength: Int = 0, maximumLength: Int) -> String {
         let pieces = [
             "a", "Z", "9", "/", "?", "#", "%", "%2F", "%2e", ".", "..", "+", "&", "=", ";", ",", " ", "\"", "'", "\\",

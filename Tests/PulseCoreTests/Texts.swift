@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// All that printing, interpolating, dumping and reflecting a value can show.
+/// All texts that printing, interpolating, dumping and reflecting a value can show.
 func texts(of value: Any) -> [String] {
     var dumped = ""
     dump(value, to: &dumped)

@@ -3,12 +3,12 @@
 import PulseCore
 import Testing
 
-/// The URL of a text that is known to be one.
+/// The URL of a valid text.
 func url(_ text: String, at location: SourceLocation = #_sourceLocation) throws -> URL {
     try #require(URL(string: text), "\(text) is no URL", sourceLocation: location)
 }
 
-/// A request to the URL of a text that is known to be one.
+/// A request to the URL of a valid text.
 func request(
     _ method: HTTPMethod = .get, _ text: String = "https://api.example.com/v1", headers: [String: String] = [:],
     body: Data? = nil

@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 import Testing
 
-/// The ways to write a call, with nothing but the public API: each must compile, and send what it says.
+/// The ways to write a call, with only the public API: each must compile, and send the expected request.
 @Suite(.timeLimit(.minutes(5)))
 struct CallSpellingTests {
     private struct User: Codable, Sendable, Equatable {
@@ -33,7 +33,7 @@ struct CallSpellingTests {
         mock.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
     }
 
-    @Test func theResultIsInferredOrNamed() async throws {
+    @Test func theResultTypeIsInferredOrNamed() async throws {
         let inferred: User = try await client.get("/a")
         let named = try await client.get("/b", as: User.self)
         #expect(inferred == named)
@@ -104,7 +104,7 @@ struct CallSpellingTests {
         #expect(mock.requests.suffix(4).allSatisfy { $0.url == url })
     }
 
-    @Test func aLiteralTemplateWithoutItsValuesIsAnError() async {
+    @Test func aLiteralTemplateWithoutValuesIsAnError() async {
         for request in [Request<User>(.get, "/users/{id}"), Request<User>("/users/{id}")] {
             let error = await #expect(throws: PulseError.self) { try await client.request(request) }
             #expect(error?.kind == .invalidRequest)
@@ -136,12 +136,12 @@ struct CallSpellingTests {
         let fields = mock.requests.map { $0.value(forHTTPHeaderField: "X-A") }
         #expect(fields == [nil, "1", "2", "3", "4", nil])
         #expect(mock.requests.last?.value(forHTTPHeaderField: "Content-Type") == "text/css")
-        // An option wins over a parameter, as it does over an endpoint.
+        // An option overrides a parameter, as it does an endpoint.
         try await client.post("/g", headers: ["X-A": "1"], options: .init().with(\.headers, value: ["x-a": "2"]))
         #expect(mock.requests.last?.value(forHTTPHeaderField: "X-A") == "2")
     }
 
-    @Test func queryValuesAreOfAnyTypeWithAText() async throws {
+    @Test func queryValuesMayBeOfAnyDescribableType() async throws {
         let missing: Int? = nil
         _ = try await client.request(
             Request<User>(.get, "/a").query("page", 2).query("exact", true).query("part", Substring("x"))
@@ -162,7 +162,7 @@ struct CallSpellingTests {
         #expect(sent.last == "GET /v1/search?page=3&q=x&f")
     }
 
-    @Test func graphQLVariablesMayBeNilOrLeftOut() {
+    @Test func graphQLVariablesMayBeNilOrOmitted() {
         let none: [String: JSONValue]? = nil
         _ = [
             RequestBody.graphQL(query: "q"), .graphQL(query: "q", variables: nil),
@@ -170,7 +170,7 @@ struct CallSpellingTests {
         ]
     }
 
-    @Test func aPluginMayReplaceEveryOutcomeWithoutTheQuestionMark() async throws {
+    @Test func aPluginMayReturnANonOptionalOutcome() async throws {
         struct Replacing: PulsePlugin {
             let identifier = "com.example.replacing"
 

@@ -5,24 +5,24 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Every error that a call can end with, by a cause that a real call can have; and no text of any shows a secret.
+/// Every error of a call, by a realistic cause, and no text of any shows a secret.
 ///
-/// Left for the parts that throw them: `graphQL`, `socketClosed`, `cacheMiss`, `sessionExpired` and `sslPinningFailed`.
+/// Tested elsewhere: `graphQL`, `socketClosed`, `cacheMiss`, `sessionExpired` and `sslPinningFailed`.
 @Suite(.timeLimit(.minutes(5)))
 struct EveryErrorTests {
-    private static let later: Set<PulseError.Kind> = [
+    private static let excluded: Set<PulseError.Kind> = [
         .graphQL, .socketClosed, .cacheMiss, .sessionExpired, .sslPinningFailed,
     ]
 
-    /// Stands in every place where an app or a server may put a credential.
+    /// Used wherever an app or a server may put a credential.
     private static let secret = "hunter2"
 
-    @Test func theTableHasEveryErrorThatIsNotLeftForLater() {
-        #expect(Set(Cause.all.map(\.kind)) == Set(PulseError.Kind.allCases).subtracting(Self.later))
+    @Test func theTableHasEveryError() {
+        #expect(Set(Cause.all.map(\.kind)) == Set(PulseError.Kind.allCases).subtracting(Self.excluded))
     }
 
     @Test(arguments: Cause.all)
-    func isThrownByARealCauseAndShowsNoSecret(cause: Cause) async throws {
+    func eachErrorHasARealCauseAndShowsNoSecret(cause: Cause) async throws {
         let server = try await MockServer.start()
         let result = try await cause.provoke(server)
         await server.shutdown()
@@ -53,7 +53,7 @@ private struct Login: Encodable, Sendable {
     var weight = 1.0
 }
 
-/// What makes a call fail with an error of that kind.
+/// A way to make a call fail with an error of that kind.
 struct Cause: Sendable, CustomTestStringConvertible {
     typealias Outcome = Result<Void, PulseError>
 
@@ -90,7 +90,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
     }
 
     /// The server's response to the login, with secrets in its header and body.
-    private static func answer(
+    private static func respond(
         _ server: MockServer, _ status: Int, _ body: String = #"{"password":"hunter2"}"#,
         options: RequestOptions = RequestOptions(), retry: RetryPolicy = .none
     ) async -> Outcome {
@@ -111,7 +111,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         let isQueueableWhenOffline = true
     }
 
-    /// A call without a connection, with that much room to wait in.
+    /// A call without a connection, and a queue of that size.
     private static func queue(_ server: MockServer, size: Int) async -> Outcome {
         let client = PulseClient(
             configuration: PulseConfiguration.patient(with: server)
@@ -131,7 +131,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         Cause(kind: .encodingFailed) { await call($0, login(.post, "/login", .json(Login(weight: .nan)))) },
         Cause(kind: .unsupported) { await call($0, login(.get), transport: URLSessionTransport()) },
         Cause(kind: .noConnection) {
-            // No socket of a test can take the machine off the network.
+            // A socket test cannot take the machine off the network.
             let offline = MockTransport { request in
                 throw URLError(.notConnectedToInternet, userInfo: ["NSErrorFailingURLKey": request.url as Any])
             }
@@ -176,19 +176,19 @@ struct Cause: Sendable, CustomTestStringConvertible {
                 server, login(.put), options: RequestOptions().with(\.deadline, value: 5), clock: clock,
                 retry: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))
         },
-        Cause(kind: .unauthorized) { await answer($0, 401) },
-        Cause(kind: .rateLimited) { await answer($0, 429) },
-        Cause(kind: .http) { await answer($0, 500) },
-        Cause(kind: .decodingFailed) { await answer($0, 200, #"{"id":"hunter2"}"#) },
-        Cause(kind: .emptyBody) { await answer($0, 200, "") },
+        Cause(kind: .unauthorized) { await respond($0, 401) },
+        Cause(kind: .rateLimited) { await respond($0, 429) },
+        Cause(kind: .http) { await respond($0, 500) },
+        Cause(kind: .decodingFailed) { await respond($0, 200, #"{"id":"hunter2"}"#) },
+        Cause(kind: .emptyBody) { await respond($0, 200, "") },
         Cause(kind: .responseTooLarge) {
-            await answer($0, 200, options: RequestOptions().with(\.maximumBufferedBodySize, value: 4))
+            await respond($0, 200, options: RequestOptions().with(\.maximumBufferedBodySize, value: 4))
         },
         Cause(kind: .retryExhausted) {
             var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
             policy.reportsExhaustion = true
             policy.retriesUnsafeMethods = true
-            return await answer($0, 503, retry: policy)
+            return await respond($0, 503, retry: policy)
         },
         Cause(kind: .circuitOpen) { server in
             let breaker = CircuitBreakerPlugin(failureThreshold: 1)
@@ -200,7 +200,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// A plugin of somebody else's, with an error of its own.
+/// A third-party plugin with its own error.
 private struct Failing: PulsePlugin {
     struct Refusal: Error {
         let password = "hunter2"

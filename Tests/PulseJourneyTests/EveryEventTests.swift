@@ -4,25 +4,25 @@ import PulseKit
 import PulseTesting
 import Testing
 
-/// Every event, by a cause that a real call can have, through a client to the bus.
+/// Every event, by a realistic cause, through a client to the bus.
 ///
-/// Left for the parts that have them: `transferProgress` and `socketStateChanged`. `pinningFailed` is shown with real
-/// certificates in IntegrationTests/wire, and here with a transport that says so.
+/// Tested elsewhere: `transferProgress` and `socketStateChanged`. `pinningFailed` is tested with real certificates in
+/// IntegrationTests/wire, and here with a transport that reports it.
 @Suite(.timeLimit(.minutes(5)))
 struct EveryEventTests {
-    private static let later: Set<NetworkEvent.Kind> = [.transferProgress, .socketStateChanged]
+    private static let excluded: Set<NetworkEvent.Kind> = [.transferProgress, .socketStateChanged]
 
-    @Test func theTableHasEveryEventThatIsNotLeftForLater() {
+    @Test func theTableHasEveryEvent() {
         let kinds = EventCause.all.flatMap(\.kinds)
-        #expect(Set(kinds) == Set(NetworkEvent.Kind.allCases).subtracting(Self.later))
+        #expect(Set(kinds) == Set(NetworkEvent.Kind.allCases).subtracting(Self.excluded))
     }
 
     @Test(arguments: EventCause.all)
-    func isEmittedByARealCause(cause: EventCause) async throws {
+    func eachEventIsEmittedByARealCause(cause: EventCause) async throws {
         let bus = PulseEventBus()
         let subscription = bus.subscribe(matching: EventFilter { cause.kinds.contains($0.kind) })
         try await cause.provoke(bus)
-        // Each cause shuts its client down, which waits for what that still does.
+        // Each cause shuts its client down, which waits for its remaining work.
         subscription.cancel()
         var missing = Set(cause.kinds)
         for await event in subscription { missing.remove(event.kind) }
@@ -30,7 +30,7 @@ struct EveryEventTests {
     }
 }
 
-/// What makes a client, or a plugin of it, emit events of some kinds.
+/// A way to make a client, or its plugin, emit events of some kinds.
 struct EventCause: Sendable, CustomTestStringConvertible {
     let kinds: [NetworkEvent.Kind]
     let provoke: @Sendable (PulseEventBus) async throws -> Void
@@ -45,7 +45,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
     private static let get = Request<String>(.get, "/a")
     private static let origin = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
 
-    /// Calls that are answered in turn, the last response again and again; a status below 100 is a lost connection.
+    /// Calls with scripted responses in order, the last one repeated; a status below 100 is a lost connection.
     private static func call(
         _ bus: PulseEventBus, times: Int = 1, statuses: [Int] = [200], headers: HTTPHeaders = [:],
         plugins: [any PulsePlugin] = [], retry: RetryPolicy = .none, baseURL: URL? = origin,
@@ -128,7 +128,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         EventCause(.connectivityChanged) { bus in
             let changes = bus.subscribe(matching: .kinds(.connectivityChanged))
             try await queue(bus, connectivity: Reconnecting(), drains: false) { _ in
-                // As long as something waits, the queue watches.
+                // The queue monitors connectivity while an entry is pending.
                 for await _ in changes { break }
             }
         },
@@ -148,7 +148,7 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         func goOnline() { isOffline.withLock { $0 = false } }
     }
 
-    /// A call without a connection; if there is one afterwards its queue is drained.
+    /// A call without a connection; if it comes back afterwards, the queue is drained.
     private static func queue(
         _ bus: PulseEventBus, replayStatus: Int = 200, connectivity: any ConnectivityMonitor = .manual(),
         drains: Bool = true, afterwards: @Sendable (OfflineStage) async -> Void
@@ -178,7 +178,7 @@ private struct SaveLater: Endpoint {
     let isQueueableWhenOffline = true
 }
 
-/// Has lost its connection and found it again by the time that anybody looks.
+/// Offline at first, and online again by the time of the first read.
 private struct Reconnecting: ConnectivityMonitor {
     var current: ConnectivityStatus { ConnectivityStatus(path: .satisfied) }
 
@@ -203,7 +203,7 @@ private struct Session: TokenProvider {
     func handleAuthenticationFailure() async {}
 }
 
-/// Finds none of the pinned keys, as a transport with TLS does.
+/// Reports that no pinned key was found, as a transport with TLS does.
 private struct Distrusting: Transport {
     var capabilities: TransportCapabilities { .simulated }
 

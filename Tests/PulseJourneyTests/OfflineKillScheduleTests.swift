@@ -6,23 +6,23 @@ import TestSupport
 import Testing
 
 #if !canImport(UIKit)
-/// Processes queue and drain against a real server and are killed at a random moment, again and again on one directory: one at
-/// a time, and two that share it, as an app and its extension do.
+/// Processes queue and drain against a real server and are killed at random moments, repeatedly on one directory.
+/// Either one runs at a time, or two share the directory, as an app and its extension do.
 ///
-/// 20 rounds of the one and 10 of the other; 500 and 250 where `PULSE_STEPS` is set. Several lines of rounds run beside each other, each on a directory and with
-/// a server of its own.
+/// 20 rounds of the first kind and 10 of the second; 500 and 250 if `PULSE_STEPS` is set. Several series of rounds run
+/// in parallel, each with its own directory and server.
 @Suite(.tags(.schedule), .timeLimit(.minutes(30)))
 struct OfflineKillScheduleTests {
     private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500
-    private static let lanes = 4
+    private static let series = 4
 
     @Test(arguments: [1, 2])
-    @HeavyWork func losesNothingThatWasAcknowledgedAndKeepsItsOrder(processes: Int) async throws {
+    @HeavyWork func acknowledgedCallsAreNeverLostAndKeepTheirOrder(processes: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<Self.lanes {
+            for index in 0..<Self.series {
                 group.addTask {
-                    let rounds = Self.rounds / (Self.lanes * processes)
-                    try await Self.run(rounds, processes: processes, seed: UInt64(1969 + lane))
+                    let rounds = Self.rounds / (Self.series * processes)
+                    try await Self.run(rounds, processes: processes, seed: UInt64(1969 + index))
                 }
             }
             try await group.waitForAll()
@@ -34,14 +34,14 @@ struct OfflineKillScheduleTests {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let server = try await MockServer.start()
-        // What was refused is not done: only what was accepted counts as arrived.
+        // A refused request is not delivered: only an accepted one counts.
         let accepted = Locked<Set<Int>>([])
         server.on(.post, "/numbers/{number}") { request in
             guard random.next() % 10 != 0 else { return .status(503) }
             accepted.withLock { _ = $0.insert(Self.number(of: request)) }
             return .status(201)
         }
-        var ledger = Ledger(processes: processes)
+        var model = DeliveryModel(processes: processes)
         for round in 1...rounds {
             let note: Comment = "seed \(seed), round \(round), of \(processes) processes"
             let texts = try await withThrowingTaskGroup(of: String.self) { group in
@@ -54,28 +54,28 @@ struct OfflineKillScheduleTests {
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            for text in texts { ledger.acknowledge(text, note) }
-            // What the killed process has sent is read before the next one sends.
+            for text in texts { model.acknowledge(text, note) }
+            // The requests of the killed process are read before the next process sends.
             try await server.wait { $0.openConnectionCount == 0 }
             let pending = try await pending(in: directory, server.baseURL)
-            ledger.check(server.requests, accepted.withLock { $0 }, pending, note)
-            // So that a round does not cost more the more there were before it.
+            model.check(server.requests, accepted.withLock { $0 }, pending, note)
+            // So that later rounds do not cost more than earlier ones.
             if round % 10 == 0 || round == rounds { try await drainAll(in: directory, server.baseURL) }
         }
-        ledger.check(server.requests, accepted.withLock { $0 }, [], "seed \(seed), at the end")
-        // Every other life tells of one call at least.
-        #expect(ledger.count >= (rounds * processes + 1) / 2)
+        model.check(server.requests, accepted.withLock { $0 }, [], "seed \(seed), at the end")
+        // At least every other process reports a call.
+        #expect(model.count >= (rounds * processes + 1) / 2)
         await server.shutdown()
     }
 
-    /// What was acknowledged, and what the server's log proves.
-    private struct Ledger {
+    /// The acknowledged calls, and the deliveries in the server's log.
+    private struct DeliveryModel {
         let processes: Int
         private(set) var count = 0
-        /// Acknowledged, and not yet found to be no longer in the queue.
+        /// Acknowledged, and possibly still in the queue.
         private var open: [UUID: Int] = [:]
         private var keys: [Int: String] = [:]
-        /// The last of each line.
+        /// The latest number of each line.
         private var latest: [String: Int] = [:]
         private var seen = 0
 
@@ -86,7 +86,7 @@ struct OfflineKillScheduleTests {
         mutating func acknowledge(_ text: String, _ note: Comment) {
             for line in text.split(separator: "\n") {
                 let words = line.split(separator: " ")
-                // The last one may be cut.
+                // The last line may be truncated.
                 guard words.count == 3, let number = Int(words[1]), let id = UUID(uuidString: String(words[2])) else {
                     #expect(!line.hasPrefix("error"), "\(line), \(note)")
                     continue
@@ -123,13 +123,13 @@ struct OfflineKillScheduleTests {
             let isKnown = keys[number] != nil
             #expect(keys[number, default: key] == key, "\(number) under another key, \(note)")
             keys[number] = key
-            // Small ones come from the journal, large ones from files of their own.
+            // Small bodies come from the journal, large ones from separate files.
             let size = Int(request.headers["X-Size"] ?? "") ?? -1
             #expect(request.bodyByteCount == size, "of \(number), \(note)")
             #expect(request.body == Data(repeating: 65, count: request.body.count), "of \(number), \(note)")
             let line = request.headers["X-Line"] ?? ""
-            // A number may come again, but none after a later one. What a killed process has sent may be read only once the
-            // process that lives on has sent it too, and more.
+            // A number may be repeated, but not after a later one. With two processes, a request of the killed process
+            // may be read after the surviving process has also sent it, and more.
             let last = latest[line] ?? 0
             #expect(last <= number || processes > 1 && isKnown, "\(number) after \(last), \(note)")
             latest[line] = max(last, number)
@@ -147,7 +147,7 @@ struct OfflineKillScheduleTests {
                 .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(maxQueueSize: 100_000, directory: directory)))
     }
 
-    /// What waits, as a process sees it that has just been started.
+    /// The pending entries, as seen by a newly started process.
     private static func pending(in directory: URL, _ server: URL) async throws -> [PendingEntry] {
         let text = try await runVictim([directory.path, "\(server)"])
         #expect(text.hasSuffix("end\n"), "\(text.suffix(200))")
@@ -161,7 +161,7 @@ struct OfflineKillScheduleTests {
         await client.shutdown()
     }
 
-    /// Runs the other process to its end; gives what it told.
+    /// Runs the other process to its end and returns its output.
     private static func runVictim(_ arguments: [String]) async throws -> String {
         String(
             decoding: try await ChildProcess.run(ChildProcess.product("offline-victim"), arguments).output,
@@ -169,13 +169,13 @@ struct OfflineKillScheduleTests {
     }
 }
 
-/// A line of what the other process tells of its queue.
+/// A line of the other process's report on its queue.
 private struct PendingEntry: Sendable {
     let id: UUID
     let number: Int
     let line: Int
     let key: String
-    /// Nil for one in a file of its own.
+    /// Nil for a body in a separate file.
     let bodyCount: Int?
 
     init?(_ text: Substring) {

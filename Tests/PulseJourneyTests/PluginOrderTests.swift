@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 import Testing
 
-/// Who stands inside whom, pair by pair, as `Plugins.md` promises: each test fails when the two change places.
+/// The nesting of each pair of plugins, as `Plugins.md` promises: each test fails if the two are swapped.
 @Suite(.timeLimit(.minutes(5)))
 struct PluginOrderTests {
     private struct Broken: Error {}
@@ -52,11 +52,11 @@ struct PluginOrderTests {
         }
     }
 
-    /// A client whose server responses by the number of the request, from 0.
+    /// A client whose server responds by the number of the request, from 0.
     private func scene(
         _ plugins: [any PulsePlugin], retry: RetryPolicy = RetryPolicy(backoffStrategy: .immediate),
         clock: TestClock = TestClock(),
-        _ answer: @escaping @Sendable (Int, URLRequest) async throws -> (status: Int, body: String)
+        _ respond: @escaping @Sendable (Int, URLRequest) async throws -> (status: Int, body: String)
     ) -> Scene {
         let count = Locked(0)
         let transport = MockTransport { request in
@@ -64,7 +64,7 @@ struct PluginOrderTests {
                 defer { count += 1 }
                 return count
             }
-            let (status, body) = try await answer(number, request)
+            let (status, body) = try await respond(number, request)
             return PulseResponse(statusCode: status, data: Data(body.utf8), request: request)
         }
         let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
@@ -76,7 +76,7 @@ struct PluginOrderTests {
 
     // MARK: Around the retry loop
 
-    @Test func theLoopIsInsideAuthentication() async throws {
+    @Test func theRetryLoopIsInsideAuthentication() async throws {
         let store = Store()
         let scene = scene([.auth(store)]) { number, request in
             if number == 0 { return (503, "") }
@@ -87,7 +87,7 @@ struct PluginOrderTests {
         #expect(store.refreshes == 1)
     }
 
-    @Test func theLoopIsInsideTheIdempotencyKey() async throws {
+    @Test func theRetryLoopIsInsideTheIdempotencyKey() async throws {
         let scene = scene([.idempotency()]) { number, _ in number == 0 ? (503, "") : (200, "ok") }
         #expect(try await scene.post() == "ok")
         #expect(try await scene.post() == "ok")
@@ -98,7 +98,7 @@ struct PluginOrderTests {
     }
 
     @Test func coalescingIsInsideAuthentication() async throws {
-        // Each call has a user of its own: nobody gets another's response, though all ask for the same at once.
+        // Each call has its own user: none may get another's response, although all send the same request at once.
         let users = Locked(0)
         let plugin = AuthPlugin {
             users.withLock { users in
@@ -134,21 +134,21 @@ struct PluginOrderTests {
         #expect(scene.requests.count == 2)
     }
 
-    @Test func theLoopIsInsideTheCache() async throws {
+    @Test func theRetryLoopIsInsideTheCache() async throws {
         let scene = scene([.cache(ttl: 300)]) { number, _ in number == 0 ? (503, "") : (200, "ok") }
         #expect(try await scene.get() == "ok")
         #expect(try await scene.get() == "ok")
         #expect(scene.requests.count == 2)
     }
 
-    @Test func aStoredAnswerTakesNothingOfTheLimits() async throws {
+    @Test func aCachedResponseUsesNoRateLimit() async throws {
         let scene = scene([.rateLimit(requests: 1, per: 3600, maximumWait: 0), .cache(ttl: 300)]) { _, _ in (200, "ok")
         }
         for _ in 0..<3 { #expect(try await scene.get() == "ok") }
         #expect(scene.requests.count == 1)
     }
 
-    @Test func aStoredAnswerComesWhileTheCircuitIsOpen() async throws {
+    @Test func aCachedResponseIsServedWhileTheCircuitIsOpen() async throws {
         let breaker = CircuitBreakerPlugin()
         let scene = scene([breaker, .cache(ttl: 300)]) { _, _ in (200, "ok") }
         #expect(try await scene.get() == "ok")
@@ -161,7 +161,7 @@ struct PluginOrderTests {
 
     // MARK: Inside the retry loop
 
-    @Test func theBreakerIsInsideTheLoopAndEndsIt() async throws {
+    @Test func theCircuitBreakerIsInsideTheRetryLoopAndEndsIt() async throws {
         let scene = scene(
             [.circuitBreaker(failureThreshold: 2)], retry: RetryPolicy(maxAttempts: 5, backoffStrategy: .immediate)
         ) {
@@ -172,7 +172,7 @@ struct PluginOrderTests {
         #expect(scene.requests.count == 2)
     }
 
-    @Test func aRefusedCallTakesNoToken() async throws {
+    @Test func aCallRefusedByTheCircuitBreakerTakesNoRateToken() async throws {
         let scene = scene(
             [
                 .circuitBreaker(failureThreshold: 1, cooldownDuration: 30),
@@ -187,7 +187,7 @@ struct PluginOrderTests {
         #expect(try await scene.get() == "ok")
     }
 
-    @Test func whoWaitsForATokenHoldsNoPermit() async throws {
+    @Test func aCallWaitingForTheRateLimitHoldsNoPermit() async throws {
         let scene = scene([.rateLimit(requests: 1, per: 60, by: .route), .concurrencyLimit(1)], retry: .none) { _, _ in
             (200, "ok")
         }
@@ -205,8 +205,8 @@ struct PluginOrderTests {
         let code: Int
     }
 
-    /// The host has answered: to the breaker it is what a 404 is.
-    @Test func anErrorOfTheAppsThatAValidatorFindsInA200IsAnAnswerForTheBreaker() async throws {
+    /// The host has responded: the circuit breaker treats this like a 404.
+    @Test func anAppErrorFoundByAValidatorIsASuccessForTheCircuitBreaker() async throws {
         let breaker = CircuitBreakerPlugin(failureThreshold: 2, cooldownDuration: 30)
         let scene = scene(
             [breaker, .validator(.errorBody(Fault.self) { $0.code == 0 ? nil : $0 })], retry: .none
@@ -226,7 +226,7 @@ struct PluginOrderTests {
         #expect(breaker.state(for: "https://api.example.com") == .closed)
     }
 
-    @Test func theStatusThatAValidatorPutsInPlaceOfA200CountsForTheBreaker() async throws {
+    @Test func aStatusReplacedByAValidatorCountsForTheCircuitBreaker() async throws {
         let hidden = Validator { request, response, _ in
             response.data == Data("fault".utf8) ? .replace(PulseResponse(statusCode: 503, request: request)) : .accept
         }
@@ -239,24 +239,24 @@ struct PluginOrderTests {
         #expect(scene.requests.count == 1)
     }
 
-    @Test func aHedgeThatLosesIsNoFailureForTheBreaker() async throws {
+    @Test func aLosingHedgeIsNoFailureForTheCircuitBreaker() async throws {
         let breaker = CircuitBreakerPlugin(failureThreshold: 1)
         let clock = TestClock()
         let scene = scene([.hedging(delay: .fixed(1)), breaker], retry: .none, clock: clock) { number, _ in
             if number == 20 { try await clock.sleep(3600) }
             return (200, "copy \(number)")
         }
-        // A copy is 5 % of the calls at most.
+        // Hedges are limited to 5 % of the calls.
         for _ in 0..<20 { _ = try await scene.get() }
-        async let answer = scene.get()
+        async let body = scene.get()
         await clock.sleepers(atLeast: 2)
         await clock.advance(by: 1)
-        #expect(try await answer == "copy 21")
+        #expect(try await body == "copy 21")
         #expect(try await scene.get() == "copy 22")
     }
 
-    /// A breaker that stood outside would see the winner alone.
-    @Test func aHedgeThatFailsIsAFailureForTheBreaker() async throws {
+    /// A circuit breaker outside the hedge would see only the winner.
+    @Test func aFailingHedgeIsAFailureForTheCircuitBreaker() async throws {
         let breaker = CircuitBreakerPlugin(failureThreshold: 1)
         let clock = TestClock()
         let scene = scene([.hedging(delay: .fixed(1)), breaker], retry: .none, clock: clock) { number, _ in
@@ -264,12 +264,12 @@ struct PluginOrderTests {
             return number == 21 ? (500, "") : (200, "copy \(number)")
         }
         for _ in 0..<20 { _ = try await scene.get() }
-        async let answer = scene.get()
+        async let body = scene.get()
         await clock.sleepers(atLeast: 2)
         await clock.advance(by: 1)
         while breaker.state(for: "https://api.example.com") == .closed { await Task.yield() }
         await clock.advance(by: 1)
-        #expect(try await answer == "copy 20")
+        #expect(try await body == "copy 20")
         let error = await #expect(throws: PulseError.self) { try await scene.get() }
         #expect(error?.kind == .circuitOpen)
     }
@@ -283,7 +283,7 @@ struct PluginOrderTests {
         #expect(parts[0][2] != parts[1][2])
     }
 
-    @Test func eachAttemptIsSignedAnewAndLast() async throws {
+    @Test func eachAttemptIsSignedAgainAndLast() async throws {
         let clock = TestClock(autoAdvances: true)
         let compressible = String(repeating: "a", count: 5000)
         let scene = scene(
@@ -301,7 +301,7 @@ struct PluginOrderTests {
         #expect(times.last.map { $0 - (times.first ?? 0) } == 10)
     }
 
-    @Test func whatIsSentAgainWithANewTokenIsSignedAnew() async throws {
+    @Test func aRequestWithARefreshedTokenIsSignedAgain() async throws {
         let clock = TestClock()
         let store = Store(onRefresh: { await clock.advance(by: 10) })
         let scene = scene([.signing(secret: "s3cret"), .auth(store)], retry: .none, clock: clock) { _, request in
@@ -315,8 +315,8 @@ struct PluginOrderTests {
         #expect(SignatureVerifier(secret: "s3cret", clock: clock).verdict(on: last).isAccepted)
     }
 
-    /// Requests are shown right before they leave, wherever the logger stands; responses as they reach it.
-    @Test func theLoggerSeesWhatIsSentAndWhatComes() async throws {
+    /// The logger shows requests right before they are sent, wherever it is in the list, and responses as it gets them.
+    @Test func theLoggerSeesTheFinalRequestAndTheReceivedResponse() async throws {
         let lines = Locked("")
         let logger = LoggerPlugin(
             options: .init(verbosity: .verbose, output: { line in lines.withLock { $0 += line + "\n" } }))
@@ -337,8 +337,8 @@ struct PluginOrderTests {
 
     // MARK: The list
 
-    /// The scopes order the chain, whatever the list's order: only neighbors of one scope are the caller's to order.
-    @Test func theScopesOrderAListInAnyOrder() async throws {
+    /// The scopes order the chain, whatever the order of the list: the caller only orders plugins of the same scope.
+    @Test func theScopesOrderAnyListOfPlugins() async throws {
         let store = Store()
         let scene = scene([
             .circuitBreaker(failureThreshold: 9), .retry(maxAttempts: 2, strategy: .immediate), .auth(store),

@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 import Testing
 
-/// What people write, with nothing but the public API: these spellings must compile and mean what they say.
+/// Typical client code with only the public API: it must compile and have the expected meaning.
 @Suite(.timeLimit(.minutes(5)))
 struct SpellingTests {
     private struct User: Codable, Sendable, Equatable {
@@ -25,7 +25,7 @@ struct SpellingTests {
 
     private static let data = Data(#"[{"id": 1, "name": "Ada"}]"#.utf8)
 
-    @Test func theQuickStart() async throws {
+    @Test func theQuickStartCompiles() async throws {
         let url = try #require(URL(string: "https://api.example.com"))
         let directory = FileManager.default.temporaryDirectory
         let config = PulseConfiguration(baseURL: url)
@@ -60,11 +60,11 @@ struct SpellingTests {
         await client.shutdown()
     }
 
-    @Test func theCatchClauses() async throws {
+    @Test func theCatchClausesCompileAndMatch() async throws {
         func kind(ofStatus status: Int, headers: [String: String] = [:], body: Data = Self.data) async -> String {
             let client = PulseClient.Builder().baseURL(URL(fileURLWithPath: "/")).build()
             _ = client
-            let answering = PulseClient(
+            let failing = PulseClient(
                 configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                     .with(\.retryPolicy, value: .none),
                 transport: MockTransport { request in
@@ -73,7 +73,7 @@ struct SpellingTests {
                         latency: 0)
                 })
             do {
-                _ = try await answering.request(GetUsers(page: 1))
+                _ = try await failing.request(GetUsers(page: 1))
                 return "ok"
             } catch PulseError.unauthorized {
                 return "unauthorized"
@@ -98,7 +98,7 @@ struct SpellingTests {
         #expect(await kind(ofStatus: 500) == "http 500")
     }
 
-    @Test func verbsAndTheBuilder() async throws {
+    @Test func verbsAndTheBuilderCompile() async throws {
         let url = try #require(URL(string: "https://api.example.com"))
         let mock = MockTransport { request in
             let body = request.httpMethod == "GET" ? Self.data : Data(#"{"id": 2, "name": "Grace"}"#.utf8)
@@ -125,7 +125,7 @@ struct SpellingTests {
             maxAttempts: 4, strategy: .exponentialWithJitter(base: 1, maxDelay: 30), shouldRetry: { $0.isRetryable })
     }
 
-    @Test func theEventSwitch() async throws {
+    @Test func theEventSwitchCompiles() async throws {
         let bus = PulseEventBus()
         let events = bus.events
         let client = PulseClient(

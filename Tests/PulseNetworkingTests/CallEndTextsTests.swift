@@ -105,7 +105,7 @@ struct CallEndTextsTests {
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
         #expect(
             error?.description
-                == "the body is no User: it is not JSON, it begins like HTML or XML (status 200, text/html read as "
+                == "the body does not decode as User: it is not JSON, it begins like HTML or XML (status 200, text/html read as "
                 + "application/json, 20 bytes, GET https://api.example.com/v1/users/1)")
     }
 }

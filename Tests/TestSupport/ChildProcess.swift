@@ -5,18 +5,18 @@ public import PulseCore
 #if !canImport(UIKit)
 /// Another process.
 ///
-/// Not Foundation's `Process`: on Linux that one reads past the end of a buffer where this process has over a thousand
-/// descriptors open, as one has that runs all tests side by side.
+/// Not Foundation's `Process`: on Linux it reads past the end of a buffer if this process has over a thousand open
+/// descriptors, as it does when all tests run in parallel.
 public enum ChildProcess {
-    /// An executable of this package, beside what runs the tests.
+    /// The path of an executable of this package, next to that of the test runner.
     public static func product(_ name: String) -> String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    /// Runs it to its end, with nothing to read; gives what it wrote to standard output, and the signal that ended it: 0 if it
-    /// exited.
+    /// Runs a program to its end, with empty standard input. Returns its standard output and the signal that ended it:
+    /// 0 if it exited.
     public static func run(_ path: String, _ arguments: [String]) async throws -> (output: Data, signal: Int32) {
-        // It has no name from the start, so that nothing is left where this process is killed.
+        // The file is unlinked at once, so that nothing is left if this process is killed.
         var name = Array("\(FileManager.default.temporaryDirectory.path)/output-XXXXXX".utf8CString)
         let output = FileHandle(fileDescriptor: mkstemp(&name), closeOnDealloc: true)
         unlink(name)

@@ -2,10 +2,10 @@
 
 import Dispatch
 
-/// Where tests run that compute for long: all on one thread of their own.
+/// A global actor for tests that compute for long: all run on a single thread.
 ///
-/// All tests of a run begin at once, on as many threads as there are processors. Those that compute for seconds would hold
-/// these, one after the other, while a client of another test waits for its server until its timeout has passed.
+/// All tests of a run start at once, on as many threads as there are processors. Tests that compute for seconds would
+/// block these threads, while a client of another test waits for its server until it times out.
 @globalActor
 public actor HeavyWork {
     public static let shared = HeavyWork()
@@ -18,7 +18,7 @@ public actor HeavyWork {
         private let queue = DispatchQueue(label: "com.pulse.tests.heavy-work")
 
         #if canImport(Darwin)
-        // `ExecutorJob` is newer than the systems that the tests run on.
+        // `ExecutorJob` requires newer systems than the tests run on.
         func enqueue(_ job: UnownedJob) {
             queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
         }

@@ -4,8 +4,8 @@ public import PulseCore
 public import PulseTesting
 
 extension PulseConfiguration {
-    /// For calls to a server in this process. On a machine that has other things to do its response may be there late, as all
-    /// tests of a run begin at once: none of these calls is to fail for that. With TLS connecting waits for the server, too.
+    /// For calls to a server in this process. On a busy machine its response may be late, since all tests of a run
+    /// start at once. None of these calls should fail for that. With TLS, connecting also waits for the server.
     public static func patient(with server: MockServer) -> PulseConfiguration {
         PulseConfiguration(baseURL: server.baseURL).with(\.timeout, value: 600)
             .with(\.connectTimeout, value: 600)

@@ -94,7 +94,7 @@ struct JSONParser {
     private mutating func closedOrName() throws -> JSONValue? {
         if let closed = closed() { return closed }
         guard open[open.count - 1].isObject else { return nil }
-        guard next() == UInt8(ascii: "\"") else { throw fault("no name of a member") }
+        guard next() == UInt8(ascii: "\"") else { throw fault("no member name") }
         open[open.count - 1].name = try string()
         guard next() == UInt8(ascii: ":") else { throw fault("no colon after a name") }
         position += 1
@@ -201,7 +201,7 @@ struct JSONParser {
             if byte >= 0x80 { isASCII = false }
             index += 1
         }
-        guard index < bytes.count else { throw fault("a string without its end") }
+        guard index < bytes.count else { throw fault("an unterminated string") }
         StepCount.add(index - start)
         position = index + 1
         let content = hasEscapes ? try unescaped(start..<index) : Array(bytes[start..<index])
@@ -248,12 +248,12 @@ struct JSONParser {
         {
             return (scalar, 12)
         }
-        throw fault("half a surrogate pair")
+        throw fault("an unpaired surrogate")
     }
 
     private func unit(at index: Int, end: Int) throws -> UInt16 {
         guard index + 6 <= end, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else {
-            throw fault("half an escape")
+            throw fault("an incomplete escape")
         }
         return try bytes[(index + 2)..<(index + 6)].reduce(0) { value, digit in
             guard let digit = digit.hexDigitValue else { throw fault("an unknown escape") }
@@ -270,7 +270,7 @@ struct JSONParser {
         if start.starts(with: [0xEF, 0xBB, 0xBF]) { return data.dropFirst(3) }
         guard let encoding = encoding(start) else { return data }
         guard let text = String(data: data, encoding: encoding) else {
-            let text = "The given data was not valid JSON: not in the encoding that it begins in."
+            let text = "The given data was not valid JSON: its encoding differs from that of its start."
             throw DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: text))
         }
         return Data(text.utf8)

@@ -78,7 +78,7 @@ struct QueryTree {
         case .conflict(let error):
             throw error
         case .text, .members, .elements:
-            let reason = "an element of \(name) cannot stand between commas: it holds one, or is no single value"
+            let reason = "an element of \(name) cannot be separated by commas: it contains one or is not a scalar"
             throw EncodingError.invalidValue(name, EncodingError.Context(codingPath: [], debugDescription: reason))
         }
     }

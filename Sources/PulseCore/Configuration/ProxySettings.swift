@@ -61,13 +61,13 @@ public struct ProxySettings: Sendable, Hashable {
     /// The reason why no request can use these settings; nil if they are valid.
     package var problem: String? {
         guard case .proxy(_, let host, let port) = route else {
-            return username == nil && password == nil ? nil : "there are credentials for a proxy, and no proxy"
+            return username == nil && password == nil ? nil : "there are proxy credentials, but no proxy"
         }
         if host.isEmpty { return "the proxy's host is empty" }
         let isHost =
             host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !Self.delimiters.contains($0) }
             && (PercentEncoding.decode(host) ?? host).hasLabel
-        if !isHost { return "the proxy's host is no host name or address" }
+        if !isHost { return "the proxy's host is not a host name or address" }
         return 1...65_535 ~= port ? nil : "the proxy's port is not from 1 to 65535"
     }
 

@@ -118,7 +118,7 @@ extension MultipartFormData.Part {
         }
         guard attributes[.type] as? FileAttributeType == .typeRegular,
             let length = (attributes[.size] as? NSNumber)?.int64Value
-        else { throw PulseError.invalidRequest(reason: "the file of a multipart field is no regular file") }
+        else { throw PulseError.invalidRequest(reason: "the file of a multipart field is not a regular file") }
         return length
     }
 

@@ -45,7 +45,7 @@ public struct PathTemplate: Sendable, Hashable {
         guard used.count == values.count else {
             let unused = values.keys.filter { !used.contains($0) }.sorted()
             throw refusal(
-                "no place for the value of \(unused.joined(separator: ", "))" + Self.lists(pieces, values.keys))
+                "no placeholder for the value of \(unused.joined(separator: ", "))" + Self.lists(pieces, values.keys))
         }
         let end = path.utf8.firstIndex(of: UInt8(ascii: "?")) ?? path.endIndex
         guard !PercentEncoding.containsDotSegment(String(path[..<end])) else {
@@ -58,7 +58,7 @@ public struct PathTemplate: Sendable, Hashable {
     private static func lists(_ pieces: [Piece], _ given: some Sequence<String>) -> String {
         var (names, known): ([String], Set<String>) = ([], [])
         for case .placeholder(let name) in pieces where known.insert(name).inserted { names.append(name) }
-        return "; it asks for \(list(names)) and is given \(list(given.sorted()))"
+        return "; it expects \(list(names)) and got \(list(given.sorted()))"
     }
 
     private static func list(_ names: [String]) -> String {
@@ -119,7 +119,7 @@ extension PathTemplate {
         var remaining = text.utf8[...]
         while let brace = remaining.firstIndex(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}") }) {
             guard remaining[brace] == UInt8(ascii: "{"), let end = remaining[brace...].firstIndex(of: UInt8(ascii: "}"))
-            else { throw fault("a brace without its partner") }
+            else { throw fault("an unbalanced brace") }
             if brace > remaining.startIndex {
                 pieces.append(.literal(String(decoding: remaining[..<brace], as: UTF8.self)))
             }
@@ -137,7 +137,7 @@ extension PathTemplate {
         let isRest = content.hasSuffix("...")
         let name = isRest ? String(content.dropLast(3)) : content
         guard !name.isEmpty, name.utf8.allSatisfy(Self.nameCharacters.contains) else {
-            throw fault("{\(content)} is no parameter")
+            throw fault("{\(content)} is not a valid parameter")
         }
         guard isRest else { return .placeholder(name) }
         guard isLast else { throw fault("{\(content)} must be at the end") }

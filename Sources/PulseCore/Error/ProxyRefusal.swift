@@ -49,7 +49,7 @@ extension ProxyRefusal.Reason {
         switch self {
         case .status(let status): "status \(status)"
         case .socksReply(let reply): "SOCKS reply \(reply)" + (Self.replies[reply].map { ", \($0)" } ?? "")
-        case .socksCredentials: "it does not take the credentials"
+        case .socksCredentials: "it rejects the credentials"
         case .unknown: nil
         }
     }

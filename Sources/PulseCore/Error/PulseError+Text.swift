@@ -8,8 +8,9 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .invalidRequest(let reason): "invalid request: \(Redaction.standard.text(reason))"
         case .encodingFailed(let error): "the body could not be encoded: \(Self.text(of: error))"
         case .unsupported(let what): "unsupported: \(Redaction.standard.text(what))"
-        case .noConnection: "no connection: there is no way to the network, and nothing was sent"
-        case .timeout(let request): "timed out: \(Self.text(of: request)), no byte came or went for the idle timeout"
+        case .noConnection: "no connection: there is no path to the network, and nothing was sent"
+        case .timeout(let request):
+            "timed out: \(Self.text(of: request)), no byte was sent or received for the idle timeout"
         case .transport(let code, let error):
             "transport failed: " + code.symbol(because: Self.text(of: error)) + Self.target(of: error)
         case .sslPinningFailed(let host):
@@ -24,12 +25,12 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .rateLimited(let seconds):
             "rate limited, " + (seconds.map { "retry after \($0) s" } ?? "without a time to retry after")
         case .http(let response): "HTTP error: \(response)"
-        case .decodingFailed(let type, let error): "the body is no \(type): \(Self.text(of: error))"
+        case .decodingFailed(let type, let error): "the body does not decode as \(type): \(Self.text(of: error))"
         case .emptyBody: "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"
         case .responseTooLarge(let limit): "the body is larger than maximumBufferedBodySize, \(limit) bytes"
         case .circuitOpen(let name, let seconds):
             "the circuit of \(Redaction.standard.text(name)) is open, "
-                + (seconds < .infinity ? "retry after \(seconds) s" : "until it is reset by hand")
+                + (seconds < .infinity ? "retry after \(seconds) s" : "until it is reset manually")
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last)"
         case .cacheMiss: "not in the cache, and the call asks for nothing else (onlyIfCached)"
         case .queuedOffline(let id): "not sent yet: in the offline queue as \(id), to be sent later"
@@ -53,14 +54,14 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     /// The text for events: the description without URLs, and without text from a server or third-party code.
     package var summary: String {
         switch self {
-        case .timeout: "timed out: no byte came or went for the idle timeout"
+        case .timeout: "timed out: no byte was sent or received for the idle timeout"
         case .http(let response): "HTTP status \(response.statusCode)"
         case .unauthorized: "unauthorized"
         case .deadlineExceeded(let last?): "deadline exceeded, after: \(last.summary)"
         case .retryExhausted(let last, let attempts): "failed after \(attempts) attempts: \(last.summary)"
         case .invalidURL: "invalid URL"
         case .encodingFailed(let error): "the body could not be encoded: \(Self.summary(of: error))"
-        case .decodingFailed(let type, let error): "the body is no \(type): \(Self.summary(of: error))"
+        case .decodingFailed(let type, let error): "the body does not decode as \(type): \(Self.summary(of: error))"
         case .transport(let code, let error): "transport failed: " + code.symbol(because: Self.summary(of: error))
         case .graphQL(let errors): "GraphQL: \(errors.count) errors"
         case .socketClosed(let code, _): "socket closed, \(code)"
@@ -94,7 +95,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case let error as DecodingError: return text(of: error, withRequest: true)
         case EncodingError.invalidValue(let value, let context):
             // The context's own text may quote the value.
-            return "a \(type(of: value)) at \(path(context.codingPath)) is no valid value"
+            return "a \(type(of: value)) at \(path(context.codingPath)) is not a valid value"
         default: return Redaction.standard.text("\(type(of: error)): \(error)")
         }
     }
@@ -108,14 +109,14 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     private static func location(of error: DecodingError) -> String {
         switch error {
         case .typeMismatch(let type, let context):
-            "\(path(context.codingPath)) is no \(type)" + (error.found.map { " but \($0)" } ?? "")
+            "\(path(context.codingPath)) is " + (error.found.map { "\($0), expected \(type)" } ?? "not \(type)")
         case .valueNotFound(let type, let context): "\(path(context.codingPath)) is null, expected \(type)"
         case .keyNotFound(let key, let context): "\(path(context.codingPath + [key])) is missing"
         case .dataCorrupted(let context):
             if context.codingPath.isEmpty, let note = error.note, note.expectsJSON {
                 note.nature
             } else {
-                "\(path(context.codingPath)) is no valid value"
+                "\(path(context.codingPath)) is not a valid value"
             }
         @unknown default: "decoding error"
         }

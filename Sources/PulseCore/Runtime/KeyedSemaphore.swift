@@ -46,7 +46,7 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     @inlinable
     package func enter(_ key: Key) -> UInt64? {
         state.withLock { state in
-            state.semaphores[key, default: SemaphoreState(limit: limit)].enter() ? nil : state.takeID()
+            state.semaphores[key, default: SemaphoreState(limit: limit)].tryAcquire() ? nil : state.takeID()
         }
     }
 
@@ -63,14 +63,14 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
                         return .failure(CancellationError())
                     }
                     // A permit may have become free between the two locks, when there was no waiter to take it.
-                    if state.semaphores[key, default: SemaphoreState(limit: limit)].enter() { return .success(()) }
-                    state.semaphores[key]?.join(continuation, id: id, priority: priority)
+                    if state.semaphores[key, default: SemaphoreState(limit: limit)].tryAcquire() { return .success(()) }
+                    state.semaphores[key]?.enqueue(continuation, id: id, priority: priority)
                     return nil
                 }
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            state.withLock { $0.semaphores[key]?.leave(id: id) }?.resume(throwing: CancellationError())
+            state.withLock { $0.semaphores[key]?.remove(id: id) }?.resume(throwing: CancellationError())
         }
     }
 

@@ -34,7 +34,7 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
 
     /// Takes a permit if one is free.
     @inlinable
-    package mutating func enter() -> Bool {
+    package mutating func tryAcquire() -> Bool {
         guard active < limit else { return false }
         active += 1
         return true
@@ -42,7 +42,7 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
 
     /// Queues a waiter for the next free permit.
     @inlinable
-    package mutating func join(_ waiter: Waiter, id: UInt64, priority: RequestPriority) {
+    package mutating func enqueue(_ waiter: Waiter, id: UInt64, priority: RequestPriority) {
         let index = Self.queueIndex(of: priority)
         while queues.count <= index { queues.append(WaitQueue()) }
         queues[index].append(waiter, id: id)
@@ -50,7 +50,7 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
 
     /// Removes a queued waiter and returns it; nil if it is not queued, for example because it already has a permit.
     @inlinable
-    package mutating func leave(id: UInt64) -> Waiter? {
+    package mutating func remove(id: UInt64) -> Waiter? {
         for index in queues.indices {
             if let waiter = queues[index].remove(id: id) { return waiter }
         }

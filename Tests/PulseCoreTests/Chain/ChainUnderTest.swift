@@ -3,7 +3,7 @@
 import PulseCore
 import PulseTesting
 
-/// A chain of plugins around a scripted wire, on a clock that records the waits and moves by them.
+/// A chain of plugins around a scripted transport, on a clock that records the waits and advances by them.
 final class ChainUnderTest: Sendable {
     typealias Outcome = Result<PulseResponse, any Error>
 
@@ -12,7 +12,7 @@ final class ChainUnderTest: Sendable {
     private let script: Locked<[Outcome]>
     private let attempts = Locked<[(request: URLRequest, context: PluginContext)]>([])
 
-    /// - Parameter outcomes: what the wire gives, one after the other; the last one again and again.
+    /// - Parameter outcomes: the transport's outcomes in order; the last one repeats.
     init(_ outcomes: [Outcome] = [.success(.sample())], clock: TestClock = TestClock(autoAdvances: true)) {
         script = Locked(outcomes)
         self.clock = clock
@@ -22,7 +22,7 @@ final class ChainUnderTest: Sendable {
         self.init([.failure(error)])
     }
 
-    /// What reached the wire, in order.
+    /// The sent requests, in order.
     var sent: [(request: URLRequest, context: PluginContext)] { attempts.withLock { $0 } }
 
     func pipeline(

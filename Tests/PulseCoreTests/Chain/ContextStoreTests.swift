@@ -12,7 +12,7 @@ struct ContextStoreTests {
     private enum Session: ContextKey { typealias Value = String }
 
     @Test
-    func keepsValuesByName() throws {
+    func valuesAreStoredByName() throws {
         let store = PluginContext.mock().store
         let start = Date()
         #expect(store["start"] == nil)
@@ -25,7 +25,7 @@ struct ContextStoreTests {
     }
 
     @Test
-    func keepsValuesByTypeSoThatKeysDoNotCollide() {
+    func keysOfDifferentTypesDoNotCollide() {
         let store = PluginContext.mock().store
         store[Account.self] = "a"
         store[Session.self] = "s"
@@ -46,7 +46,7 @@ struct ContextStoreTests {
     }
 
     @Test
-    func aDetachedStoreHasTheTypedValuesAloneAndGoesItsOwnWay() {
+    func aDetachedStoreCopiesOnlyTypedValues() {
         let context = PluginContext.mock()
         let store = context.store
         store["named"] = 1
@@ -62,7 +62,7 @@ struct ContextStoreTests {
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ContextStoreStressTests {
     @Test
-    func manyTasksWriteAtOnce() async {
+    func concurrentWritesAreSafe() async {
         let store = PluginContext.mock().store
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -80,7 +80,7 @@ struct ContextStoreStressTests {
 
 extension ContextStoreTests {
     @Test
-    func aValueMayUseTheStoreAsItGoes() {
+    func aValueMayUseTheStoreInItsDeinitializer() {
         final class Last: Sendable {
             let store: ContextStore
             init(_ store: ContextStore) { self.store = store }
@@ -88,7 +88,7 @@ extension ContextStoreTests {
         }
         enum Key: ContextKey { typealias Value = Last }
 
-        // The contexts outlive the values: a value that held its own call's store would be a cycle.
+        // The contexts outlive the values: a value that retained its own call's store would be a cycle.
         let context = PluginContext.mock()
         context.store["value"] = Last(context.store)
         context.store["value"] = nil

@@ -17,7 +17,7 @@ struct PluginChainTests {
     // MARK: Order
 
     @Test
-    func sortsStablyByScopeWithTheEndpointsPluginsFirst() {
+    func pluginsAreSortedByScopeWithTheEndpointsFirst() {
         let pipeline = ChainUnderTest().pipeline(
             [plugin("a1"), plugin("c1", .call), plugin("r1", .retry), plugin("a2"), plugin("c2", .call)],
             endpoint: [plugin("ea"), plugin("ec", .call)])
@@ -25,7 +25,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func theConfigurationsLoopStandsBetweenTheScopes() {
+    func theDefaultRetryLoopRunsBetweenTheScopes() {
         let pipeline = ChainUnderTest().pipeline([plugin("a"), plugin("c", .call)])
         #expect(pipeline.plugins.map(\.identifier) == ["c", "com.pulse.retry", "a"])
         #expect(ChainUnderTest().pipeline().plugins.map(\.identifier) == ["com.pulse.retry"])
@@ -36,7 +36,7 @@ struct PluginChainTests {
         (["r1", "r2"], ["e1"], false, "e1"), (["r1"], ["e1", "e2"], false, "e2"), ([], ["e1"], false, "e1"),
         (["r1"], [], true, "com.pulse.retry"), (["r1"], ["e1"], true, "com.pulse.retry"),
     ])
-    func exactlyOneLoopRuns(client: [String], endpoint: [String], hasOption: Bool, winner: String) {
+    func exactlyOneRetryLoopRuns(client: [String], endpoint: [String], hasOption: Bool, winner: String) {
         let pipeline = ChainUnderTest().pipeline(
             client.map { plugin($0, .retry) }, endpoint: endpoint.map { plugin($0, .retry) },
             retry: hasOption ? RetryPolicy() : nil)
@@ -44,7 +44,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func theOptionsPolicyBeatsTheConfigurations() async throws {
+    func theOptionsPolicyOverridesTheConfigurations() async throws {
         for (option, count) in [(RetryPolicy?.none, 3), (.never, 1), (RetryPolicy(maxAttempts: 5), 5)] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
             _ = await chain.run(try request(), through: chain.pipeline(retry: option, configured: RetryPolicy()))
@@ -68,7 +68,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func eachPluginSeesTheRequestAsTheOnesBeforeItLeftIt() async throws {
+    func eachPluginSeesTheChangesOfThePluginsBeforeIt() async throws {
         let chain = ChainUnderTest()
         let pipeline = chain.pipeline([
             plugin("c", .call).with(\.preparing) { request, _ in request.setValue("1", forHTTPHeaderField: "X") },
@@ -92,7 +92,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func didReceiveSeesStatusesAsAnswersAndFailuresAsPulseErrors() async throws {
+    func didReceiveGetsStatusesAsResponsesAndFailuresAsPulseErrors() async throws {
         let seen = Trace()
         let watch = plugin("a").with(\.receiving) { result, _ in
             seen.note(result.status.map { "\($0)" } ?? "\(result.error?.kind.rawValue ?? "")")
@@ -106,7 +106,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func didReceiveMayReplaceEitherWay() async throws {
+    func didReceiveMayReplaceASuccessOrAFailure() async throws {
         let recovering = plugin("a").with(\.receiving) { _, _ in .success(.sample(203)) }
         let failing = plugin("b").with(\.receiving) { _, _ in .failure(.emptyBody) }
         let chain = ChainUnderTest()
@@ -116,7 +116,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aThrowingDidReceiveReplacesTheAnswer() async throws {
+    func aThrowingDidReceiveReplacesTheResponse() async throws {
         let chain = ChainUnderTest()
         let pipeline = chain.pipeline([plugin("a"), plugin("b").with(\.receiving) { _, _ in throw Fault() }])
         #expect(await chain.run(try request(), through: pipeline).error?.kind == .custom)
@@ -124,7 +124,7 @@ struct PluginChainTests {
     }
 
     @Test(arguments: ["keep", "replace", "fail", "throw", "same"])
-    func aStreamedAnswerThatIsReplacedIsCancelled(how: String) async throws {
+    func aReplacedStreamedResponseIsCancelled(how: String) async throws {
         let stream = ByteStream([Data("x".utf8)])
         let ends = Locked<[PulseError.Kind?]>([])
         stream.onEnd { error in ends.withLock { $0.append(error?.kind) } }
@@ -152,7 +152,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aStreamedAnswerMayBeWrappedInAnother() async throws {
+    func aStreamedResponseMayBeWrapped() async throws {
         let inner = ByteStream([Data("a".utf8), Data("b".utf8)])
         let chain = ChainUnderTest([.success(.sample(bytes: inner))])
         let pipeline = chain.pipeline([
@@ -176,7 +176,7 @@ struct PluginChainTests {
     // MARK: Intercepting
 
     @Test
-    func aPluginMayAnswerByItself() async throws {
+    func aPluginMayRespondWithoutTheChain() async throws {
         let chain = ChainUnderTest()
         let pipeline = chain.pipeline([
             plugin("a"), plugin("b").with(\.intercepting) { _, _, _ in .sample(304) }, plugin("c"),
@@ -187,7 +187,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aPluginMayCallTheRestSeveralTimes() async throws {
+    func aPluginMayRunTheChainSeveralTimes() async throws {
         let chain = ChainUnderTest([.failure(Fault()), .failure(Fault()), .success(.sample(201))])
         let pipeline = chain.pipeline([
             plugin("a").with(\.intercepting) { request, context, next in
@@ -210,7 +210,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aPluginMayCallTheRestSeveralTimesAtOnce() async throws {
+    func aPluginMayRunTheChainConcurrently() async throws {
         let chain = ChainUnderTest()
         let pipeline = chain.pipeline([
             plugin("a").with(\.intercepting) { request, _, next in
@@ -232,7 +232,7 @@ struct PluginChainTests {
             (TransportFailure(code: .notConnectedToInternet, phase: .beforeSend), .noConnection),
             (URLError(.timedOut), .timeout), (PulseError.cacheMiss, .cacheMiss),
         ] as [(any Error, PulseError.Kind)])
-    func anyErrorCrossesAsAPulseError(error: any Error, kind: PulseError.Kind) async throws {
+    func anyErrorOfAPluginBecomesAPulseError(error: any Error, kind: PulseError.Kind) async throws {
         let fromPrepare = plugin("a").with(\.preparing) { _, _ in throw error }
         let fromIntercept = plugin("a").with(\.intercepting) { _, _, _ in throw error }
         let fromReceive = plugin("a").with(\.receiving) { _, _ in throw error }
@@ -249,7 +249,7 @@ struct PluginChainTests {
     // MARK: Completing
 
     @Test(arguments: [true, false])
-    func didCompleteRunsOncePerEnteredPluginLastFirst(succeeds: Bool) async throws {
+    func didCompleteRunsOncePerEnteredPluginInReverse(succeeds: Bool) async throws {
         let chain = ChainUnderTest(succeeds ? [.success(.sample())] : [.failure(PulseError.noConnection)])
         let policy = RetryPolicy(backoffStrategy: .immediate)
         let pipeline = chain.pipeline([plugin("c", .call), plugin("a"), plugin("b")], configured: policy)
@@ -261,8 +261,8 @@ struct PluginChainTests {
     }
 
     @Test
-    func aPluginIsAskedForTheHooksThatItTellsOfAndAStrangersForAll() async throws {
-        struct Teller: TellsItsHooks {
+    func onlyDeclaredHooksAreCalled() async throws {
+        struct DeclaringPlugin: TellsItsHooks {
             let identifier: String
             let hooks: PluginHooks
             let trace: Trace
@@ -275,22 +275,22 @@ struct PluginChainTests {
                 trace.note("complete \(identifier)")
             }
         }
-        let tellers: [any PulsePlugin] = [
-            Teller(identifier: "none", hooks: [], trace: trace),
-            Teller(identifier: "sends", hooks: .willSend, trace: trace), plugin("stranger"),
-            Teller(identifier: "ends", hooks: .didComplete, trace: trace),
+        let plugins: [any PulsePlugin] = [
+            DeclaringPlugin(identifier: "none", hooks: [], trace: trace),
+            DeclaringPlugin(identifier: "sends", hooks: .willSend, trace: trace), plugin("undeclared"),
+            DeclaringPlugin(identifier: "ends", hooks: .didComplete, trace: trace),
         ]
         let chain = ChainUnderTest([.success(.sample())])
-        let pipeline = chain.pipeline(tellers)
-        #expect(pipeline.observers.map(\.identifier) == ["sends", "stranger"])
+        let pipeline = chain.pipeline(plugins)
+        #expect(pipeline.observers.map(\.identifier) == ["sends", "undeclared"])
         #expect(pipeline.hasPlugins)
         #expect(!chain.pipeline([]).hasPlugins)
         _ = await chain.run(try request(), through: pipeline)
-        #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete ends", "complete stranger"])
+        #expect(trace.all.filter { $0.hasPrefix("complete") } == ["complete ends", "complete undeclared"])
     }
 
     @Test
-    func didCompleteGetsTheContextThatThePluginWasLastGiven() async throws {
+    func didCompleteGetsThePluginsLastContext() async throws {
         let attempts = Trace()
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let note: @Sendable (String) -> TracingPlugin = { name in
@@ -304,7 +304,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aCancelledCallIsCompletedToo() async throws {
+    func aCancelledCallIsCompleted() async throws {
         let chain = ChainUnderTest(failing: CancellationError())
         #expect(await chain.run(try request(), through: chain.pipeline([plugin("a")])).error?.kind == .cancelled)
         #expect(trace.all == ["prepare a", "receive a", "complete a"])
@@ -312,8 +312,8 @@ struct PluginChainTests {
 
     // MARK: After the end
 
-    /// Runs a call with two plugins and gives what the outer one has kept of the chain.
-    private func chainLeftOver(by chain: ChainUnderTest) async throws -> (rest: PluginChain, call: Call) {
+    /// Runs a call with two plugins and returns the chain that the outer one has kept.
+    private func chainKept(by chain: ChainUnderTest) async throws -> (rest: PluginChain, call: Call) {
         let kept = Locked<PluginChain?>(nil)
         let keeping = plugin("a", .call).with(\.intercepting) { request, _, next in
             kept.withLock { $0 = next }
@@ -322,7 +322,7 @@ struct PluginChainTests {
         let context = chain.context(for: try request())
         let result = await chain.run(try request(), in: context, through: chain.pipeline([keeping, plugin("b")]))
         #expect(result.status == 200)
-        // Taken out: the plugin that keeps the chain is part of it.
+        // Taken out, since the plugin that keeps the chain is part of it.
         let rest = kept.withLock { kept in
             defer { kept = nil }
             return kept
@@ -331,9 +331,9 @@ struct PluginChainTests {
     }
 
     @Test
-    func aChainGoneOnWithAfterItsCallSendsNothingAndEntersNobody() async throws {
+    func aChainUsedAfterItsCallSendsNothing() async throws {
         let chain = ChainUnderTest()
-        let (rest, _) = try await chainLeftOver(by: chain)
+        let (rest, _) = try await chainKept(by: chain)
         let before = trace.all
         #expect(before.last == "complete b" || before.last == "complete a")
         #expect(await rest.result(try request()).error?.kind == .cancelled)
@@ -342,7 +342,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aChainWithoutPluginsSendsNothingAfterItsCallEither() async throws {
+    func aChainWithoutPluginsSendsNothingAfterItsCall() async throws {
         let chain = ChainUnderTest()
         let pipeline = chain.pipeline()
         let context = chain.context(for: try request())
@@ -352,10 +352,10 @@ struct PluginChainTests {
     }
 
     @Test
-    func aChainGoneOnWithAfterItsCallKeepsNothingAlive() async throws {
+    func aChainUsedAfterItsCallRetainsNothing() async throws {
         weak var call: Call?
         do {
-            let (rest, ended) = try await chainLeftOver(by: ChainUnderTest())
+            let (rest, ended) = try await chainKept(by: ChainUnderTest())
             call = ended
             _ = await rest.result(try request())
             #expect(call != nil)
@@ -392,7 +392,7 @@ struct PluginChainTests {
     }
 
     @Test(arguments: [false, true])
-    func aDetachedChainIsACallOfItsOwn(isGivenTheOldContext: Bool) async throws {
+    func aDetachedChainIsASeparateCall(isGivenTheOldContext: Bool) async throws {
         let chain = ChainUnderTest()
         let plugins = [detaching { isGivenTheOldContext ? $0.with(attempt: 4) : nil }, plugin("b")]
         let pipeline = chain.pipeline(plugins)
@@ -400,7 +400,7 @@ struct PluginChainTests {
         let context = chain.context(for: request, deadline: 5)
         let next = PluginChain(pipeline, context: context)
         #expect(await next.result(request).status == 200)
-        // Its own plugins are complete, the call's are not.
+        // The detached call's plugins are complete, the outer call's are not.
         #expect(trace.all == ["intercept a", "prepare b", "receive b", "complete b"])
         let inner = try #require(chain.sent.first).context
         #expect(inner.id != context.id)
@@ -417,7 +417,7 @@ struct PluginChainTests {
     }
 
     @Test
-    func aDetachedCallThatFailsIsCompletedToo() async throws {
+    func aFailedDetachedCallIsCompleted() async throws {
         let chain = ChainUnderTest(failing: Fault())
         let result = await chain.run(try request(), through: chain.pipeline([detaching(), plugin("b")]))
         #expect(result.error?.kind == .custom)

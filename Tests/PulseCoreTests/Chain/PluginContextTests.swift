@@ -17,7 +17,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func tellsAboutItsCall() throws {
+    func aContextDescribesItsCall() throws {
         let options = RequestOptions().with(\.deadline, value: 5).with(\.route, value: "r")
         let context = try context(options, method: .put, hop: 2)
         #expect(context.method == .put)
@@ -35,7 +35,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func aWatcherLearnsOfEachRequestThatIsSentFurtherIn() async throws {
+    func aSendLogRecordsEachRequestSentFurtherIn() async throws {
         let clock = TestClock(uptime: 100)
         let unwatched = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
         let outer = unwatched.watchingSends()
@@ -53,7 +53,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func anUnsentRequestCountsFromWhenItIsSentAgain() async throws {
+    func anUnsentRequestCountsFromItsNextSend() async throws {
         let clock = TestClock(uptime: 100)
         let outer = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)
             .watchingSends()
@@ -79,7 +79,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func theRouteIsTheTypesNameOrTheHostWithoutAnother() throws {
+    func theDefaultRouteIsTheTypesNameOrTheHost() throws {
         for (type, route) in [(PluginContextTests.self as Any.Type?, "PluginContextTests"), (nil, "h")] {
             let call = Call(
                 endpointPath: "/", routeType: type, method: .get, host: "h", options: RequestOptions(),
@@ -89,7 +89,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func anotherAttemptSharesTheCallAndCountsForItself() throws {
+    func anotherAttemptSharesTheCall() throws {
         let first = try context()
         let second = first.with(attempt: 2)
         #expect((first.attempt, second.attempt) == (1, 2))
@@ -101,7 +101,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func wireAttemptsCountOverTheWholeCall() throws {
+    func wireAttemptsAreCountedPerCall() throws {
         let context = try context()
         #expect(context.wireAttempt == 1)
         #expect(context.onWire().wireAttempt == 1)
@@ -114,7 +114,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func aRequestOfAPluginsOwnHasNothingOfTheCalls() throws {
+    func aPluginsOwnRequestInheritsNothingFromTheCall() throws {
         let context = try context(
             RequestOptions().with(\.route, value: "r").with(\.deadline, value: 5), method: .put, hop: 1)
         context.idempotencyKey = "k"
@@ -127,7 +127,7 @@ struct PluginContextTests {
         #expect(summary.host == "auth.example" && summary.route == "auth.example")
         let redirect = PulseResponse(statusCode: 302, headers: ["Location": "/next"], request: try request())
         #expect(context.willFollow(redirect) && !own.willFollow(redirect))
-        // Away from home its own headers are all the secrets that it may carry.
+        // Away from the home origin, its own headers are the only secrets that it may carry.
         #expect(own.builtHeaders == [:] && own.storedCookies == nil)
         var keyed = try request(.post, "https://api.example.com/login")
         keyed.setValue("own", forHTTPHeaderField: "Idempotency-Key")
@@ -136,7 +136,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func aRequestOfAPluginsOwnNeedsAnAbsoluteURLAndABodyThatIsThere() throws {
+    func aPluginsOwnRequestNeedsAnAbsoluteURLAndABody() throws {
         let context = try context()
         for text in ["/relative", "ftp://api.example.com/", "wss://api.example.com/"] {
             let ready = URLRequest(url: try url(text))
@@ -155,13 +155,13 @@ struct PluginContextTests {
         ("https://api.example.com.evil.example/", false), ("https://api.example.com@evil.example/", false),
         ("https://trusted.example/", false), ("ftp://api.example.com/", false), ("/relative", false),
     ])
-    func trustsHomeAlone(text: String, isTrusted: Bool) throws {
+    func onlyTheHomeOriginIsTrusted(text: String, isTrusted: Bool) throws {
         let context = try context(trusted: [try url("https://trusted.example:8443/any/path")])
         #expect(context.isTrusted(try url(text)) == isTrusted)
     }
 
     @Test
-    func withoutAHomeNothingIsTrusted() throws {
+    func withoutABaseURLNoOriginIsTrusted() throws {
         let call = Call(
             endpointPath: "/", routeType: nil, method: .get, host: "h", options: RequestOptions(), delivery: .streamed,
             environment: CallEnvironment())
@@ -175,7 +175,7 @@ struct PluginContextTests {
             (302, "http://api.example.com/", 0, false), (302, "/next", 9, true), (302, "/next", 10, false),
             (308, "https://other.example/", 0, true),
         ] as [(Int, String?, Int, Bool)])
-    func knowsWhichAnswersTheClientWillFollow(status: Int, location: String?, hop: Int, follows: Bool) throws {
+    func willFollowReportsRedirectsThatAreFollowed(status: Int, location: String?, hop: Int, follows: Bool) throws {
         let context = try context(hop: hop)
         let response = PulseResponse(
             statusCode: status, headers: location.map { ["Location": $0] } ?? [:], request: try request())
@@ -185,7 +185,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func aOneShotBodyCannotFollowWhatKeepsIt() throws {
+    func aOneShotBodyIsNotSentToARedirectThatKeepsIt() throws {
         let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
         let context = try context(method: .post, body: body)
         for (status, follows) in [(307, false), (308, false), (303, true), (302, true)] {
@@ -196,7 +196,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func secretsAreMarkedForTheCallInAnyCase() throws {
+    func markedSecretsAreCaseInsensitive() throws {
         let context = try context()
         context.with(attempt: 2).markSecret(header: "X-Session")
         context.markSecret(header: "x-session")
@@ -205,7 +205,7 @@ struct PluginContextTests {
     }
 
     @Test
-    func eventsAreBuiltOnlyIfSomebodyListens() throws {
+    func eventsAreBuiltOnlyForAListener() throws {
         let sink = Mute()
         let context = PluginContext.mock(events: sink)
         context.emit(.warning(sink.built()))

@@ -10,7 +10,7 @@ import Testing
 struct RetryBudgetScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
-    /// Keeps every time, and counts when asked.
+    /// Stores every time, and counts on demand.
     private struct Model {
         var calls: [TimeInterval] = []
         var retries: [TimeInterval] = []
@@ -35,20 +35,20 @@ struct RetryBudgetScheduleTests {
             latest = max(latest, now.rounded(.down))
             calls.removeAll { $0 <= latest - 10 }
             retries.removeAll { $0 <= latest - 10 }
-            // A time that lies behind must not bring back what was let go of.
+            // An earlier time must not restore dropped entries.
             granted = granted.suffix(30)
         }
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) async {
+    @HeavyWork func theBudgetAgreesWithAPlainModel(seed: UInt64) async {
         let random = SeededRandomness(seed: seed)
         var now = TimeInterval(random.next() % 1000) / 7
         var budget = RetryBudget(at: now)
         var model = Model(latest: now.rounded(.down))
         var counts = (granted: 0, denied: 0)
         for step in 0..<Self.steps {
-            // The other tests have but a few threads.
+            // The other tests have only a few threads.
             if step % 100 == 0 { await Task.yield() }
             switch random.next() % 100 {
             case 0..<60:
@@ -62,7 +62,7 @@ struct RetryBudgetScheduleTests {
             case 90..<97:
                 now += TimeInterval(random.next() % 1000) / 2000
             case 97:
-                // Late: a call that began before others which are counted already.
+                // A late call: it started before calls that were already counted.
                 let earlier = now - TimeInterval(random.next() % 30)
                 budget.countCall(at: earlier)
                 model.countCall(at: earlier)

@@ -22,14 +22,14 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func thirtyInTenSecondsAreAlwaysAllowed() {
+    @Test func thirtyRetriesInTenSecondsAreAlwaysAllowed() {
         let budget = Budget(at: 0)
         #expect(budget.takeRetries(100, at: 0.5) == 30)
         #expect(budget.takeRetries(100, at: 10.4) == 0)
         #expect(budget.takeRetries(100, at: 10.5) == 30)
     }
 
-    @Test func theThirtyAreCountedExactlyAndNotByTheSecond() {
+    @Test func theMinimumOfThirtyUsesASlidingWindow() {
         let budget = Budget(at: 0)
         for retry in 0..<30 { #expect(budget.takeRetry(at: TimeInterval(retry) / 10 + 0.05)) }
         for retry in 0..<30 {
@@ -39,7 +39,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func aFifthOfTheCallsMayBeRetries() {
+    @Test func retriesAreLimitedToAFifthOfTheCalls() {
         let budget = Budget(at: 0)
         for _ in 0..<1000 { budget.countCall(at: 3) }
         #expect(budget.takeRetries(1000, at: 3) == 200)
@@ -56,7 +56,7 @@ struct RetryBudgetTests {
         #expect(budget.takeRetries(100, at: 10) == 0)
     }
 
-    @Test func noTimeIsATrap() {
+    @Test func extremeTimesNeverTrap() {
         let budget = Budget(at: .nan)
         for now in [TimeInterval.nan, .infinity, -.infinity, 1e300, -1e300, 0] {
             budget.countCall(at: now)
@@ -69,7 +69,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func hostsHaveBudgetsOfTheirOwn() {
+    @Test func hostsHaveSeparateBudgets() {
         let budgets = RetryBudgets()
         for host in ["a", "b"] {
             let granted = (0..<40).count { _ in budgets.takeRetry(of: host, at: 0) }
@@ -77,7 +77,7 @@ struct RetryBudgetTests {
         }
     }
 
-    @Test func keepsTheHostsThatWereUsedLast() {
+    @Test func theLeastRecentlyUsedHostsAreEvicted() {
         let budgets = RetryBudgets()
         for host in 0..<5000 {
             budgets.countCall(to: "host-\(host)", at: 0)

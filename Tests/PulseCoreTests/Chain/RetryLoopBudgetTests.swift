@@ -5,14 +5,14 @@ import Testing
 
 @testable import PulseCore
 
-/// What the retry loop asks of the client's budget, of a decider, and of what must never be repeated.
+/// The retry loop with the client's budget, with a decider, and with failures that must never be retried.
 @Suite(.timeLimit(.minutes(5)))
 struct RetryLoopBudgetTests {
     private let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
 
-    /// A call of a client, which all share one environment.
+    /// A call of a client; all calls share one environment.
     private func run(
-        _ environment: CallEnvironment, host: String = "a", answering outcome: ChainUnderTest.Outcome,
+        _ environment: CallEnvironment, host: String = "a", responding outcome: ChainUnderTest.Outcome,
         pipeline: (ChainUnderTest) -> PluginPipeline
     ) async throws -> (sent: Int, Result<PulseResponse, PulseError>) {
         let chain = ChainUnderTest([outcome])
@@ -25,58 +25,58 @@ struct RetryLoopBudgetTests {
         return (chain.sent.count, result)
     }
 
-    @Test func anEmptyBudgetFailsAtOnceWithTheOriginalErrorAndSaysSo() async throws {
+    @Test func anEmptyBudgetFailsAtOnceWithTheOriginalError() async throws {
         let events = EventRecorder()
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false), events: events)
         let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
         for call in 0..<40 {
-            let (sent, result) = try await run(environment, answering: .success(.sample(503)), pipeline: configured)
+            let (sent, result) = try await run(environment, responding: .success(.sample(503)), pipeline: configured)
             #expect(sent == (call < 30 ? 2 : 1))
             #expect(result.status == 503)
         }
         let givenUp = events.all.count { if case .retryGivenUp = $0 { true } else { false } }
-        // 30 after their last attempt, 10 for want of a budget.
+        // 30 after their last attempt, 10 for lack of budget.
         #expect(givenUp == 40)
-        let (sent, _) = try await run(environment, host: "b", answering: .success(.sample(503)), pipeline: configured)
-        #expect(sent == 2, "another host has a budget of its own")
+        let (sent, _) = try await run(environment, host: "b", responding: .success(.sample(503)), pipeline: configured)
+        #expect(sent == 2, "another host has a separate budget")
     }
 
     @Test func callsThatSucceedEarnRetries() async throws {
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false))
         let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
-        for _ in 0..<200 { _ = try await run(environment, answering: .success(.sample(200)), pipeline: configured) }
+        for _ in 0..<200 { _ = try await run(environment, responding: .success(.sample(200)), pipeline: configured) }
         var retried = 0
         for _ in 0..<60 {
-            retried += try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent - 1
+            retried += try await run(environment, responding: .success(.sample(503)), pipeline: configured).sent - 1
         }
         // A fifth of the 200 and of the 60 that fail.
         #expect(retried == 52)
     }
 
-    @Test func aLoopInAPluginHasTheClientsBudget() async throws {
+    @Test func aRetryPluginUsesTheClientsBudget() async throws {
         let environment = CallEnvironment(clock: TestClock(autoAdvances: false))
         let inPlugin = { (chain: ChainUnderTest) in chain.pipeline([RetryLoop(policy)]) }
         let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
         for _ in 0..<15 {
-            _ = try await run(environment, answering: .success(.sample(503)), pipeline: inPlugin)
-            _ = try await run(environment, answering: .success(.sample(503)), pipeline: configured)
+            _ = try await run(environment, responding: .success(.sample(503)), pipeline: inPlugin)
+            _ = try await run(environment, responding: .success(.sample(503)), pipeline: configured)
         }
-        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: inPlugin).sent == 1)
-        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent == 1)
+        #expect(try await run(environment, responding: .success(.sample(503)), pipeline: inPlugin).sent == 1)
+        #expect(try await run(environment, responding: .success(.sample(503)), pipeline: configured).sent == 1)
     }
 
-    @Test func theBudgetComesBackWithTime() async throws {
+    @Test func theBudgetRefillsOverTime() async throws {
         let clock = TestClock(autoAdvances: false)
         let environment = CallEnvironment(clock: clock)
         let configured = { (chain: ChainUnderTest) in chain.pipeline(configured: policy) }
-        for _ in 0..<31 { _ = try await run(environment, answering: .success(.sample(503)), pipeline: configured) }
+        for _ in 0..<31 { _ = try await run(environment, responding: .success(.sample(503)), pipeline: configured) }
         await clock.advance(by: 10)
-        #expect(try await run(environment, answering: .success(.sample(503)), pipeline: configured).sent == 2)
+        #expect(try await run(environment, responding: .success(.sample(503)), pipeline: configured).sent == 2)
     }
 
-    // MARK: What no judgement lifts
+    // MARK: Failures that are never retried
 
-    @Test func anOpenBreakerIsNeverRetriedWhateverIsSaid() async throws {
+    @Test func anOpenCircuitIsNeverRetried() async throws {
         let chain = ChainUnderTest(failing: PulseError.circuitOpen(name: "a", retryAfter: 0))
         _ = await chain.run(try request(), through: chain.pipeline([RetryLoop(policy) { _ in true }]))
         #expect(chain.sent.count == 1)
@@ -91,7 +91,7 @@ struct RetryLoopBudgetTests {
         #expect(chain.sent.count == 1)
     }
 
-    @Test func aBodyThatBreaksWhileItIsReadIsNotRetried() async throws {
+    @Test func aFailureWhileReadingTheBodyIsNotRetried() async throws {
         let stream = ByteStream { throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted) }
         let chain = ChainUnderTest([.success(.sample(200, bytes: stream))])
         let response = try await chain.run(try request(), through: chain.pipeline(configured: policy)).get()
@@ -100,7 +100,7 @@ struct RetryLoopBudgetTests {
         #expect(chain.sent.count == 1)
     }
 
-    @Test func aWaitWithoutEndIsNotBegun() async throws {
+    @Test func anInfiniteWaitIsNotStarted() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
         let endless = RetryPolicy(backoffStrategy: .constant(.infinity))
         #expect(await chain.run(try request(), through: chain.pipeline(configured: endless)).status == 503)
@@ -132,7 +132,7 @@ struct RetryLoopBudgetTests {
         return chain.clock.sleeps
     }
 
-    @Test func aDeciderHasTheLastWordOnWhichFailuresAreTriedAgain() async throws {
+    @Test func aDeciderDecidesWhichFailuresAreRetried() async throws {
         #expect(try await waits(.success(.sample(503))) { $2 } == [1, 2])
         #expect(try await waits(.success(.sample(503))) { _, _, _ in nil } == [])
         #expect(
@@ -142,7 +142,7 @@ struct RetryLoopBudgetTests {
         #expect(try await waits(.success(.sample(503))) { _, _, _ in -3 } == [0, 0])
     }
 
-    @Test func aDeciderLiftsNoneOfTheRules() async throws {
+    @Test func aDeciderCannotOverrideTheRules() async throws {
         let always = { @Sendable (_: PulseError, _: Int, _: TimeInterval?) -> TimeInterval? in 3 }
         #expect(try await waits(.success(.sample(503)), .post, decide: always) == [])
         #expect(try await waits(.failure(PulseError.cancelled), decide: always) == [])

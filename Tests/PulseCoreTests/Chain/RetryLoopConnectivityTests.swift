@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-/// `waitsForConnectivity`: what a call does after it failed for want of a connection.
+/// `waitsForConnectivity`: a call after it failed for lack of a connection.
 @Suite(.timeLimit(.minutes(5)))
 struct RetryLoopConnectivityTests {
     private let clock = TestClock()
@@ -35,7 +35,7 @@ struct RetryLoopConnectivityTests {
         return Task { await chain.run(request, in: context, through: pipeline) }
     }
 
-    @Test func goesOnAsSoonAsThereIsAConnection() async throws {
+    @Test func aWaitEndsAsSoonAsThereIsAConnection() async throws {
         let monitor = Monitor(.unsatisfied)
         let events = EventRecorder()
         let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(200))])
@@ -54,8 +54,8 @@ struct RetryLoopConnectivityTests {
         #expect(error.kind == .noConnection)
     }
 
-    /// A trap: other clients wait after any failure.
-    @Test func waitsOnlyAfterAnOfflineError() async throws {
+    /// A pitfall: other clients wait after any failure.
+    @Test func aCallWaitsOnlyAfterAnOfflineError() async throws {
         for outcome in [ChainUnderTest.Outcome.success(.sample(500)), .failure(PulseError.timeout(try request()))] {
             let chain = ChainUnderTest([outcome])
             _ = await chain.run(try request(), in: try context(Monitor(.unsatisfied)), through: pipeline(chain))
@@ -64,7 +64,7 @@ struct RetryLoopConnectivityTests {
         #expect(clock.sleeps.isEmpty)
     }
 
-    @Test func waitsOnlyIfItIsAskedTo() async throws {
+    @Test func aCallWaitsOnlyIfTheOptionIsSet() async throws {
         for waits in [nil, false] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
             let context = try context(Monitor(.unsatisfied), waits: waits)
@@ -73,7 +73,7 @@ struct RetryLoopConnectivityTests {
         #expect(clock.sleeps.isEmpty)
     }
 
-    @Test func waitsForNothingWithoutAMonitorThatSaysSo() async throws {
+    @Test func aCallWaitsOnlyIfTheMonitorReportsNoPath() async throws {
         for monitor in [nil, Monitor(.unknown), Monitor(.satisfied)] {
             let chain = ChainUnderTest(failing: PulseError.noConnection)
             let context = try context(monitor)
@@ -83,14 +83,14 @@ struct RetryLoopConnectivityTests {
         #expect(clock.sleeps.isEmpty)
     }
 
-    @Test func aMonitorNeverVetoesTheFirstAttempt() async throws {
+    @Test func theMonitorNeverPreventsTheFirstAttempt() async throws {
         let chain = ChainUnderTest()
         let context = try context(Monitor(.unsatisfied))
         #expect(await chain.run(try request(), in: context, through: pipeline(chain)).status == 200)
     }
 
     @Test(arguments: [false, true])
-    func aMonitorThatIsWrongIsNotBelievedForLongerThanAMinute(endsUpdates: Bool) async throws {
+    func aCallRetriesEveryMinuteWhateverTheMonitorReports(endsUpdates: Bool) async throws {
         let monitor = Monitor(.unsatisfied, endsUpdates: endsUpdates)
         let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(200))])
         let task = try start(chain, try context(monitor))
@@ -101,7 +101,7 @@ struct RetryLoopConnectivityTests {
         #expect(await task.value.status == 200)
     }
 
-    @Test func aMonitorThatReportsAWayWhereThereIsNoneMakesNoBusyLoop() async throws {
+    @Test func aMonitorThatWronglyReportsAPathCausesNoBusyLoop() async throws {
         let monitor = Monitor(.unsatisfied, reports: .satisfied)
         let clock = TestClock()
         let chain = ChainUnderTest(failing: PulseError.noConnection)
@@ -123,7 +123,7 @@ struct RetryLoopConnectivityTests {
         #expect(await task.value.error?.kind == .cancelled)
     }
 
-    @Test func theDeadlineEndsTheWaitWithTheOfflineErrorItself() async throws {
+    @Test func aWaitEndsAtTheDeadlineWithTheOfflineError() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let task = try start(chain, try context(Monitor(.unsatisfied), deadline: 30))
         await clock.sleepers(atLeast: 1)
@@ -132,7 +132,7 @@ struct RetryLoopConnectivityTests {
         #expect(chain.sent.count == 1)
     }
 
-    @Test func aDeadlineThatStrikesFirstEndsItWithTheOfflineErrorToo() async throws {
+    @Test func anEarlierDeadlineEndsTheWaitWithTheOfflineError() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let context = try context(Monitor(.unsatisfied), deadline: 30)
         let task = try start(chain, context)
@@ -142,7 +142,7 @@ struct RetryLoopConnectivityTests {
         #expect(await task.value.error?.kind == .noConnection)
     }
 
-    @Test func aCancellationEndsTheWait() async throws {
+    @Test func aCancellationEndsTheConnectivityWait() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let task = try start(chain, try context(Monitor(.unsatisfied)))
         await clock.sleepers(atLeast: 1)
@@ -151,7 +151,7 @@ struct RetryLoopConnectivityTests {
         #expect(chain.sent.count == 1)
     }
 
-    @Test func aBodyThatCanBeSentOnceIsNotWaitedWith() async throws {
+    @Test func aOneShotBodyDoesNotWait() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
         let context = try context(Monitor(.unsatisfied), method: .put, body: oneShot)
@@ -159,7 +159,7 @@ struct RetryLoopConnectivityTests {
         #expect(clock.sleeps.isEmpty)
     }
 
-    @Test func attemptsBehindAWaitAreNoneOfThePolicys() async throws {
+    @Test func attemptsAfterAWaitDoNotCountForThePolicy() async throws {
         let monitor = Monitor(.unsatisfied)
         let offline = ChainUnderTest.Outcome.failure(PulseError.noConnection)
         let busy = ChainUnderTest.Outcome.success(.sample(503))
@@ -175,7 +175,7 @@ struct RetryLoopConnectivityTests {
     }
 }
 
-/// A monitor that says what a test tells it to.
+/// A monitor that a test controls.
 private final class Monitor: ConnectivityMonitor {
     private struct State {
         var path: ConnectivityStatus.Path

@@ -27,7 +27,7 @@ struct RetryLoopStaleScheduleTests {
         }
     }
 
-    /// Which of the requests that leave follow a stale connection.
+    /// Which of the sent requests follow a stale connection.
     private static func expectation(_ script: [Event], isRepeatable: Bool, attempts: Int) -> [Bool] {
         var (resends, counted, isResend, isUnsent) = ([Bool](), 1, false, true)
         for step in 0... {
@@ -47,7 +47,7 @@ struct RetryLoopStaleScheduleTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    @HeavyWork func agreesWithAPlainModelOverARandomSchedule(seed: UInt64) async throws {
+    @HeavyWork func staleResendsAgreeWithAPlainModel(seed: UInt64) async throws {
         let random = SeededRandomness(seed: seed)
         let requests = [
             (try request(), true), (try request(.post), false),

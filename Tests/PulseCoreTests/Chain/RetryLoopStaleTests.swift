@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-/// A request whose kept-alive connection turned out stale goes out once more at once, and is an attempt like any other.
+/// A request whose kept-alive connection turned out stale is resent once at once, as a normal attempt.
 @Suite(.timeLimit(.minutes(5)))
 struct RetryLoopStaleTests {
     private typealias Outcome = ChainUnderTest.Outcome
@@ -27,16 +27,16 @@ struct RetryLoopStaleTests {
 
     // MARK: How often
 
-    /// What the wire gives, the attempts of the policy, the waits, and which of the requests follow a stale connection.
+    /// The transport's outcomes, the attempts of the policy, the waits, and which requests follow a stale connection.
     @Test(
         arguments: [
             ([stale, .success(.sample())], 3, [], "-+"),
             ([refused, .success(.sample())], 3, [], "-+"),
             ([stale, .success(.sample())], 2, [], "-+"),
-            // It counts for no attempt of the policy.
+            // It does not count as an attempt of the policy.
             ([stale, .success(.sample(503))], 3, [1, 2], "-+--"),
             ([stale, lost], 2, [1], "-+-"),
-            // A second one in a row is a failure like any other, and so is a loss with a new connection.
+            // A second one in a row is a normal failure, and so is a loss of a new connection.
             ([stale], 3, [1, 2], "-+-+-+"),
             ([stale, stale, .success(.sample())], 3, [1], "-+-"),
             ([stale, lost, .success(.sample())], 3, [1], "-+-"),
@@ -45,7 +45,7 @@ struct RetryLoopStaleTests {
             ([stale, .success(.sample(503)), stale, .success(.sample())], 3, [1], "-+-+"),
             ([lost, stale, .success(.sample())], 2, [1], "--+"),
         ] as [([Outcome], Int, [TimeInterval], String)])
-    private func isSentOnceMoreAfterEachAttempt(
+    private func aStaleRequestIsResentOncePerAttempt(
         outcomes: [Outcome], attempts: Int, waits: [TimeInterval], resends: String
     ) async throws {
         let chain = ChainUnderTest(outcomes)
@@ -55,7 +55,7 @@ struct RetryLoopStaleTests {
         let numbers = Array(1...resends.count)
         #expect(chain.sent.map(\.context.attempt) == numbers)
         #expect(chain.sent.map(\.context.wireAttempt) == numbers)
-        // The transport knows which of them the client would send again.
+        // The transport knows which of them the client would resend.
         #expect(chain.sent.map(\.context.isResentIfStale) == resends.map { $0 == "-" })
     }
 
@@ -73,9 +73,9 @@ struct RetryLoopStaleTests {
         #expect(never.sent.count == 1)
     }
 
-    /// Whichever of the two ways the loop has been put there by.
+    /// Both ways to install the loop are covered.
     @Test(arguments: [false, true])
-    func thePluginsLoopDoesTheSame(isPlugin: Bool) async throws {
+    func aRetryPluginResendsAStaleRequest(isPlugin: Bool) async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
         let pipeline = isPlugin ? chain.pipeline([RetryLoop(policy)]) : chain.pipeline(configured: policy)
         #expect(await chain.run(try request(), through: pipeline).status == 200)
@@ -85,7 +85,7 @@ struct RetryLoopStaleTests {
     // MARK: Which requests
 
     @Test(arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace, .query, .post, .patch])
-    func onlyARequestThatMayBeRepeatedIsSentOnceMore(method: HTTPMethod) async throws {
+    func onlyARepeatableRequestIsResent(method: HTTPMethod) async throws {
         for (outcome, key, isRepeated) in [
             (Self.stale, nil, method.isIdempotent), (Self.stale, "k", true), (Self.refused, nil, true),
         ] as [(Outcome, String?, Bool)] {
@@ -97,7 +97,7 @@ struct RetryLoopStaleTests {
         }
     }
 
-    @Test func aBodyThatCanBeSentOnceIsNotSentAgain() async throws {
+    @Test func aOneShotBodyIsNotResent() async throws {
         let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
         for outcome in [Self.stale, Self.refused] {
             let chain = ChainUnderTest([outcome, .success(.sample())])
@@ -108,15 +108,15 @@ struct RetryLoopStaleTests {
         }
     }
 
-    @Test func aRefusalBeforeDoesNotMakeARequestUnsentThatHasLeftSince() async throws {
+    @Test func anEarlierRefusalDoesNotMakeASentRequestRepeatable() async throws {
         let chain = ChainUnderTest([Self.refused, Self.lost, .success(.sample())])
         _ = await chain.run(try request(.post), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 2)
     }
 
-    // MARK: What it needs
+    // MARK: Budget and deciders
 
-    @Test func itNeitherNeedsNorTakesBudget() async throws {
+    @Test func aResendUsesNoBudget() async throws {
         let request = try request()
         let chain = ChainUnderTest([Self.stale, .success(.sample(503))])
         let context = chain.context(for: request)
@@ -132,22 +132,22 @@ struct RetryLoopStaleTests {
         #expect(granted == 30)
     }
 
-    @Test func noJudgeIsAskedAboutIt() async throws {
+    @Test func noDeciderIsAskedAboutAResend() async throws {
         struct Never: RetryDecider {
             func delay(
                 after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext
             ) -> TimeInterval? { nil }
         }
-        var judged = policy
-        judged.decider = Never()
-        for loop in [RetryLoop(judged), RetryLoop(policy) { _ in false }] {
+        var declining = policy
+        declining.decider = Never()
+        for loop in [RetryLoop(declining), RetryLoop(policy) { _ in false }] {
             let chain = ChainUnderTest([Self.stale, .success(.sample(503))])
             #expect(await chain.run(try request(), through: chain.pipeline([loop])).status == 503)
             #expect(chain.sent.count == 2)
         }
     }
 
-    @Test func notAfterTheDeadline() async throws {
+    @Test func aRequestIsNotResentAfterTheDeadline() async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
         let request = try request()
         let context = chain.context(for: request, deadline: 0)
@@ -156,9 +156,9 @@ struct RetryLoopStaleTests {
         #expect(chain.sent.count == 1)
     }
 
-    // MARK: What is seen of it
+    // MARK: Plugins and events
 
-    @Test func pluginsOfAnAttemptRunAgain() async throws {
+    @Test func attemptPluginsRunForAResend() async throws {
         let trace = Trace()
         let chain = ChainUnderTest([Self.stale, .success(.sample())])
         let plugins = [TracingPlugin("call", .call, trace), TracingPlugin("attempt", .attempt, trace)]
@@ -167,17 +167,17 @@ struct RetryLoopStaleTests {
         #expect(trace.all.filter { $0 == "prepare call" }.count == 1)
     }
 
-    @Test func eventsTellOfItAsOfARetry() async throws {
+    @Test func aResendEmitsTheEventsOfARetry() async throws {
         let chain = ChainUnderTest([Self.stale, .success(.sample(503)), .success(.sample())])
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
-        let told = chain.events.all.compactMap { event -> String? in
+        let events = chain.events.all.compactMap { event -> String? in
             guard case .requestRetrying(let call, let error, let attempt) = event else { return nil }
             return "\(attempt) in \(call.retryDelay) after \(call.attempt) \(error.kind)"
         }
-        #expect(told == ["2 in 0.0 after 1 transport", "3 in 1.0 after 2 http"])
+        #expect(events == ["2 in 0.0 after 1 transport", "3 in 1.0 after 2 http"])
     }
 
-    @Test func anExhaustedPolicyCountsAllThatWereSent() async throws {
+    @Test func exhaustionCountsResendsAsAttempts() async throws {
         var policy = policy(attempts: 2)
         policy.reportsExhaustion = true
         let chain = ChainUnderTest([Self.stale, Self.lost])

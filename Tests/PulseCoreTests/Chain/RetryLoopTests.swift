@@ -19,7 +19,7 @@ struct RetryLoopTests {
     // MARK: Waits and attempts
 
     @Test
-    func waitsBetweenAttemptsAsThePolicySays() async throws {
+    func theWaitsBetweenAttemptsFollowThePolicy() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         var policy = policy
         policy.maxAttempts = 6
@@ -40,11 +40,11 @@ struct RetryLoopTests {
         #expect(zip(waits, [0.25, 0.5]).allSatisfy { $0 >= 0 && $0 < $1 })
         let again = ChainUnderTest(failing: PulseError.noConnection)
         _ = await again.run(try request(), through: again.pipeline(configured: .default))
-        #expect(again.clock.sleeps == waits, "chance comes from the client's randomness")
+        #expect(again.clock.sleeps == waits, "jitter comes from the client's randomness")
     }
 
     @Test
-    func stopsAtTheFirstAnswerThatIsNoFailure() async throws {
+    func theLoopStopsAtTheFirstSuccess() async throws {
         let chain = ChainUnderTest([.failure(PulseError.noConnection), .success(.sample(503)), .success(.sample(204))])
         var policy = policy
         policy.maxAttempts = 9
@@ -67,25 +67,25 @@ struct RetryLoopTests {
     // MARK: What is repeated
 
     @Test(arguments: SampleErrors.all)
-    func repeatsTheFailuresThatMayPassAndNoOther(sample: SampleErrors.Sample) async throws {
+    func onlyTransientFailuresAreRetried(sample: SampleErrors.Sample) async throws {
         for method in [HTTPMethod.get, .head, .put, .delete, .options, .trace, .query, .post, .patch, .connect] {
             let chain = ChainUnderTest(failing: sample.error)
             let result = await chain.run(try request(method), through: chain.pipeline(configured: policy))
             #expect(result.error?.kind == sample.kind)
-            // What was not sent may be repeated whatever the method.
+            // An unsent request may be repeated whatever its method.
             let isRepeated = sample.isRetryable && (method.isIdempotent || sample.phase == .beforeSend)
             #expect(chain.sent.count == (isRepeated ? 3 : 1), "\(method)")
         }
     }
 
     @Test
-    func repeatsTheStatusesThatMayPassAndNoOther() async throws {
+    func onlyTransientStatusesAreRetried() async throws {
         let retryable: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for status in [100, 200, 204, 301, 304, 400, 401, 403, 404, 409, 501, 505, 599] + Array(retryable) {
             for method in [HTTPMethod.get, .post] {
                 let chain = ChainUnderTest([.success(.sample(status))])
                 let result = await chain.run(try request(method), through: chain.pipeline(configured: policy))
-                #expect(result.status == status, "a status stays an answer inside the chain")
+                #expect(result.status == status, "a status stays a response inside the chain")
                 let isRepeated = retryable.contains(status) && method == .get
                 #expect(chain.sent.count == (isRepeated ? 3 : 1), "\(status) \(method)")
             }
@@ -93,14 +93,14 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aKeyMakesAnyMethodRepeatable() async throws {
+    func anIdempotencyKeyMakesAnyMethodRepeatable() async throws {
         for method in [HTTPMethod.post, .patch] {
             let header = ChainUnderTest([.success(.sample(503))])
             let keyed = try request(method, headers: ["idempotency-key": "k"])
             _ = await header.run(keyed, through: header.pipeline(configured: policy))
             #expect(header.sent.count == 3)
 
-            // The server sees neither a key that only the call knows of, nor one without a text.
+            // A key that only the call knows, or an empty one, does not reach the server.
             let stored = ChainUnderTest([.success(.sample(503))])
             let plain = try request(method)
             let context = stored.context(for: plain)
@@ -115,21 +115,21 @@ struct RetryLoopTests {
         }
     }
 
-    /// An error tells where it struck, not where the request has been.
+    /// An error tells where it occurred, not whether the request was sent before.
     @Test(arguments: [false, true])
-    func whatAPluginThrowsAfterAnAnswerIsNoProofThatNothingWasSent(isDetached: Bool) async throws {
+    func aPluginErrorAfterAResponseDoesNotMakeTheRequestUnsent(isDetached: Bool) async throws {
         for method in [HTTPMethod.post, .get] {
             let chain = ChainUnderTest([.success(.sample(201))])
-            let pessimist = ThrowsAfterTheAnswer(isDetached: isDetached)
+            let plugin = ThrowsAfterTheResponse(isDetached: isDetached)
             let result = await chain.run(
-                try request(method), through: chain.pipeline([pessimist], configured: policy))
+                try request(method), through: chain.pipeline([plugin], configured: policy))
             #expect(result.error?.kind == .noConnection)
             #expect(chain.sent.count == (method == .post ? 1 : 3), "\(method)")
         }
     }
 
     @Test
-    func whatFailedBeforeItWasSentIsRepeatedUntilSomethingWasSent() async throws {
+    func anUnsentRequestIsRetriedUntilItWasSent() async throws {
         let lost = PulseError.transport(
             .networkConnectionLost, underlying: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
         let chain = ChainUnderTest([
@@ -143,7 +143,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func whatAPluginRefusesUnsentMayBeTriedAgainWhateverItLooksLike() async throws {
+    func aPluginsRefusalBeforeSendingIsRetried() async throws {
         let chain = ChainUnderTest([.success(.sample(201))])
         let result = await chain.run(
             try request(.post), through: chain.pipeline([RefusesOnce()], configured: policy))
@@ -151,9 +151,9 @@ struct RetryLoopTests {
         #expect(chain.sent.count == 1)
     }
 
-    /// As a replay after a 401 or a redirect does: the loop judges what its own attempts have sent.
+    /// As in a replay after a 401 or a redirect: the loop considers only what its own attempts have sent.
     @Test
-    func whatLeftBeforeTheLoopBeganIsNotHeldAgainstIt() async throws {
+    func requestsSentBeforeTheLoopDoNotCount() async throws {
         let chain = ChainUnderTest([.success(.sample(401)), .failure(PulseError.noConnection), .success(.sample(201))])
         let result = await chain.run(
             try request(.post), through: chain.pipeline([ReplaysOnce()], configured: policy))
@@ -162,7 +162,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func anExplicitWordLiftsTheRuleOnMethods() async throws {
+    func retriesUnsafeMethodsAllowsAnyMethod() async throws {
         var policy = policy
         policy.retriesUnsafeMethods = true
         let chain = ChainUnderTest([.success(.sample(503))])
@@ -171,7 +171,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func whatAPluginTurnedIntoAPostIsAPost() async throws {
+    func aMethodChangedByAPluginCounts() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
         let rewriting = TracingPlugin("a", .call).with(\.preparing) { request, _ in request.httpMethod = "POST" }
         _ = await chain.run(try request(.get), through: chain.pipeline([rewriting], configured: policy))
@@ -179,7 +179,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aBodyThatCanBeSentOnceIsSentOnce() async throws {
+    func aOneShotBodyIsSentOnce() async throws {
         for error in [PulseError.noConnection, .timeout(try request())] {
             for method in [HTTPMethod.put, .post] {
                 let chain = ChainUnderTest(failing: error)
@@ -198,7 +198,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func anAcceptedStatusIsNoFailure() async throws {
+    func anAcceptedStatusIsNotRetried() async throws {
         let chain = ChainUnderTest([.success(.sample(503))])
         let request = try request()
         let options = RequestOptions().with(\.acceptedStatuses, value: .successful(and: 503))
@@ -208,7 +208,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aRedirectThatWillBeFollowedIsNoFailure() async throws {
+    func aFollowedRedirectIsNotRetried() async throws {
         var policy = policy
         policy.retryableStatusCodes = [302]
         for (redirects, count) in [(RedirectPolicy.default, 1), (.refuse, 3)] {
@@ -222,7 +222,7 @@ struct RetryLoopTests {
         }
     }
 
-    // MARK: A judgement of one's own
+    // MARK: A custom rule
 
     private struct Loop: PulsePlugin {
         let loop: RetryLoop
@@ -237,7 +237,7 @@ struct RetryLoopTests {
     }
 
     private func count(
-        _ error: PulseError, _ method: HTTPMethod = .get, judgedBy counts: @escaping @Sendable (PulseError) -> Bool
+        _ error: PulseError, _ method: HTTPMethod = .get, countingIf counts: @escaping @Sendable (PulseError) -> Bool
     ) async throws -> Int {
         let chain = ChainUnderTest(failing: error)
         let pipeline = chain.pipeline([Loop(loop: RetryLoop(policy, counts: counts))])
@@ -246,7 +246,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aJudgementNarrowsAndWidensWhichErrorsCountAndNothingElse() async throws {
+    func aCustomRuleDecidesOnlyWhichErrorsCount() async throws {
         let notFound = PulseError.http(.sample(404))
         #expect(try await count(notFound) { _ in true } == 3)
         #expect(try await count(.noConnection) { _ in false } == 1)
@@ -264,7 +264,7 @@ struct RetryLoopTests {
             ("99999999999999999999", []),
             ("Thu, 01 Jan 2026 00:00:30 GMT", [30, 2]), ("Thu, 01 Jan 2026 01:00:00 GMT", []), ("soon", [1, 2]),
         ] as [(String, [TimeInterval])])
-    func waitsAsLongAsTheServerAsksAndNeverLessThanItsOwnBackoff(header: String, waits: [TimeInterval]) async throws {
+    func theWaitIsTheLongerOfRetryAfterAndBackoff(header: String, waits: [TimeInterval]) async throws {
         for status in [429, 503] {
             let chain = ChainUnderTest([.success(.sample(status, headers: ["Retry-After": header]))])
             let result = await chain.run(try request(), through: chain.pipeline(configured: policy))
@@ -275,14 +275,14 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aRateLimitThatAPluginReportsIsWaitedForToo() async throws {
+    func aRateLimitReportedByAPluginIsWaitedFor() async throws {
         let chain = ChainUnderTest(failing: PulseError.rateLimited(retryAfter: 7))
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.clock.sleeps == [7, 7])
     }
 
     @Test
-    func theCapOnRetryAfterIsThePolicys() async throws {
+    func thePolicyCapsRetryAfter() async throws {
         var policy = policy
         policy.maximumRetryAfter = 5
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "6"]))])
@@ -294,7 +294,7 @@ struct RetryLoopTests {
     // MARK: The deadline
 
     @Test(arguments: [(0.5, []), (1, []), (1.5, [1.0]), (3, [1]), (3.5, [1, 2])] as [(TimeInterval, [TimeInterval])])
-    func neverSleepsPastTheDeadline(deadline: TimeInterval, waits: [TimeInterval]) async throws {
+    func theLoopNeverSleepsPastTheDeadline(deadline: TimeInterval, waits: [TimeInterval]) async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let request = try request()
         let context = chain.context(for: request, deadline: deadline)
@@ -304,7 +304,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func retryAfterBeyondTheDeadlineIsNotWaitedFor() async throws {
+    func aRetryAfterBeyondTheDeadlineIsNotWaitedFor() async throws {
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "20"]))])
         let request = try request()
         let context = chain.context(for: request, deadline: 20)
@@ -314,7 +314,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func theDeadlineKnowsTheFailureBeforeIt() async throws {
+    func theDeadlineErrorCarriesThePreviousFailure() async throws {
         let chain = ChainUnderTest([.success(.sample(503)), .failure(PulseError.deadlineExceeded(last: nil))])
         let request = try request()
         let context = chain.context(for: request, deadline: 9)
@@ -326,7 +326,7 @@ struct RetryLoopTests {
     // MARK: The end
 
     @Test
-    func exhaustionIsReportedOnlyIfAskedFor() async throws {
+    func exhaustionIsReportedOnlyIfConfigured() async throws {
         var policy = policy
         policy.reportsExhaustion = true
         let chain = ChainUnderTest([.success(.sample(503))])
@@ -344,7 +344,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aStreamedAnswerIsFreedBeforeTheNextAttempt() async throws {
+    func aStreamedResponseIsFreedBeforeTheNextAttempt() async throws {
         let streams = (0..<3).map { _ in ByteStream([Data("x".utf8)]) }
         let ended = Locked<[Int]>([])
         for (index, stream) in streams.enumerated() { stream.onEnd { _ in ended.withLock { $0.append(index) } } }
@@ -355,7 +355,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aCancellationEndsTheWait() async throws {
+    func aCancellationEndsTheBackoff() async throws {
         let clock = TestClock()
         let chain = ChainUnderTest([.success(.sample(503))], clock: clock)
         let request = try request()
@@ -369,7 +369,7 @@ struct RetryLoopTests {
     // MARK: Events
 
     @Test
-    func eventsNameTheComingAttemptAndTheWaitBeforeIt() async throws {
+    func retryEventsHaveTheNextAttemptAndItsDelay() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(
@@ -379,7 +379,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aFailureThatIsNotToBeRetriedMakesNoEvent() async throws {
+    func aFailureThatIsNotRetriedEmitsNoRetryEvent() async throws {
         for (error, method) in [(PulseError.emptyBody, HTTPMethod.get), (.timeout(try request()), .post)] {
             let chain = ChainUnderTest(failing: error)
             _ = await chain.run(try request(method), through: chain.pipeline(configured: policy))
@@ -401,9 +401,9 @@ extension EventRecorder {
     }
 }
 
-private struct ThrowsAfterTheAnswer: PulsePlugin {
+private struct ThrowsAfterTheResponse: PulsePlugin {
     let isDetached: Bool
-    var identifier: String { "pessimist" }
+    var identifier: String { "thrower" }
     var scope: PluginScope { .attempt }
 
     func intercept(
@@ -414,7 +414,7 @@ private struct ThrowsAfterTheAnswer: PulsePlugin {
     }
 }
 
-/// As a limit does, with the error of a server.
+/// Refuses like a rate limiter, with the error of a server.
 private struct RefusesOnce: PulsePlugin {
     var identifier: String { "refuses" }
     var scope: PluginScope { .attempt }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Writes down which of its hooks run, and does what a test wants in them.
+/// Records which of its hooks run, and runs a test's closures in them.
 struct TracingPlugin: PulsePlugin {
     typealias Outcome = Result<PulseResponse, PulseError>
 

@@ -10,7 +10,7 @@ struct JSONCodingTests {
         var text: String
     }
 
-    @Test func aConfiguredDecoderIsMadeOnce() throws {
+    @Test func aConfiguredDecoderIsCreatedOnce() throws {
         let count = Locked(0)
         let decoder = JSONResponseDecoder { decoder in
             count.withLock { $0 += 1 }
@@ -21,13 +21,13 @@ struct JSONCodingTests {
             #expect(item == Item(itemNumber: number, text: "a"))
         }
         #expect(count.withLock { $0 } == 1)
-        // The usual one has none of it.
+        // The default decoder has no such strategy.
         #expect(throws: DecodingError.self) {
             try JSONResponseDecoder().decode(Item.self, from: Data(#"{"item_number":1,"text":"a"}"#.utf8))
         }
     }
 
-    @Test func aConfiguredEncoderIsMadeOnce() throws {
+    @Test func aConfiguredEncoderIsCreatedOnce() throws {
         let count = Locked(0)
         let encoder = JSONRequestEncoder { encoder in
             count.withLock { $0 += 1 }
@@ -43,7 +43,7 @@ struct JSONCodingTests {
         #expect(plain == Data(#"{"itemNumber":1}"#.utf8))
     }
 
-    @Test func manyThreadsShareThem() async throws {
+    @Test func codersWorkOnManyThreads() async throws {
         let (decoder, encoder) = (JSONResponseDecoder(), JSONRequestEncoder())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<16 {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct JSONParserTests {
-    /// A value in the midst of another type, which Foundation decodes.
+    /// A value inside another type, which Foundation decodes.
     private struct Response: Decodable {
         var value: JSONValue
     }
@@ -33,7 +33,7 @@ struct JSONParserTests {
         "[]", "{}",
         " [ 1 , [ ] , { \"a\" : { } } ]\n", "{\"a\":1,\"a\":2}", "[1,]", "{\"a\":1,}", "\u{FEFF}[1]",
     ])
-    func readsWhatFoundationReads(text: String) throws {
+    func validTextParsesLikeInFoundation(text: String) throws {
         let expected = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
         #expect(try Self.read(text) == expected)
         let deep = Self.nested(12, "[", "]", text.replacingOccurrences(of: "\u{FEFF}", with: ""))
@@ -48,12 +48,12 @@ struct JSONParserTests {
         "{\"a\"}", "{\"a\":}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{,}", "[1}", "{\"a\":1]", "1 2", "[]]", "//x\n1",
         "\u{0}",
     ])
-    func refusesWhatFoundationRefuses(text: String) {
+    func invalidTextIsRefusedLikeInFoundation(text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
         #expect(throws: DecodingError.self) { try Self.read(text) }
     }
 
-    @Test func refusesTextThatIsNotUTF8() {
+    @Test func invalidUTF8IsRefused() {
         for bytes: [UInt8] in [[0x22, 0xE9, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22]] {
             #expect(throws: DecodingError.self) {
                 try JSONResponseDecoder.json.decode(JSONValue.self, from: Data(bytes))
@@ -64,7 +64,7 @@ struct JSONParserTests {
     @Test(arguments: [
         String.Encoding.utf8, .utf16, .utf16BigEndian, .utf16LittleEndian, .utf32, .utf32BigEndian, .utf32LittleEndian,
     ])
-    func readsEveryUnicodeEncoding(encoding: String.Encoding) throws {
+    func everyUnicodeEncodingIsRead(encoding: String.Encoding) throws {
         for text in ["[\"\u{E9}\",1]", "17"] {
             let data = try #require(text.data(using: encoding))
             #expect(try JSONResponseDecoder.json.decode(JSONValue.self, from: data) == Self.read(text))
@@ -72,7 +72,7 @@ struct JSONParserTests {
     }
 
     @Test(arguments: [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")])
-    func readsAsDeepAsFoundationDoesAndRefusesWhatIsDeeper(open: String, close: String) throws {
+    func theDepthLimitIsFoundations(open: String, close: String) throws {
         let levels = open == "[{\"a\":" ? 256 : 512
         #expect(try Self.read(Self.nested(levels, open, close)) != .null)
         #expect(throws: DecodingError.self) { try Self.read(Self.nested(levels + 1, open, close)) }
@@ -83,7 +83,7 @@ struct JSONParserTests {
     }
 
     @Test
-    @HeavyWork func agreesWithFoundationOnRandomTexts() {
+    @HeavyWork func theParserAgreesWithFoundationOnRandomTexts() {
         var random = SplitMix64(seed: 26)
         let pieces = [
             "[", "]", "{", "}", ",", ":", "\"a\"", "\"b\":", "1", "-2.5e3", "true", "null", " ", "\"\\n\"",
@@ -94,13 +94,13 @@ struct JSONParserTests {
                 .map { _ in pieces[Int.random(in: pieces.indices, using: &random)] }.joined()
             let expected = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
             let found = try? Self.read(text)
-            // Foundation does not look into the second value of a name.
+            // Foundation does not read the second value of a repeated name.
             if let found { #expect(found == expected, "\(text)") }
             if expected != nil, !text.contains("\"b\":") { #expect(found != nil, "\(text)") }
         }
     }
 
-    @Test func aKeyStrategyLeavesAValueAloneAndBoundsItsDepth() throws {
+    @Test func aKeyStrategyKeepsAValueAndLimitsItsDepth() throws {
         let decoder = JSONResponseDecoder.json { $0.keyDecodingStrategy = .convertFromSnakeCase }
         let value = try decoder.decode(JSONValue.self, from: Data(#"{"a_b":{"c_d":1}}"#.utf8))
         #expect(value == ["a_b": ["c_d": 1]])
@@ -114,7 +114,7 @@ struct JSONParserTests {
 
     #if DEBUG
     @Test(arguments: ["[", "{\"a\":", "[{\"a\":"], [false, true])
-    @HeavyWork func costsInProportionToTheSizeHoweverDeep(open: String, isWithin: Bool) throws {
+    @HeavyWork func parsingTakesLinearTimeAtAnyDepth(open: String, isWithin: Bool) throws {
         let close = String(open.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil })
         func steps(_ depth: Int, _ count: Int) throws -> Int {
             let one = Self.nested(depth, open, close)
@@ -127,10 +127,10 @@ struct JSONParserTests {
         #expect(try steps(240, 4) < base * 9 / 2)
     }
 
-    @Test func triesNoTypeInVainWhereItIsDeep() throws {
+    @Test func deepValuesAreDecodedWithoutWrongTries() throws {
         let text = Self.nested(200, "[{\"a\":", "}]", "[1,1.5,\"x\",true,null]")
         let values = 405
-        // The outline and the walk along it: no value is tried as one type after the other.
+        // The outline and the walk along it: no value is tried as several types.
         let steps = try StepCount.taken { _ = try Self.readWithin(text) }
         #expect(steps < 2 * (text.utf8.count + 3 * values))
         #expect(try Self.readWithin(text) == Self.read(text))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OctetTextTests {
-    @Test func anyBytesComeBackAsTheyWere() {
+    @Test func anyBytesSurviveARoundTrip() {
         var random = SplitMix64(seed: 3)
         var samples =
             (0...255).map { [UInt8($0)] } + [Array("a=\u{E9}\u{10F7E9}\u{1F600}".utf8), [0xF4, 0x8F, 0x9E, 0x80]]
@@ -19,7 +19,7 @@ struct OctetTextTests {
         }
     }
 
-    @Test func textInUTF8IsTheTextThatItIs() {
+    @Test func utf8TextIsUnchanged() {
         for text in ["", "a=b; c=d", "gr\u{FC}n \u{1F600}"] {
             #expect(OctetText.text(Array(text.utf8)) == text)
             #expect(OctetText.bytes(text) == nil)

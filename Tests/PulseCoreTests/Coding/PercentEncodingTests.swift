@@ -21,7 +21,7 @@ struct PercentEncodingTests {
         ("/\u{1F600}", "/%F0%9F%98%80"),
         ("", ""),
     ])
-    @HeavyWork func pathKeepsEscapesAndLegalCharacters(text: String, encoded: String) {
+    @HeavyWork func pathEncodingKeepsEscapesAndLegalCharacters(text: String, encoded: String) {
         #expect(PercentEncoding.path(text) == encoded)
     }
 
@@ -32,7 +32,7 @@ struct PercentEncodingTests {
         ("a;v=1@x:y", "a%3Bv%3D1%40x%3Ay"),
         ("AZaz09-._~", "AZaz09-._~"),
     ])
-    @HeavyWork func segmentKeepsOnlyUnreserved(text: String, encoded: String) {
+    @HeavyWork func segmentEncodingKeepsOnlyUnreserved(text: String, encoded: String) {
         #expect(PercentEncoding.segment(text) == encoded)
     }
 
@@ -44,19 +44,19 @@ struct PercentEncodingTests {
         ("\u{E9}", "%C3%A9", "%C3%A9"),
         ("\r\n", "%0D%0A", "%0D%0A"),
     ])
-    @HeavyWork func queryAndFormEscapeEachItsOwnWay(text: String, query: String, form: String) {
+    @HeavyWork func queryAndFormEncodingDiffer(text: String, query: String, form: String) {
         #expect(PercentEncoding.query(text) == query)
         #expect(PercentEncoding.form(text) == form)
     }
 
     @Test
-    @HeavyWork func writtenQueryTextKeepsItsDelimiters() {
+    @HeavyWork func queryTextKeepsItsDelimiters() {
         #expect(PercentEncoding.queryText("a=1&b=x+y%20z&c=/?:@") == "a=1&b=x+y%20z&c=/?:@")
         #expect(PercentEncoding.queryText("f[a]=\"b c\"&p=50%") == "f%5Ba%5D=%22b%20c%22&p=50%25")
     }
 
     @Test
-    @HeavyWork func everyASCIICharacterIsKeptOrEscapedAndComesBack() throws {
+    @HeavyWork func everyASCIICharacterSurvivesARoundTrip() throws {
         let rules: [(String) -> String] = [
             PercentEncoding.path, PercentEncoding.segment, PercentEncoding.query, PercentEncoding.queryText,
         ]
@@ -70,7 +70,7 @@ struct PercentEncodingTests {
     }
 
     @Test
-    @HeavyWork func randomTextComesBackFromEveryEncoding() {
+    @HeavyWork func randomTextSurvivesARoundTrip() {
         var generator = SplitMix64(seed: 1)
         for _ in 0..<2_000 {
             let text = generator.hostileText(maximumLength: 40)
@@ -84,7 +84,7 @@ struct PercentEncodingTests {
     }
 
     @Test(arguments: ["%", "%4", "a%4", "%zz", "%C3", "%FF", "%ED%A0%80", "%C0%AF"])
-    @HeavyWork func decodingRefusesWhatIsMalformed(text: String) {
+    @HeavyWork func malformedEscapesAreNotDecoded(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }
 
@@ -94,12 +94,12 @@ struct PercentEncodingTests {
     }
 
     @Test(arguments: [".", "..", "/a/./b", "/a/..", "/%2e/", "/%2E%2e", "/.%2e/a", "%2E./a", "/%/../a", "/a/%2e%2E"])
-    @HeavyWork func dotSegmentsAreFoundInEverySpelling(path: String) {
+    @HeavyWork func dotSegmentsAreDetectedInEverySpelling(path: String) {
         #expect(PercentEncoding.containsDotSegment(path))
     }
 
     @Test(arguments: ["", "/", "/...", "/a.b", "/.a", "/a..", "/%2ea", "/%252e", "/..%2f", "/%2e%2e%2e", "/%2", "//"])
-    @HeavyWork func otherSegmentsWithDotsAreLeftAlone(path: String) {
+    @HeavyWork func otherSegmentsWithDotsAreNotDotSegments(path: String) {
         #expect(!PercentEncoding.containsDotSegment(path))
     }
 }

@@ -22,18 +22,18 @@ struct QueryEncoderTests {
     ) throws -> String {
         var options = QueryEncoder.Options()
         change(&options)
-        // Readable expectations; the escapes have tests of their own.
+        // Unescaped, for readable expectations; the escapes have separate tests.
         return try QueryEncoder(options: options).items(from: value)
             .map { "\($0.name)=\($0.value ?? "nil")" }.joined(separator: "&")
     }
 
     @Test
-    func sortsMembersAtEachLevelAndKeepsTheOrderOfArrays() throws {
+    func membersAreSortedAndArraysKeepTheirOrder() throws {
         #expect(try encode(Filter()) == "range[from]=1&tags=b&tags=a&userID=7&zone=eu")
     }
 
     @Test
-    func keepsTheDeclaredOrderOnRequest() throws {
+    func unsortedMembersKeepTheirDeclaredOrder() throws {
         #expect(try encode(Filter()) { $0.sortsKeys = false } == "zone=eu&userID=7&tags=b&tags=a&range[from]=1")
         let dictionary = Dictionary(uniqueKeysWithValues: (0..<50).map { (String(1_000 + $0), $0) })
         #expect(try encode(dictionary) { $0.sortsKeys = false } == encode(dictionary), "a dictionary has no order")
@@ -46,7 +46,7 @@ struct QueryEncoderTests {
         (.brackets, "a[]=1&a[]=2&o[][x]=1&o[][x]=2"),
         (.indexed, "a[0]=1&a[1]=2&o[0][x]=1&o[1][x]=2"),
     ])
-    func arraysComeInTheServersForm(arrays: QueryEncoder.Options.Arrays, expected: String) throws {
+    func arraysFollowTheOption(arrays: QueryEncoder.Options.Arrays, expected: String) throws {
         struct Value: Encodable {
             var a = [1, 2]
             var o = [["x": 1], ["x": 2]]
@@ -55,14 +55,14 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func indexesAreCountedAndNotSortedAsText() throws {
+    func indicesAreSortedAsNumbers() throws {
         let value = ["a": Array(0..<11)]
         let expected = (0..<11).map { "a[\($0)]=\($0)" }.joined(separator: "&")
         #expect(try encode(value) { $0.arrays = .indexed } == expected)
     }
 
     @Test
-    func commasJoinValuesAndRefuseWhatWouldArriveAsSomethingElse() throws {
+    func commaSeparationRefusesAmbiguousElements() throws {
         #expect(try encode(["a": [1, 2, 3], "b": []]) { $0.arrays = .comma } == "a=1,2,3")
         #expect(try QueryEncoder.commas.queryString(from: ["a": ["x", "y"]]) == "a=x%2Cy")
         #expect(throws: PulseError.self) { try encode(["a": ["x,y"]]) { $0.arrays = .comma } }
@@ -71,7 +71,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func nestingMayUseDots() throws {
+    func nestedNamesMayUseDots() throws {
         let value = ["a": ["b": ["c": 1]]]
         #expect(try encode(value) == "a[b][c]=1")
         #expect(try encode(value) { $0.nesting = .dots } == "a.b.c=1")
@@ -109,7 +109,7 @@ struct QueryEncoderTests {
         (.millisecondsSince1970, "d=1000000000250"),
         (.custom { "at \(Int($0.timeIntervalSince1970))" }, "d=at 1000000000"),
     ])
-    func datesComeInTheServersForm(dates: QueryEncoder.Options.Dates, expected: String) throws {
+    func datesFollowTheOption(dates: QueryEncoder.Options.Dates, expected: String) throws {
         let value = ["d": Date(timeIntervalSince1970: 1_000_000_000.25)]
         #expect(try encode(value) { $0.dates = dates } == expected)
     }
@@ -127,7 +127,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func snakeCaseIsThatOfJSONEncoderButForANameThatBeginsInUpperCase() throws {
+    func snakeCaseMatchesJSONEncoderExceptForALeadingUppercaseLetter() throws {
         let names = [
             "a", "userID", "myURLProperty", "userName2", "a1B", "_private", "_OneTwo", "already_snake",
             "x", "aB", "ABc", "", "one two",
@@ -161,7 +161,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func keysOfADictionaryAreDataAndStay() throws {
+    func dictionaryKeysAreNotChanged() throws {
         struct Value: Encodable {
             var userIndex = ["someKey": ["innerKey": 1]]
             var theFilter = Filter.Range(from: 1, to: 2)
@@ -175,7 +175,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func valuesWithATextOfTheirOwnAreWrittenAsThat() throws {
+    func scalarTypesAreWrittenAsTheirText() throws {
         struct Value: Encodable {
             var data = Data([0xFB, 0xFF])
             var decimal = Decimal(string: "12345678901234567890.123") ?? 0
@@ -197,7 +197,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func superEncodersAndNestedContainersWriteWhereTheyWereAskedFor() throws {
+    func superEncodersAndNestedContainersWriteToTheirKey() throws {
         class Base: Encodable {
             var base = 1
         }
@@ -227,7 +227,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func aValueThatAsksForTwoKindsOfContainerIsAnError() {
+    func requestingTwoKindsOfContainerIsAnError() {
         struct Confused: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var list = encoder.unkeyedContainer()
@@ -253,7 +253,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func nothingMakesNoItems() throws {
+    func anEmptyValueGivesNoItems() throws {
         struct Empty: Encodable {}
         #expect(try encode(Empty()) == "")
         #expect(try encode([String: Int]()) == "")
@@ -262,7 +262,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func whatAValueThrowsIsWrapped() {
+    func anErrorOfTheValueIsWrapped() {
         struct Failure: Error {}
         struct Failing: Encodable {
             func encode(to encoder: any Encoder) throws { throw Failure() }
@@ -285,7 +285,7 @@ struct QueryEncoderTests {
     }
 
     @Test
-    func jsonValuesAreEncodedLikeAnyOther() throws {
+    func jsonValuesAreEncodedLikeOtherValues() throws {
         #expect(try encode(["b": [1, "x"], "a": ["k": true, "n": nil]] as JSONValue) == "a[k]=true&b=1&b=x")
     }
 }
@@ -297,7 +297,7 @@ extension QueryEncoder {
         return QueryEncoder(options: options)
     }
 
-    /// Encodes itself without end, with a step of the path or without one.
+    /// Encodes itself endlessly, with or without a step of the coding path.
     private struct Endless: Encodable {
         var hasSteps: Bool
 
@@ -319,7 +319,7 @@ extension QueryEncoder {
     }
 
     @Test(arguments: [true, false])
-    func aValueThatIsTooDeepIsAnError(hasSteps: Bool) throws {
+    func aTooDeeplyNestedValueIsAnError(hasSteps: Bool) throws {
         let error = #expect(throws: PulseError.self) { try QueryEncoder().items(from: Endless(hasSteps: hasSteps)) }
         guard case .encodingFailed = error else {
             Issue.record("\(String(describing: error))")
@@ -332,7 +332,7 @@ extension QueryEncoder {
 
     #if DEBUG
     @Test
-    func encodingCostsInProportionToTheSize() throws {
+    func encodingTakesLinearTime() throws {
         func steps(_ count: Int) throws -> Int {
             let value = JSONValue.object(["a": .array(Array(repeating: Self.nested(50), count: count))])
             return try StepCount.taken { _ = try QueryEncoder().items(from: value) }

@@ -32,13 +32,13 @@ struct QueryStringTests {
     }
 
     @Test
-    @HeavyWork func noItemsMakeNoText() {
+    @HeavyWork func noItemsGiveAnEmptyString() {
         #expect(QueryEncoder.queryString([]) == "")
         #expect(QueryEncoder.formString([]) == "")
     }
 
     @Test
-    @HeavyWork func whatAParserReadsIsWhatWasWritten() {
+    @HeavyWork func aParserReadsTheEncodedItems() {
         var generator = SplitMix64(seed: 3)
         for _ in 0..<1_000 {
             let items = (0..<Int.random(in: 0...5, using: &generator)).map { _ in
@@ -52,12 +52,13 @@ struct QueryStringTests {
     }
 
     @Test
-    @HeavyWork func aNameOfTenKilobytesComesBackWhole() {
+    @HeavyWork func aNameOfTenKilobytesSurvivesARoundTrip() {
         let items = [URLQueryItem(name: String(repeating: "&\u{E9} ", count: 2_500), value: "1")]
         #expect(parse(QueryEncoder.formString(items)) == items)
     }
 
-    /// WHATWG URL, section 5.1, application/x-www-form-urlencoded parsing; written from the text, not from the code.
+    /// WHATWG URL, section 5.1, application/x-www-form-urlencoded parsing; written from the standard, not from the
+    /// code.
     private func parse(_ form: String) -> [URLQueryItem] {
         form.utf8.split(separator: UInt8(ascii: "&")).map { sequence in
             let parts = sequence.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -20,7 +20,7 @@ struct BackoffStrategyTests {
         (.fibonacci(base: 1, maxDelay: 15), [1, 1, 2, 3, 5, 8, 13, 15]),
         (.custom { Double($0) * 10 }, [10, 20, 30, 40, 50, 60, 70, 80]),
     ])
-    func followsItsSequenceUpToItsCap(strategy: BackoffStrategy, expected: [TimeInterval]) {
+    func eachStrategyFollowsItsSequenceUpToItsCap(strategy: BackoffStrategy, expected: [TimeInterval]) {
         #expect(delays(strategy) == expected)
     }
 
@@ -37,7 +37,7 @@ struct BackoffStrategyTests {
     }
 
     @Test
-    func theSameSeedGivesTheSameWaits() {
+    func theSameSeedGivesTheSameDelays() {
         let strategy = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: 30)
         let (left, right) = (SeededRandomness(seed: 9), SeededRandomness(seed: 9))
         for retry in 1...20 {
@@ -48,7 +48,7 @@ struct BackoffStrategyTests {
     }
 
     @Test
-    func noInputMakesAWaitThatIsNegativeOrNotANumber() {
+    func aDelayIsNeverNegativeOrNaN() {
         let odd: [TimeInterval] = [
             0, -0.0, -1, .nan, .infinity, -.infinity, 1e308, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
         ]
@@ -73,7 +73,7 @@ struct BackoffStrategyTests {
         BackoffStrategy.exponential(base: -1, maxDelay: 9), .exponential(base: 1, maxDelay: -9), .constant(-1),
         .exponential(base: 1, maxDelay: .nan), .constant(.nan), .custom { _ in .nan }, .custom { Double(-$0) },
     ])
-    func aWaitThatMakesNoSenseIsNone(strategy: BackoffStrategy) {
+    func anInvalidDelayIsZero(strategy: BackoffStrategy) {
         #expect(delays(strategy) == [0, 0, 0, 0, 0, 0, 0, 0])
     }
 

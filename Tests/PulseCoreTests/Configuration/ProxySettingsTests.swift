@@ -9,12 +9,12 @@ struct ProxySettingsTests {
         (ProxySettings.environment, "environment"), (.direct, "direct"),
         (.http(host: "proxy", port: 3128), "http proxy:3128"), (.socks5(host: "::1", port: 1080), "socks5 ::1:1080"),
     ])
-    func saysWhichWayItTakes(proxy: ProxySettings, text: String) {
+    func theDescriptionNamesTheRoute(proxy: ProxySettings, text: String) {
         #expect(proxy.description == text)
     }
 
     @Test
-    func keepsCredentialsAndExclusions() {
+    func theSettingsKeepCredentialsAndExclusions() {
         let proxy = ProxySettings.http(host: "p", port: 1).credentials(username: "u", password: "pw")
             .excluding("localhost", ".local").excluding("a")
         #expect(proxy.username == "u" && proxy.password == "pw")
@@ -23,7 +23,7 @@ struct ProxySettingsTests {
         #expect(proxy.route == ProxySettings.http(host: "p", port: 1).route)
     }
 
-    /// libcurl takes an empty host for no proxy, and another port for the port 0.
+    /// libcurl treats an empty host as no proxy, and replaces the port 0.
     @Test(arguments: [
         (ProxySettings.environment, false), (.direct, false), (.http(host: "proxy", port: 1), false),
         (.socks5(host: "::1", port: 65_535), false), (.http(host: "[::1]", port: 80), false),
@@ -35,7 +35,7 @@ struct ProxySettingsTests {
         (.direct.credentials(username: "u", password: "p"), true),
         (.environment.credentials(username: "u", password: "p"), true),
     ])
-    func knowsWhatIsNoProxy(proxy: ProxySettings, hasProblem: Bool) {
+    func invalidProxySettingsHaveAProblem(proxy: ProxySettings, hasProblem: Bool) {
         #expect((proxy.problem != nil) == hasProblem)
         #expect(proxy.problem?.contains("proxy@") != true)
     }
@@ -53,7 +53,7 @@ struct ProxySettingsTests {
         ("localhost", true), ("LOCALHOST", true), ("api.localhost", false), ("local", true), ("printer.local", true),
         ("notlocal", false), ("example.com", false), ("", false),
     ])
-    func passesByTheHostsAndDomainsThatAreExcluded(host: String, isExcluded: Bool) {
+    func excludedHostsAndDomainsBypassTheProxy(host: String, isExcluded: Bool) {
         let proxy = ProxySettings.http(host: "proxy", port: 1).excluding("LocalHost", ".local")
         #expect(proxy.excludes(host) == isExcluded)
     }

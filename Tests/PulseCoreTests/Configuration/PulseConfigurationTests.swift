@@ -44,7 +44,7 @@ struct PulseConfigurationTests {
     }
 
     @Test
-    func everySettingIsCovered() {
+    func everySettingHasADefaultTest() {
         // A new setting needs a default in the test above, and a line here.
         #expect(
             Mirror(reflecting: PulseConfiguration()).children.compactMap(\.label).sorted() == [
@@ -58,7 +58,7 @@ struct PulseConfigurationTests {
     }
 
     @Test
-    func aQueueIsEnabledByNamingIt() {
+    func anOfflineQueuePolicyHasTheDocumentedDefaults() {
         let policy = OfflineQueuePolicy()
         #expect(policy.isEnabled && policy.persistsToDisk)
         #expect(policy.maxQueueSize == 100)
@@ -75,11 +75,11 @@ struct PulseConfigurationTests {
     }
 
     @Test
-    func changesOneSettingAtATime() throws {
+    func withChangesOneSettingAtATime() throws {
         let base = try url("https://api.example.com")
         let directory = URL(fileURLWithPath: "/tmp/queue")
         let original = PulseConfiguration(baseURL: base)
-        // The spelling of the README.
+        // The README's notation.
         let config =
             original
             .with(\.timeout, value: 20)

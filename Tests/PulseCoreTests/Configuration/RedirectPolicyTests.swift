@@ -21,7 +21,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func keepsAHostOfOnesOwnAtItsOriginOnly() throws {
+    func aCustomHostHeaderIsKeptOnlyAtTheSameOrigin() throws {
         let headers = ["Host": "tenant.example", "Accept": "c/d"]
         for (location, host) in [
             ("/x", "tenant.example"), ("https://b.example/x", nil), ("https://a.example:8443/", nil),
@@ -33,7 +33,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func keepsAHostThatACustomDecisionSetsAndNoOther() throws {
+    func onlyAHostHeaderSetByACustomDecisionIsKept() throws {
         let elsewhere = try url("https://b.example/")
         let response = try redirect(307, to: "/x", headers: ["Host": "tenant.example"])
         for (own, host) in [(String?.none, String?.none), ("new.example", "new.example")] {
@@ -49,7 +49,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(arguments: ["GET", "HEAD", "POST", "PUT"])
-    func dropsTheBodyWhereACustomDecisionTurnsTheMethodIntoGETOrHEAD(method: String) throws {
+    func aCustomDecisionThatChangesTheMethodToGETOrHEADDropsTheBody(method: String) throws {
         let policy = RedirectPolicy.custom { _, next in
             var next = next
             next.httpMethod = method
@@ -70,7 +70,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func resolvesAgainstTheURLThatWasSent() throws {
+    func aLocationIsResolvedAgainstTheURLThatWasSent() throws {
         let built = try request(.get, "https://a.example/b", headers: ["Host": "tenant.example"])
         let response = try redirect(to: "next", from: "https://moved.example/c/d")
         let next = policy.decision(for: response, following: built, hop: 0, isBodyReplayable: true).request
@@ -82,7 +82,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func saysNothingAboutABodyThatIsGone() throws {
+    func aDroppedBodyTakesItsHeadersAlong() throws {
         let headers = ["Transfer-Encoding": "chunked", "Expect": "100-continue", "Trailer": "Digest", "Accept": "c/d"]
         let next = followed(try redirect(303, to: "/x", method: .post, headers: headers))
         #expect(next?.allHTTPHeaderFields == ["Accept": "c/d"])
@@ -90,7 +90,7 @@ struct RedirectPolicyTests {
 
     // MARK: Method and body
 
-    /// The method to go on with, and whether the body goes; nil where the response stands.
+    /// The method of the next request, and whether the body is dropped; nil if the redirect is not followed.
     private static func expectation(_ status: Int, _ method: HTTPMethod) -> (method: String, dropsBody: Bool)? {
         switch (status, method) {
         case (301, .post), (302, .post): ("GET", true)
@@ -105,7 +105,7 @@ struct RedirectPolicyTests {
     ]
 
     @Test(arguments: [200, 201, 300, 301, 302, 303, 304, 305, 306, 307, 308, 309, 400], methods)
-    func rewritesMethodAndBodyByStatus(status: Int, method: HTTPMethod) throws {
+    func theStatusDecidesMethodAndBody(status: Int, method: HTTPMethod) throws {
         let headers = [
             "Content-Type": "a/b", "content-length": "1", "Content-Digest": "x", "Idempotency-Key": "k",
             "Accept": "c/d", "Digest": "d", "Repr-Digest": "r", "Last-Modified": "l",
@@ -135,14 +135,14 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func continuesWhatTheClientBuiltRatherThanWhatWasSent() throws {
+    func aRedirectContinuesTheRequestAsTheClientBuiltIt() throws {
         let built = try request(.get, "https://a.example/", headers: ["X-Own": "1"])
         let response = try redirect(to: "/next", headers: ["X-Plugin": "2"])
         let decision = policy.decision(for: response, following: built, hop: 0, isBodyReplayable: true)
         #expect(decision.request?.allHTTPHeaderFields == ["X-Own": "1"])
     }
 
-    // MARK: Where it leads
+    // MARK: Target
 
     @Test(arguments: [
         // RFC 3986, section 5.4.1, with the scheme https.
@@ -165,7 +165,7 @@ struct RedirectPolicyTests {
         ("g;x=1/../y", "https://a.example/b/c/y"), ("g?y/./x", "https://a.example/b/c/g?y/./x"),
         ("g?y/../x", "https://a.example/b/c/g?y/../x"), ("g#s/../x", "https://a.example/b/c/g#s/../x"),
     ])
-    func resolvesReferencesAsTheRFCDoes(location: String, target: String) throws {
+    func referencesAreResolvedAsInRFC3986(location: String, target: String) throws {
         #expect(followed(try redirect(to: location))?.url?.absoluteString == target)
     }
 
@@ -187,18 +187,18 @@ struct RedirectPolicyTests {
         ("https://b.example/x/../y/./z", "https://b.example/y/z"), ("//b.example/../..", "https://b.example/"),
         ("https://b.example/..", "https://b.example/"), ("https://b.example/a/.", "https://b.example/a/"),
         ("https://b.example/a/..?q=/../r", "https://b.example/?q=/../r"),
-        // The host as it is looked up, which decides whether it is pinned and whether it is home.
+        // The host as used for name resolution: it decides whether the URL is pinned and whether it is home.
         ("https://b\u{FC}cher.example/x", "https://xn--bcher-kva.example/x"),
         ("//b%C3%BCcher.example:8443/x", "https://xn--bcher-kva.example:8443/x"),
         ("https://%62.example/%62", "https://b.example/%62"),
     ])
-    func encodesWhatServersWriteRawAndDropsUserInfo(location: String, target: String?) throws {
+    func rawBytesOfALocationAreEncodedAndUserInfoIsDropped(location: String, target: String?) throws {
         #expect(followed(try redirect(to: location))?.url?.absoluteString == target)
     }
 
     /// RFC 9110, section 10.2.2.
     @Test(arguments: [("/next", "/next#part"), ("/next#", "/next#"), ("/next#own", "/next#own")])
-    func theFragmentIsInheritedUnlessThereIsAnother(location: String, target: String) throws {
+    func theFragmentIsInheritedUnlessTheLocationHasOne(location: String, target: String) throws {
         let response = try redirect(to: location, from: "https://a.example/x#part")
         #expect(followed(response)?.url?.absoluteString == "https://a.example" + target)
     }
@@ -216,16 +216,16 @@ struct RedirectPolicyTests {
         "https:g", "https://:443/", "//", "https://a.example:port/", "https://a.example:65536/",
         "https://a.example:99999999999/", "https://a.example:99999999999999999999999/", "https://[::1/x",
     ])
-    func leavesTheAnswerWhereThereIsNowhereToGo(location: String?) throws {
+    func anUnusableLocationReturnsTheRedirectResponse(location: String?) throws {
         #expect(policy.decision(for: try redirect(to: location), hop: 0, isBodyReplayable: true).isStop)
     }
 
-    /// Hosts whose escapes, undone by Foundation, hold what may not stand in a host: setting such a host traps.
+    /// Hosts with percent escapes that Foundation decodes to illegal characters: setting such a host traps.
     @Test(arguments: [
         "http://[%2Fx:]/", "http://[%41:]/", "http://[v1.x]/%20", "https://%EF%BC%8500/", "https://\u{FF05}00/",
         "//a\u{FF05}2Fb.example/", "https://a%EF%BC%852Fb.example/", "https://\u{FE6A}40/", "https://\u{FF05}/",
     ])
-    func aHostThatIsNoneIsNowhereToGo(location: String) throws {
+    func aLocationWithAnInvalidHostIsNotFollowed(location: String) throws {
         let response = try redirect(to: location, from: "http://a.example/x")
         for policy in [policy, .refuse, .custom { _, request in request }] {
             #expect(policy.decision(for: response, hop: 0, isBodyReplayable: true).isStop, "\(location)")
@@ -234,7 +234,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func goesFromHttpToBoth() throws {
+    func aRedirectFromHTTPMayGoToHTTPAndHTTPS() throws {
         for (location, target) in [
             ("http://b.example/", "http://b.example/"), ("https://b.example/", "https://b.example/"),
         ] {
@@ -248,26 +248,26 @@ struct RedirectPolicyTests {
             ([0x2F, 0xE9], "https://a.example/%E9"), ([0x2F, 0xC3, 0xA9], "https://a.example/%C3%A9"),
             ([0x2F, 0xE9, 0x20, 0xC3, 0xA9, 0x3F, 0xFF], "https://a.example/%E9%20%C3%A9?%FF"),
         ] as [([UInt8], String)])
-    func encodesTheBytesOfALocationAsTheyCame(bytes: [UInt8], target: String) throws {
+    func theBytesOfALocationAreEncodedAsReceived(bytes: [UInt8], target: String) throws {
         var response = try redirect(to: nil)
         response.headers.append(bytes.withUnsafeBytes { HTTPHeaders.Field(name: "Location", octets: $0) })
         #expect(followed(response)?.url?.absoluteString == target)
     }
 
     @Test(arguments: ["http://%2e%2e/x", "//../x", "https://./", "//%2E:443/x"])
-    func followsToNoHostOfDots(location: String) throws {
+    func aHostOfDotsIsNotFollowed(location: String) throws {
         #expect(followed(try redirect(to: location)) == nil)
     }
 
     @Test
-    func ofSeveralLocationsTheFirstCounts() throws {
+    func theFirstOfSeveralLocationsCounts() throws {
         var response = try redirect(to: "/one")
         response.headers.add(name: "location", value: "/two")
         #expect(followed(response)?.url?.path == "/one")
     }
 
     @Test
-    func hostileLocationsNeverTrapOrLeaveTheWeb() throws {
+    func hostileLocationsNeverTrapOrLeaveHTTP() throws {
         var generator = SplitMix64(seed: 3986)
         for _ in 0..<5000 {
             let response = try redirect(to: generator.hostileText(maximumLength: 10))
@@ -281,7 +281,7 @@ struct RedirectPolicyTests {
     // MARK: Modes
 
     @Test
-    func followsTenHopsAndNotTheEleventh() throws {
+    func theDefaultPolicyFollowsTenHops() throws {
         let response = try redirect(to: "/next")
         for hop in 0..<10 {
             #expect(followed(response, hop: hop) != nil)
@@ -290,7 +290,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(arguments: [(0, 0), (1, 1), (25, 25), (-1, 0)])
-    func theNumberOfHopsCanBeChosen(maximum: Int, allowed: Int) throws {
+    func theMaximumNumberOfHopsIsConfigurable(maximum: Int, allowed: Int) throws {
         let policy = RedirectPolicy.follow(maximumHops: maximum)
         let response = try redirect(to: "/next")
         if allowed > 0 {
@@ -300,12 +300,12 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func refusingFollowsNothing() throws {
+    func theRefusePolicyFollowsNothing() throws {
         #expect(RedirectPolicy.refuse.decision(for: try redirect(to: "/x"), hop: 0, isBodyReplayable: true).isStop)
     }
 
     @Test
-    func aCustomDecisionSeesWhatTheRulesWouldSendAndHasTheLastWord() throws {
+    func aCustomDecisionGetsTheProposedRequestAndHasTheLastWord() throws {
         let elsewhere = try url("https://c.example/")
         let policy = RedirectPolicy.custom { response, proposed in
             guard proposed.url?.path == "/next", proposed.httpMethod == "GET", response.statusCode == 303 else {
@@ -323,7 +323,7 @@ struct RedirectPolicyTests {
     }
 
     @Test
-    func aCustomDecisionIsNotAskedWhatTheRulesForbid() throws {
+    func aCustomDecisionIsNotAskedAboutAForbiddenRedirect() throws {
         let policy = RedirectPolicy.custom { _, proposed in
             Issue.record("asked about \(proposed.url?.absoluteString ?? "")")
             return proposed
@@ -333,14 +333,14 @@ struct RedirectPolicyTests {
         #expect(policy.decision(for: try redirect(307, to: "/x"), hop: 0, isBodyReplayable: false).isStop)
     }
 
-    @Test func itsTextTellsItsMode() {
+    @Test func theDescriptionNamesTheMode() {
         #expect("\(RedirectPolicy.follow(maximumHops: 3))" == "follow(maximumHops: 3)")
         #expect("\(RedirectPolicy.refuse)" == "refuse")
         #expect("\(RedirectPolicy.custom { _, _ in nil })" == "custom")
     }
 
     @Test(arguments: ["relative", "ftp://x/", "file:///etc/passwd", "mailto:a@b", "wss://x/", "http://a.example/x"])
-    func aCustomDecisionCannotLeaveTheWeb(text: String) throws {
+    func aCustomDecisionCannotLeaveHTTP(text: String) throws {
         let target = try url(text)
         let policy = RedirectPolicy.custom { _, proposed in
             var changed = proposed

@@ -23,7 +23,7 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func itsTextTellsWhatDiffersFromTheDefault() {
+    func theDescriptionShowsWhatDiffersFromTheDefault() {
         #expect(
             "\(RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate, retryableStatusCodes: [503, 429]))"
                 == "RetryPolicy(maxAttempts: 2, backoffStrategy: immediate, retryableStatusCodes: [429, 503])")
@@ -41,7 +41,7 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func countsTheStatusesThatMayPassAndNoOther() throws {
+    func onlyTransientStatusesAreRetryable() throws {
         let retryable: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
         for status in 100...599 {
             let response = PulseResponse(statusCode: status, request: try request())
@@ -52,13 +52,13 @@ struct RetryPolicyTests {
     }
 
     @Test(arguments: SampleErrors.all)
-    func countsTheFailuresThatMayPassAndNoOther(sample: SampleErrors.Sample) {
+    func onlyTransientFailuresAreRetryable(sample: SampleErrors.Sample) {
         #expect(RetryPolicy.default.counts(sample.error) == sample.isRetryable)
         #expect(sample.error.isRetryable == sample.isRetryable)
     }
 
     @Test
-    func anyStatusCanBeChosen() throws {
+    func theRetryableStatusesAreConfigurable() throws {
         let policy = RetryPolicy(retryableStatusCodes: [401, 418])
         for (status, counts) in [(401, true), (418, true), (429, false), (503, false)] {
             let response = PulseResponse(statusCode: status, request: try request())
@@ -69,7 +69,7 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func timeoutAndNoConnectionCanBeSwitchedOff() throws {
+    func retriesOnTimeoutAndNoConnectionCanBeDisabled() throws {
         let policy = RetryPolicy(retryOnTimeout: false, retryOnNoConnection: false)
         #expect(!policy.counts(.timeout(try request())))
         #expect(!policy.counts(.transport(.timedOut, underlying: URLError(.timedOut))))

@@ -14,7 +14,7 @@ struct SSLPinningPolicyTests {
     }
 
     @Test
-    func pinsWhatItWasGiven() throws {
+    func aPolicyPinsTheGivenHashesAndCertificates() throws {
         let hashes = SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare])
         #expect(try pins(hashes) == PinSet(publicKeyHashes: [Self.pin, Self.spare]))
         let certificates = SSLPinningPolicy.certificates([Data([1]), Data([2])])
@@ -24,15 +24,15 @@ struct SSLPinningPolicyTests {
     }
 
     @Test
-    func comparesHashesByTheirBytes() throws {
-        // The last digit before the padding has bits that stand for nothing.
+    func pinsAreComparedByTheirBytes() throws {
+        // The last digit before the padding has unused bits.
         let spelled = Self.pin.dropLast(2) + "F="
         #expect(spelled != Self.pin)
         #expect(try pins(.publicKeyHashes([String(spelled)]))?.publicKeyHashes == [Self.pin])
     }
 
     @Test
-    func disabledPinsNothing() throws {
+    func theDisabledPolicyPinsNothing() throws {
         #expect(try pins(.disabled) == nil)
         #expect(SSLPinningPolicy.disabled.problems(now: now).isEmpty)
     }
@@ -55,7 +55,7 @@ struct SSLPinningPolicyTests {
     }
 
     @Test
-    func withoutPatternsEveryHostIsPinned() throws {
+    func aPolicyWithoutPatternsPinsEveryHost() throws {
         #expect(try pins(.publicKeyHashes([Self.pin]), "anything.example") != nil)
     }
 
@@ -67,14 +67,14 @@ struct SSLPinningPolicyTests {
         " " + pin,
         "sha256/" + pin, "sha256/…", "sha256//" + pin.dropFirst(7), pin.replacingOccurrences(of: "=", with: ""),
     ])
-    func aMalformedPinFailsRequestsRatherThanSwitchingPinningOff(text: String) throws {
+    func aMalformedPinFailsRequests(text: String) throws {
         let policy = SSLPinningPolicy.publicKeyHashes([Self.pin, text])
         let error = #expect(throws: PulseError.self) { try pins(policy) }
         #expect(error?.kind == .invalidRequest)
     }
 
     @Test
-    func aPolicyWithoutAPinFailsRequestsRatherThanSwitchingPinningOff() throws {
+    func aPolicyWithoutAPinFailsRequests() throws {
         var emptied = SSLPinningPolicy.publicKeyHashes([Self.pin])
         emptied.publicKeyHashes = []
         for policy in [SSLPinningPolicy.publicKeyHashes([]), .certificates([]), emptied] {
@@ -86,7 +86,7 @@ struct SSLPinningPolicyTests {
     }
 
     @Test
-    func pinsThatAreSetAfterwardsCount() throws {
+    func pinsSetAfterCreationCount() throws {
         var policy = SSLPinningPolicy.disabled
         policy.publicKeyHashes = [Self.pin]
         #expect(policy != .disabled)
@@ -97,14 +97,14 @@ struct SSLPinningPolicyTests {
         "", "*", "**", "*.", "**.", "https://api.example.com", "api.example.com/", "api.example.com:443", "api.*.com",
         "a*.example.com", "*.*.example.com", "api example.com", "***.example.com",
     ])
-    func aPatternThatMatchesNoHostFailsRequestsRatherThanSwitchingPinningOff(pattern: String) throws {
+    func aMalformedHostPatternFailsRequests(pattern: String) throws {
         let policy = SSLPinningPolicy.publicKeyHashes([Self.pin]).hosts("other.org", pattern)
         let error = #expect(throws: PulseError.self) { try pins(policy) }
         #expect(error?.kind == .invalidRequest)
     }
 
     @Test
-    func expiredPinsAreNotEnforcedAndSaySo() throws {
+    func expiredPinsAreNotEnforcedAndWarn() throws {
         let policy = SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare])
         #expect(try pins(policy.expires(now)) == nil)
         #expect(try pins(policy.expires(now.addingTimeInterval(1))) != nil)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct TLSSettingsTests {
     @Test
-    func theDefaultIsTheSystems() {
+    func theDefaultUsesTheSystemsSettings() {
         #expect(TLSSettings.default.certificateAuthorities.isEmpty)
         #expect(TLSSettings.default.clientCertificate == nil)
         #expect(TLSSettings.default.minimumVersion == .tls12)

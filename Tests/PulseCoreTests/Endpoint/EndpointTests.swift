@@ -15,7 +15,7 @@ struct EndpointTests {
     }
 
     @Test
-    func onlyThePathHasToBeGiven() {
+    func anEndpointNeedsOnlyAPathAndAResponse() {
         let endpoint = Minimal()
         #expect(endpoint.path == "/users")
         #expect(endpoint.method == .get)
@@ -55,7 +55,7 @@ struct EndpointTests {
     }
 
     @Test
-    func aGenericEndpointReadsEachTypeInItsOwnWay() throws {
+    func aGenericEndpointDecodesEachKindOfResponse() throws {
         #expect(try decode(User.self, #"{"id":7}"#) == User(id: 7))
         #expect(try decode([User].self, #"[{"id":7}]"#) == [User(id: 7)])
         #expect(try decode(Data.self, "not json") == Data("not json".utf8))
@@ -76,14 +76,14 @@ struct EndpointTests {
     }
 
     @Test
-    func anEmptyBodyIsNoValueOfAnyOtherType() {
+    func anEmptyBodyOfAnotherTypeIsAnEmptyBodyError() {
         #expect(#expect(throws: PulseError.self) { try decode(User.self, "") }?.kind == .emptyBody)
         #expect(#expect(throws: PulseError.self) { try decode([User].self, "", status: 204) }?.kind == .emptyBody)
         #expect(#expect(throws: PulseError.self) { try decode(User.self, " ") }?.kind == .decodingFailed)
     }
 
     @Test
-    func aDecoderMayMakeAValueOfNoBytesAtAll() throws {
+    func aDecoderMayDecodeAnEmptyBody() throws {
         struct Lines: ResponseDecoder {
             func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
                 try JSONDecoder().decode(type, from: Data("[\(String(decoding: data, as: UTF8.self))]".utf8))
@@ -94,7 +94,7 @@ struct EndpointTests {
     }
 
     @Test
-    func anEndpointMayDecodeItselfAndNeedNoDecodableResponse() throws {
+    func anEndpointWithItsOwnDecodeNeedsNoDecodableResponse() throws {
         struct Row: Sendable, Equatable { let cells: [String] }
         struct Table: Endpoint {
             typealias Response = [Row]
@@ -109,7 +109,7 @@ struct EndpointTests {
     }
 
     @Test
-    func theConfiguredDecoderDecodes() throws {
+    func theGivenDecoderDecodesTheResponse() throws {
         struct Snake: Decodable, Sendable { let userId: Int }
         let response = PulseResponse(statusCode: 200, data: Data(#"{"user_id":1}"#.utf8), request: try request())
         let decoder = JSONResponseDecoder { $0.keyDecodingStrategy = .convertFromSnakeCase }

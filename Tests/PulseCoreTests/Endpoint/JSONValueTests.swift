@@ -11,7 +11,7 @@ struct JSONValueTests {
     ]
 
     @Test
-    func literalsMakeEveryCase() {
+    func everyCaseHasALiteral() {
         #expect(Self.sample["name"] == .string("Ann"))
         #expect(Self.sample["age"] == .integer(41))
         #expect(Self.sample["height"] == .number(1.75))
@@ -23,7 +23,7 @@ struct JSONValueTests {
     }
 
     @Test
-    func subscriptsGiveNilForWhatIsAbsent() {
+    func subscriptsReturnNilForMissingValues() {
         #expect(Self.sample["missing"] == nil)
         #expect(Self.sample["name"]?["inner"] == nil)
         #expect(Self.sample[0] == nil)
@@ -33,7 +33,7 @@ struct JSONValueTests {
     }
 
     @Test
-    func accessorsGiveTheirOwnTypeOnly() {
+    func accessorsReturnOnlyTheirOwnType() {
         let integer: JSONValue = 2
         let number: JSONValue = 2.5
         #expect(integer.integerValue == 2 && integer.numberValue == 2 && integer.stringValue == nil)
@@ -50,7 +50,7 @@ struct JSONValueTests {
         .number(-1e18),
         ["userID": ["inner_key": 1]],
     ])
-    func whatWasEncodedIsEqualToWhatIsDecoded(value: JSONValue) throws {
+    func anEncodedValueEqualsTheDecodedOne(value: JSONValue) throws {
         let encoder = JSONEncoder()
         let decoder = JSONDecoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -59,7 +59,7 @@ struct JSONValueTests {
     }
 
     @Test
-    func integersStayIntegersDigitByDigit() throws {
+    func integersKeepEveryDigit() throws {
         let text = #"{"a":9007199254740993,"b":1,"c":1.5,"d":-9223372036854775808,"e":true,"f":0}"#
         let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
         let encoder = JSONEncoder()
@@ -72,7 +72,7 @@ struct JSONValueTests {
     }
 
     @Test
-    func aWholeNumberIsTheSameHoweverItWasWritten() {
+    func aWholeNumberIsEqualInEveryNotation() {
         #expect(JSONValue.integer(1) == .number(1))
         #expect(JSONValue.integer(1).hashValue == JSONValue.number(1).hashValue)
         #expect(JSONValue.integer(.max) != .number(0x1p63))
@@ -88,18 +88,18 @@ struct JSONValueTests {
     }
 
     @Test(arguments: [#"{"a":[1e999]}"#, "{", "[1,,2]", "nul", ""])
-    func whatIsNoJSONIsADecodingError(text: String) {
+    func invalidJSONIsADecodingError(text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
     }
 
     @Test
-    func ofAKeyThatIsWrittenTwiceTheLastValueCounts() {
+    func theLastValueOfARepeatedLiteralKeyCounts() {
         #expect(["a": 1, "a": 2] as JSONValue == ["a": 2])
     }
 
     /// Foundation writes `1.252850414049463e+18`, and reads it as the integer 1252850414049463000.
     @Test
-    func aLargeNumberIsEqualToWhatIsDecodedFromIt() throws {
+    func aLargeNumberSurvivesARoundTrip() throws {
         var random = SplitMix64(seed: 8)
         var numbers = [1.252850414049463e+18, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e17, 1e300]
         for _ in 0..<2_000 {

@@ -15,13 +15,13 @@ struct JSONValueTextTests {
             ("a\"b\\c/\n\r\t\u{8}\u{C}\u{0}\u{1F}", #""a\"b\\c/\n\r\t\b\f\u0000\u001f""#),
             ("\u{1F600}é\u{2028}", "\"\u{1F600}é\u{2028}\""),
         ] as [(JSONValue, String)])
-    func printsAsJSONOnOneLine(value: JSONValue, text: String) {
+    func aValuePrintsAsJSONOnOneLine(value: JSONValue, text: String) {
         #expect(value.description == text)
         #expect(value.debugDescription == text)
         #expect("\(value)" == text)
     }
 
-    @Test func whatIsPrintedDecodesToTheSameValue() throws {
+    @Test func aPrintedValueDecodesToAnEqualValue() throws {
         let value = JSONValueTests.sample
         #expect(try JSONDecoder().decode(JSONValue.self, from: Data(value.description.utf8)) == value)
     }

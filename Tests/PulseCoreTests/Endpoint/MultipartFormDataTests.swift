@@ -26,7 +26,7 @@ struct MultipartFormDataTests {
     }
 
     @Test
-    func partsOfDataMakeOneBodyOfBytes() throws {
+    func dataPartsBecomeOneBodyOfBytes() throws {
         let body = try text([
             Part(name: "field", data: Data("value".utf8)),
             Part(name: "file", data: Data("\r\n--b\u{0}".utf8), filename: "a.png"),
@@ -43,7 +43,7 @@ struct MultipartFormDataTests {
     }
 
     @Test
-    func noPartsMakeTheEndAlone() throws {
+    func aFormWithoutPartsHasOnlyTheClosingDelimiter() throws {
         #expect(try text([]) == "--b--\r\n")
     }
 
@@ -60,7 +60,7 @@ struct MultipartFormDataTests {
         ("\u{301}\"\u{301}", "\u{301}%22\u{301}", "\u{301}%22\u{301}"),
         ("", "", ""),
     ])
-    func namesAreEscapedAsBrowsersDoIt(raw: String, name: String, filename: String) throws {
+    func namesAreEscapedAsInBrowsers(raw: String, name: String, filename: String) throws {
         let body = try text([Part(name: raw, data: Data(), filename: raw, mimeType: "a/b")])
         let head = "Content-Disposition: form-data; name=\"\(name)\"; filename=\"\(filename)\"\r\nContent-Type: a/b"
         #expect(body.unicodeScalars.elementsEqual("--b\r\n\(head)\r\n\r\n\r\n--b--\r\n".unicodeScalars))
@@ -80,12 +80,12 @@ struct MultipartFormDataTests {
     }
 
     @Test(arguments: ["", "a b", "a\r\nb", "a\"b", String(repeating: "x", count: 71), "\u{E9}"])
-    func aBoundaryThatCannotStandInTheHeaderIsRefused(boundary: String) {
+    func anInvalidBoundaryIsRefused(boundary: String) {
         #expect(throws: PulseError.self) { try MultipartFormData(parts: []).encode(boundary: boundary) }
     }
 
     @Test
-    func aFileIsNamedByItsLengthAndNotRead() throws {
+    func encodingAFileTakesItsLengthWithoutReadingIt() throws {
         try withFile(Data(repeating: 7, count: 1_000), named: "photo.JPG") { file in
             let form = MultipartFormData(parts: [
                 Part(name: "a", data: Data("x".utf8)), Part(name: "f", file: file),
@@ -115,7 +115,7 @@ struct MultipartFormDataTests {
     }
 
     @Test
-    func aLinkCountsWithTheLengthOfItsFile() throws {
+    func aSymbolicLinkHasTheLengthOfItsTarget() throws {
         try withFile(Data(repeating: 7, count: 300), named: "target") { file in
             let link = file.deletingLastPathComponent().appendingPathComponent("link.txt")
             try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
@@ -125,7 +125,7 @@ struct MultipartFormDataTests {
     }
 
     @Test
-    func whatIsNoFileIsAnErrorBeforeAnythingIsSent() throws {
+    func anInvalidFileIsAnErrorBeforeAnythingIsSent() throws {
         let missing = URL(fileURLWithPath: "/nowhere/\(UUID())")
         let error = #expect(throws: PulseError.self) {
             try MultipartFormData(parts: [Part(name: "f", file: missing)]).encode(boundary: "b")
@@ -169,7 +169,7 @@ struct MultipartFormDataTests {
     }
 
     @Test
-    func aParserReadsWhatWasWritten() throws {
+    func aParserReadsTheEncodedForm() throws {
         var generator = SplitMix64(seed: 4)
         for _ in 0..<500 {
             let fields = (0..<Int.random(in: 0...4, using: &generator)).map { _ in
@@ -193,7 +193,7 @@ struct MultipartFormDataTests {
     }
 
     @Test(arguments: ["\"", "a", "\r\n", "\n", "\u{E9}"])
-    func aNameIsEscapedInOnePass(unit: String) {
+    func escapingANameTakesLinearTime(unit: String) {
         func steps(_ count: Int) -> Int {
             var bytes = CountedBytes()
             let text = String(repeating: unit, count: count)

@@ -21,12 +21,14 @@ struct PathTemplateTests {
         ("/{a}", ["a": "..."], "/..."),
         ("/{a}", ["a": "a?b#c;d\r\n\u{0}"], "/a%3Fb%23c%3Bd%0D%0A%00"),
     ])
-    @HeavyWork func fillsEachGapWithOneEncodedSegment(template: String, values: [String: String], path: String) throws {
+    @HeavyWork func eachPlaceholderBecomesOneEncodedSegment(template: String, values: [String: String], path: String)
+        throws
+    {
         #expect(try PathTemplate(template).expand(values) == path)
     }
 
     @Test
-    @HeavyWork func takesAnyValueThatHasAText() throws {
+    @HeavyWork func anyValueWithADescriptionIsAccepted() throws {
         let template: PathTemplate = "/{int}/{uuid}/{text}"
         let uuid = UUID()
         let path = try template.expand(["int": 42, "uuid": uuid, "text": Substring("x")])
@@ -46,7 +48,7 @@ struct PathTemplateTests {
         ("/users/%2e{a}", ["a": "."]),
         ("/files/{rest...}", ["rest": "a"]),
     ])
-    @HeavyWork func refusesValuesThatDoNotFit(template: String, values: [String: String]) throws {
+    @HeavyWork func valuesThatDoNotFitAreRefused(template: String, values: [String: String]) throws {
         let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(values) }
         guard case .invalidRequest = error else {
             Issue.record("not an invalid request: \(String(describing: error))")
@@ -55,7 +57,7 @@ struct PathTemplateTests {
     }
 
     @Test(arguments: ["/{id", "/id}", "/{a{b}}", "/{}", "/{...}", "/{a/b}", "/{a b}", "/}{", "/{rest...}/x", "{{a}"])
-    @HeavyWork func aFaultyTemplateIsAnInvalidURL(template: String) throws {
+    @HeavyWork func anInvalidTemplateIsAnInvalidURL(template: String) throws {
         let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(["id": "1", "a": "1"]) }
         guard case .invalidURL = error else {
             Issue.record("not an invalid URL: \(String(describing: error))")
@@ -65,7 +67,7 @@ struct PathTemplateTests {
     }
 
     @Test
-    @HeavyWork func aRefusalNamesTheParameterAndNeverTheValue() {
+    @HeavyWork func anErrorNamesTheParameterAndNeverTheValue() {
         let secret = "s3cr3t"
         let error = #expect(throws: PulseError.self) {
             try PathTemplate("/a/{id}").expand(["id": "1", "token": secret])
@@ -107,7 +109,7 @@ struct PathTemplateTests {
         ("/a/", "/a/", [:]),
         ("", "/", [:]),
     ])
-    @HeavyWork func matchesAPathAndGivesTheDecodedValues(template: String, path: String, values: [String: String]) {
+    @HeavyWork func aMatchReturnsTheDecodedValues(template: String, path: String, values: [String: String]) {
         #expect(PathTemplate(template).match(path) == values)
     }
 
@@ -118,12 +120,12 @@ struct PathTemplateTests {
         ("/f/{name}.json", "/f/.json"), ("/f/{name}.json", "/f/a.jso"), ("/{id}/x/{id}", "/1/x/2"),
         ("/files/{rest...}", "/files"), ("/files/{rest...}", "/other/a"), ("/caf\u{E9}", "/cafe%CC%81"),
     ])
-    @HeavyWork func doesNotMatchAnotherPath(template: String, path: String) {
+    @HeavyWork func aDifferentPathDoesNotMatch(template: String, path: String) {
         #expect(PathTemplate(template).match(path) == nil)
     }
 
     @Test
-    @HeavyWork func aCombiningMarkBehindASlashDoesNotHideIt() {
+    @HeavyWork func aCombiningMarkAfterASlashDoesNotHideTheSlash() {
         #expect(PathTemplate("/a/{x}").match("/a/\u{301}b") == ["x": "\u{301}b"])
         #expect(PathTemplate("/{x}").match("/a/\u{301}b") == nil)
     }
@@ -135,13 +137,14 @@ struct PathTemplateTests {
         ("/{a}ab{b}", "/aabab", ["a": "a", "b": "ab"]),
         ("/{a}-{rest...}", "/x-y/z-", ["a": "x", "rest": "y/z-"]), ("/{a}/{a}-{b}", "/x-/x--y", ["a": "x-", "b": "y"]),
     ])
-    func aGapEndsWhereTheTextAfterItStandsFirst(template: String, path: String, values: [String: String]) {
+    func aPlaceholderEndsAtTheFirstOccurrenceOfTheTextAfterIt(template: String, path: String, values: [String: String])
+    {
         #expect(PathTemplate(template).match(path) == values)
     }
 
     #if DEBUG
     @Test(arguments: ["a", "ab"])
-    func matchingCostsInProportionToTheSize(unit: String) {
+    func matchingTakesLinearTime(unit: String) {
         func steps(_ count: Int) -> Int {
             let template = "/" + (0..<count).map { "{p\($0)}aab" }.joined() + "x"
             let path = "/" + String(repeating: unit, count: 8 * count) + "y"

@@ -16,9 +16,9 @@ struct PathTextTests {
         #expect(try String(path: "/\(true)/\(1.5)/\(Substring("s"))") == "/true/1.5/s")
     }
 
-    /// The rules of the two forms are one.
+    /// Both forms follow the same rules.
     @Test(arguments: ["a", "a/b", "..", ".", "", "%2e%2e", "a b", "\u{301}", "?", "."])
-    func takesAndRefusesWhatATemplateDoes(value: String) {
+    func aPathTextAcceptsAndRefusesTheSameValuesAsATemplate(value: String) {
         let text = Result { try String(path: "/a/\(value)/b") }
         let template = Result { try PathTemplate("/a/{x}/b").expand(["x": value]) }
         #expect((try? text.get()) == (try? template.get()))
@@ -26,7 +26,7 @@ struct PathTextTests {
     }
 
     @Test(arguments: ["", ".", ".."])
-    func anErrorNamesThePlaceAndNoValue(value: String) {
+    func anErrorNamesThePositionAndNeverTheValue(value: String) {
         let error = #expect(throws: PulseError.self) { try String(path: "/a/\("t0p-s3cret")/\(value)/b?c=\("t0p")") }
         #expect(error?.kind == .invalidRequest)
         let text = error.map { "\($0)" } ?? ""
@@ -35,16 +35,16 @@ struct PathTextTests {
     }
 
     @Test
-    func valuesThatMakeADotSegmentTogetherAreRefused() {
+    func valuesThatTogetherMakeADotSegmentAreRefused() {
         let dot = "."
         #expect(throws: PulseError.self) { try String(path: "/a/\(dot)\(dot)/b") }
         #expect(throws: PulseError.self) { try String(path: "/a/.\(dot)") }
-        // Behind the question mark it is no segment.
+        // After the question mark it is not a segment.
         #expect((try? String(path: "/a?b=/\(dot)\(dot)/")) == "/a?b=/../")
     }
 
     @Test
-    func isTheSameForAnEndpoint() throws {
+    func anEndpointsPathFollowsTheSameRules() throws {
         struct GetRepo: Endpoint {
             typealias Response = EmptyResponse
             let (id, name): (Int, String)

@@ -22,7 +22,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func jsonTakesValuesAndMixedLiterals() throws {
+    func aJSONBodyTakesValuesAndMixedLiterals() throws {
         #expect(try json(.json(User(name: "Ada"))) == #"{"name":"Ada"}"#)
         #expect(try json(.json(["a": 1, "b": "x"])) == #"{"a":1,"b":"x"}"#)
         #expect(
@@ -37,7 +37,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func formsTakeValuesAndOrderedItems() throws {
+    func aFormBodyTakesValuesAndOrderedItems() throws {
         let items = [URLQueryItem(name: "b", value: "1 &"), .init(name: "a", value: "+"), .init(name: "b", value: "2")]
         let body = RequestBody.formURLEncoded(items)
         #expect(try form(body) == "b=1+%26&a=%2B&b=2")
@@ -47,7 +47,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func graphQLIsJSONWithQueryAndVariables() throws {
+    func aGraphQLBodyIsJSONWithQueryAndVariables() throws {
         #expect(try json(.graphQL(query: "{ me }")) == #"{"query":"{ me }"}"#)
         #expect(try json(.graphQL(query: "{ me }", variables: nil)) == #"{"query":"{ me }"}"#)
         let none: [String: JSONValue]? = nil
@@ -57,7 +57,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func bytesTextFilesAndStreamsNameTheirType() {
+    func bytesTextFilesAndStreamsHaveAContentType() {
         #expect(RequestBody.data(Data([1])).contentType == "application/octet-stream")
         #expect(RequestBody.data(Data([1]), contentType: "image/png").contentType == "image/png")
         #expect(RequestBody.text("\u{FC}").contentType == "text/plain; charset=utf-8")
@@ -74,7 +74,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func everythingCanBeSentAgainButAOneShotStream() {
+    func everyBodyExceptAOneShotStreamIsReplayable() {
         let file = URL(fileURLWithPath: "/tmp/x")
         let parts = MultipartFormData(parts: [.init(name: "f", file: file)])
         let replayable: [RequestBody] = [
@@ -86,7 +86,7 @@ struct RequestBodyTests {
     }
 
     @Test
-    func aSourceBesideTheRequestKnowsThatToo() {
+    func everyBodySourceExceptAOneShotStreamIsReplayable() {
         #expect(BodySource.inRequest.isReplayable)
         #expect(BodySource.file(URL(fileURLWithPath: "/tmp/x")).isReplayable)
         #expect(BodySource.stream(BodyStream(length: nil) { ByteStream([]) }).isReplayable)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct RequestOptionsTests {
-    /// Every field with two values that tell which options a merged field came from. A new field belongs here.
+    /// Every field with two values that identify the options of a merged field. Add each new field here.
     private static let fields:
         [(String, @Sendable (inout RequestOptions, Bool) -> Void, @Sendable (RequestOptions) -> Bool)] = [
             ("timeout", { $0.timeout = $1 ? 1 : 2 }, { $0.timeout == 1 }),
@@ -41,19 +41,19 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func theTableAboveHasEveryField() {
+    func theTableOfFieldsIsComplete() {
         let all = Mirror(reflecting: RequestOptions()).children.compactMap(\.label)
         #expect(Set(all) == Set(Self.fields.map(\.0) + ["headers"]))
         #expect(Set(options(true).setFields) == Set(Self.fields.map(\.0)))
     }
 
     @Test
-    func startEmpty() {
+    func newOptionsAreEmpty() {
         #expect(RequestOptions().setFields.isEmpty)
     }
 
     @Test
-    func setFieldsWinFieldByFieldAndNilInherits() {
+    func setFieldsOverrideAndNilFieldsInherit() {
         let base = options(false)
         for (name, _, isFirst) in Self.fields {
             let merged = options(true, except: name).over(base)
@@ -66,7 +66,7 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func nothingOverSomethingAndSomethingOverNothingAreIt() {
+    func mergingWithEmptyOptionsChangesNothing() {
         for (name, _, isFirst) in Self.fields {
             #expect(isFirst(RequestOptions().over(options(true))), "\(name)")
             #expect(isFirst(options(true).over(RequestOptions())), "\(name)")
@@ -74,7 +74,7 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func headersAreMergedByNameInAnyCase() {
+    func headersAreMergedByCaseInsensitiveName() {
         var (inner, outer) = (RequestOptions(), RequestOptions())
         inner.headers = ["x-a": "inner", "X-B": "inner"]
         #expect(inner.over(outer).headers == inner.headers)
@@ -84,7 +84,7 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func spellingsOfTheReadmeCompile() {
+    func theReadmesOptionsCompile() {
         var options = RequestOptions().with(\.tag, value: "feed").with(\.idempotencyKey, value: "key-1")
         #expect(options.tag == "feed")
         #expect(options.idempotencyKey == .value("key-1"))
@@ -99,7 +99,7 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func headersOfADictionaryAreFoundSetAndRemovedInAnyCase() {
+    func dictionaryHeadersAreCaseInsensitive() {
         var headers = ["content-type": "a", "X": "1"]
         #expect(headers.header("Content-Type") == "a")
         headers.setHeader("Content-Type", to: "b")
@@ -112,7 +112,7 @@ struct RequestOptionsTests {
     }
 
     @Test
-    func aNameInTwoSpellingsIsOneHeaderOnceItIsSet() {
+    func settingAHeaderRemovesItsOtherSpellings() {
         var headers = ["accept": "1", "ACCEPT": "2", "Accept": "3"]
         headers.setHeader("Accept", to: "4")
         #expect(headers == ["Accept": "4"])

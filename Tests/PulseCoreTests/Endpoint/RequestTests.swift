@@ -14,7 +14,7 @@ struct RequestTests {
     }
 
     @Test
-    func isAGetOfItsPathUnlessItSaysMore() throws {
+    func aRequestIsAGETOfItsPathByDefault() throws {
         let request = Request<User>("/users")
         #expect(try request.path == "/users")
         #expect(request.method == .get)
@@ -25,7 +25,7 @@ struct RequestTests {
     }
 
     @Test
-    func theFluentFormSaysEverythingAnEndpointCan() throws {
+    func theFluentMethodsCoverEveryRequirementOfAnEndpoint() throws {
         let id = UUID()
         let request = Request<User>(.put, "/users/{id}/posts/{n}", path: ["id": id, "n": 7])
             .query("expand", "team").query("page", 2).query("nothing", String?.none)
@@ -56,14 +56,14 @@ struct RequestTests {
     }
 
     @Test
-    func eachStepIsACopy() {
+    func eachFluentMethodReturnsACopy() {
         let request = Request<User>("/users")
         _ = request.query("a", 1).header("b", "2").timeout(3)
         #expect(request.queryItems.isEmpty && request.headers.isEmpty && request.options.timeout == nil)
     }
 
     @Test
-    func theRouteIsTheMethodAndTheTemplateUnlessTheOptionsNameOne() {
+    func theDefaultRouteIsTheMethodAndTheTemplate() {
         let request = Request<User>(.get, "/users/{id}", path: ["id": 7])
         #expect(request.options.route == "GET /users/{id}")
         #expect(request.option(\.route, "user").options.route == "user")
@@ -77,12 +77,12 @@ struct RequestTests {
         ("", "/"), ("users/{id}", "/users/{id}"), ("/a//b://c", "/a//b://c"), ("a:b/c", "/a:b/c"), ("//a/b", "//a/b"),
         ("/caf\u{E9}/{id}/\u{301}", "/caf\u{E9}/{id}/\u{301}"),
     ])
-    func theRouteHasNeitherAQueryNorAnAuthority(template: String, path: String) {
+    func theRouteOmitsQueryAndAuthority(template: String, path: String) {
         #expect(Request<User>(.put, PathTemplate(template)).options.route == "PUT \(path)")
     }
 
     @Test
-    func aValueThatIsMissingOrUnusedIsAnErrorWhenThePathIsAskedFor() {
+    func aMissingOrUnusedValueIsAnErrorOfThePath() {
         for request in [
             Request<User>("/users/{id}"), Request<User>(.get, "/users", path: ["id": 1]),
             Request<User>(.get, "/users/{id}", path: ["id": ".."]),
@@ -95,7 +95,7 @@ struct RequestTests {
     // MARK: Targets
 
     @Test
-    func takesAStringAURLOrATemplateAsItsTarget() throws {
+    func aTargetIsAStringAURLOrATemplate() throws {
         let text = "/search?q=1"
         #expect(try Request<EmptyResponse>(.head, text).path == text)
         #expect(try Request<EmptyResponse>(text).path == text)
@@ -108,12 +108,12 @@ struct RequestTests {
     }
 
     @Test
-    func aStringIsATemplateIfThereAreValuesForIt() throws {
+    func aStringWithValuesIsATemplate() throws {
         let text = "/users/{id}"
         #expect(try Request<User>(.get, text, path: ["id": "a/b"]).path == "/users/a%2Fb")
         #expect(try Request<User>(text, path: ["id": 7]).path == "/users/7")
         #expect(Request<User>(.get, text, path: ["id": 7]).options.route == "GET /users/{id}")
-        // Without values it stands as it is: a brace may be part of a query.
+        // Without values it is used as it is: a brace may be part of a query.
         let filter = #"/users?filter={"a":1}"#
         #expect(try Request<User>(.get, filter).path == filter)
         let error = #expect(throws: PulseError.self) { try Request<User>(.get, text, path: ["other": 7]).path }
@@ -121,7 +121,7 @@ struct RequestTests {
     }
 
     @Test
-    func aURLHasNoPlaceForValues() throws {
+    func valuesForAURLAreAnError() throws {
         let target = try url("https://other.example/a")
         let error = #expect(throws: PulseError.self) { try Request<User>(.get, target, path: ["id": "s3cret"]).path }
         #expect(error?.kind == .invalidRequest)
@@ -129,7 +129,7 @@ struct RequestTests {
     }
 
     @Test
-    func anAppsOwnRoutesAreTargets() throws {
+    func aCustomTypeCanBeATarget() throws {
         enum Route: RequestTarget {
             case me
             case user

@@ -33,7 +33,7 @@ struct ResponseValueTests {
             ("text/plain; charset=utf-16", [], ""),
             ("text/plain; charset=us-ascii", [], ""),
         ] as [(String?, [UInt8], String)])
-    func readsTextInTheCharsetThatTheServerNames(contentType: String?, bytes: [UInt8], text: String) throws {
+    func textIsDecodedInTheCharsetOfTheResponse(contentType: String?, bytes: [UInt8], text: String) throws {
         #expect(try String.read(try response(bytes, contentType), using: .json) == text)
     }
 
@@ -41,9 +41,9 @@ struct ResponseValueTests {
         arguments: [
             (nil, [0xFC]), ("text/plain; charset=us-ascii", [0xFC]), ("text/plain; charset=utf-8", [0x61, 0xC3]),
         ] as [(String?, [UInt8])])
-    func bytesThatAreNotThatCharsetAreAnError(contentType: String?, bytes: [UInt8]) throws {
-        let answer = try response(bytes, contentType)
-        let error = #expect(throws: PulseError.self) { try String.read(answer, using: .json) }
+    func bytesThatAreInvalidInTheCharsetAreAnError(contentType: String?, bytes: [UInt8]) throws {
+        let invalid = try response(bytes, contentType)
+        let error = #expect(throws: PulseError.self) { try String.read(invalid, using: .json) }
         guard case .decodingFailed(type: "String", _) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -51,7 +51,7 @@ struct ResponseValueTests {
     }
 
     @Test
-    func dataIsTheBodyAsItCame() throws {
+    func dataIsTheUnchangedBody() throws {
         #expect(Data.read(try response([0, 255, 13, 10]), using: .json) == Data([0, 255, 13, 10]))
         #expect(Data.read(try response([]), using: .json).isEmpty)
     }
@@ -63,7 +63,7 @@ struct ResponseValueTests {
     }
 
     @Test
-    func anEmptyResponseDecodesFromAnyValueToo() throws {
+    func anEmptyResponseDecodesFromAnyValue() throws {
         for body in ["{}", "[]", "1", "null", #"{"a":1}"#] {
             #expect(try JSONDecoder().decode(EmptyResponse.self, from: Data(body.utf8)) == EmptyResponse())
         }

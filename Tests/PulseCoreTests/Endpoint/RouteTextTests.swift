@@ -29,7 +29,7 @@ struct RouteTextTests {
         "/a//b", "/", "/i18n/mp4", "/getting-started-guide", "/facade/decade", "/index.html", "/XMLHttpRequest",
         "/internationalization", "/rhythms",
     ])
-    func wordsOfTheAPIStay(path: String) {
+    func wordsStayInTheRoute(path: String) {
         #expect(Self.route(path) == "GET \(path)")
     }
 
@@ -39,21 +39,21 @@ struct RouteTextTests {
         ("https://bob:hunter2@h.example/users/7?x=1", "/users/{id}"), ("https://h.example", "/"),
         ("/users/{1b4e28ba-2fa1-11d2-883f-0016d3cca427}", "/users/{id}"),
     ])
-    func whatElseIsLeftOut(path: String, route: String) {
+    func aPathIsReducedToItsRoute(path: String, route: String) {
         #expect(Self.route(path) == "GET \(route)")
     }
 
     @Test
-    func aTemplateKeepsItsText() {
+    func aTemplateIsItsOwnRoute() {
         let template = RequestPath(PathTemplate("/reports/2024/{name}"))
         #expect(template.route(.get, hasValues: true) == "GET /reports/2024/{name}")
         #expect(RequestPath("/reports/2024/{name}").route(.get, hasValues: true) == "GET /reports/2024/{name}")
         #expect(RequestPath(PathTemplate("/users/7")).route(.get, hasValues: false) == "GET /users/{id}")
     }
 
-    /// As many paths as there are users are one route, for identifiers of every common form.
+    /// Any number of paths with common identifiers gives a single route.
     @Test
-    func aThousandIdentifiersAreOneRoute() {
+    func aThousandIdentifiersGiveOneRoute() {
         var random = SplitMix64(seed: 7)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         var routes: Set<String> = []
@@ -65,7 +65,7 @@ struct RouteTextTests {
             routes.insert(Self.route("/users/\(groups.joined(separator: "-"))"))
         }
         #expect(routes == ["GET /users/{id}"])
-        // A guess, of random text too: a few of a thousand may pass for words.
+        // This is a guess: a few of a thousand random texts may pass for words.
         let guessed = (0..<1000).filter { _ in
             let text = String((0..<22).map { _ in alphabet.randomElement(using: &random) ?? "a" })
             return Self.route("/users/\(text)") == "GET /users/{id}"

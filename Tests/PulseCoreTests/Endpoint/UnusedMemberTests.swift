@@ -41,7 +41,7 @@ struct UnusedMemberTests {
     }
 
     @Test
-    func eachIsNamedWithBothTypes() {
+    func aWarningNamesTheMemberAndBothTypes() {
         let members = Wrong().unusedMembers
         #expect(
             members.map(\.name) == [
@@ -65,13 +65,13 @@ struct UnusedMemberTests {
     }
 
     @Test
-    func thoseOfTheRightTypeAreNot() {
+    func membersOfTheRightTypeAreNotReported() {
         #expect(Right().unusedMembers.isEmpty)
         #expect(Request<EmptyResponse>("/a").unusedMembers.isEmpty)
     }
 
     @Test
-    func aPluginsScopeIsOne() {
+    func aScopeOfAnotherTypeIsReported() {
         #expect(Scoped().unusedMembers.map(\.name) == ["scope"])
         #expect(Scoped().unusedMembers.first?.requiredType == "PluginScope")
     }
@@ -86,13 +86,13 @@ struct UnusedMemberTests {
     }
 
     @Test
-    func thoseOfASuperclassCount() {
+    func membersOfASuperclassAreReported() {
         #expect(Derived().unusedMembers.map(\.name) == ["headers"])
     }
 
-    /// A protocol of the app's may make the requirement of a property with its name.
+    /// An app's protocol may implement the requirement with the property of the same name.
     @Test
-    func aPropertyThatAnExtensionMakesTheRequirementOfIsUsed() {
+    func aPropertyUsedByAnExtensionIsNotReported() {
         #expect(NewUser(body: ["name": "Ada"]).unusedMembers.isEmpty)
     }
 }

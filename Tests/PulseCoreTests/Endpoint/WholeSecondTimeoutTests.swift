@@ -37,14 +37,14 @@ struct WholeSecondTimeoutTests {
     private func seconds(of endpoint: some Endpoint) -> TimeInterval { endpoint.timeoutInterval }
 
     @Test
-    func anIntIsATimeout() {
+    func anIntPropertyIsATimeout() {
         #expect(seconds(of: Whole()) == 60)
         #expect(seconds(of: Computed()) == 61)
         #expect(Whole().unusedMembers.isEmpty)
     }
 
     @Test
-    func theRequirementItselfMeansWhatItMeant() {
+    func aTimeIntervalPropertyStillWorks() {
         #expect(seconds(of: Fraction()) == 0.5)
         #expect(seconds(of: Annotated()) == 62)
         #expect(seconds(of: Bare()) == 0)
@@ -55,7 +55,7 @@ struct WholeSecondTimeoutTests {
     }
 
     @Test
-    func aProtocolOfTheAppsMayGiveEitherAsItsDefault() {
+    func anAppsProtocolMayProvideADefaultOfEitherType() {
         #expect(seconds(of: Patient()) == 90)
         #expect(seconds(of: Hasty()) == 2)
     }

@@ -21,16 +21,16 @@ struct ProxyRefusalTests {
             ),
             (
                 ProxyRefusal(proxy: "p.test:1", reason: .socksCredentials),
-                "the proxy p.test:1 refused the connection: it does not take the credentials"
+                "the proxy p.test:1 refused the connection: it rejects the credentials"
             ),
             (ProxyRefusal(proxy: nil, reason: .unknown), "the proxy refused the connection"),
         ])
-    func namesTheProxyAndTheReason(refusal: ProxyRefusal, text: String) {
+    func theDescriptionNamesTheProxyAndTheReason(refusal: ProxyRefusal, text: String) {
         #expect(PulseError.proxyRefused(refusal).description == text)
     }
 
     @Test(arguments: [403, 407, 408, 429, 500, 502, 503, 504])
-    func isNotRetriedWhateverItsStatus(status: Int) {
+    func aProxyRefusalIsNeverRetried(status: Int) {
         let error = PulseError.proxyRefused(ProxyRefusal(proxy: "p.test:1", reason: .status(status)))
         #expect(error.statusCode == status)
         #expect(!error.isRetryable)

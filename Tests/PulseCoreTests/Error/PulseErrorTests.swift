@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-/// The catch clauses that users write, as the design spells them.
+/// The catch clauses of an app, as in the design.
 @Suite(.timeLimit(.minutes(5)))
 struct PulseErrorTests {
     private struct Other: Error {}
@@ -58,7 +58,7 @@ struct PulseErrorTests {
     }
 
     @Test
-    func unauthorizedGivesItsAnswerToWhoAsks() {
+    func unauthorizedCarriesItsResponse() {
         do {
             throw PulseError.unauthorized(SampleErrors.response(401, ["WWW-Authenticate": "Bearer"]))
         } catch PulseError.unauthorized(let response) {
@@ -69,7 +69,7 @@ struct PulseErrorTests {
     }
 
     @Test
-    func errorsOfGraphQLDecodeWithTheirOptionalParts() throws {
+    func graphQLErrorsDecodeWithOptionalFields() throws {
         let full = #"{"message":"m","locations":[{"line":1,"column":2}],"path":["a",0],"extensions":{"code":"X"}}"#
         let error = try JSONDecoder().decode(GraphQLError.self, from: Data(full.utf8))
         #expect(

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-/// The whole text of every kind of error: what happened, to which request as far as the error knows it, and what to do.
+/// The whole text of every kind of error: the failure, its request if the error knows it, and the next step.
 @Suite(.timeLimit(.minutes(5)))
 struct PulseErrorTextTableTests {
     private static let request: URLRequest = {
@@ -44,11 +44,11 @@ struct PulseErrorTextTableTests {
         (
             .encodingFailed(
                 underlying: EncodingError.invalidValue(1.5, .init(codingPath: [], debugDescription: "hunter2"))),
-            "the body could not be encoded: a Double at $ is no valid value"
+            "the body could not be encoded: a Double at $ is not a valid value"
         ),
         (.unsupported("no sockets (GET /users)"), "unsupported: no sockets (GET /users)"),
-        (.noConnection, "no connection: there is no way to the network, and nothing was sent"),
-        (.timeout(request), "timed out: \(shown), no byte came or went for the idle timeout"),
+        (.noConnection, "no connection: there is no path to the network, and nothing was sent"),
+        (.timeout(request), "timed out: \(shown), no byte was sent or received for the idle timeout"),
         (
             PulseError(wrapping: lost, request: request),
             "transport failed: networkConnectionLost, maybeSent, \(shown)"
@@ -79,47 +79,47 @@ struct PulseErrorTextTableTests {
         (.http(response(404, "text/html", "<p>")), "HTTP error: 404 for \(shown), 3 bytes"),
         (
             decoding("text/html; charset=utf-8", "\n<!DOCTYPE html><p>hunter2"),
-            "the body is no User: it is not JSON, it begins like HTML or XML (status 200, text/html read as "
+            "the body does not decode as User: it is not JSON, it begins like HTML or XML (status 200, text/html read as "
                 + "application/json, 26 bytes, \(shown))"
         ),
         (
             decoding(nil, "hunter2"),
-            "the body is no User: it is not JSON (status 200, no Content-Type read as application/json, 7 bytes, "
+            "the body does not decode as User: it is not JSON (status 200, no Content-Type read as application/json, 7 bytes, "
                 + "\(shown))"
         ),
         (
             decoding("application/json", #"{"id": "hunter2"}"#),
-            "the body is no User: $.id is no Int but a string (status 200, application/json, 17 bytes, \(shown))"
+            "the body does not decode as User: $.id is a string, expected Int (status 200, application/json, 17 bytes, \(shown))"
         ),
         (
             decoding("application/json", #"{"id": {}}"#),
-            "the body is no User: $.id is no Int but an object (status 200, application/json, 10 bytes, \(shown))"
+            "the body does not decode as User: $.id is an object, expected Int (status 200, application/json, 10 bytes, \(shown))"
         ),
         (
             decoding("Application/JSON", #"{"id": 1}"#),
-            "the body is no User: $.name is missing (status 200, Application/JSON, 9 bytes, \(shown))"
+            "the body does not decode as User: $.name is missing (status 200, Application/JSON, 9 bytes, \(shown))"
         ),
         (
             decoding("application/json", #"{"id": 1, "name": null}"#),
-            "the body is no User: $.name is null, expected String (status 200, application/json, 23 bytes, \(shown))"
+            "the body does not decode as User: $.name is null, expected String (status 200, application/json, 23 bytes, \(shown))"
         ),
         (
             decoding("application/json", #"{"id": 1.5}"#),
-            "the body is no User: it is JSON, with a value that does not fit its type (status 200, application/json, 11 bytes, \(shown))"
+            "the body does not decode as User: it is JSON, with a value that does not fit its type (status 200, application/json, 11 bytes, \(shown))"
         ),
         (
             decoding("hunter2", "[]"),
-            "the body is no User: $ is no Dictionary<String, Any> but an array (status 200, no media type read as "
+            "the body does not decode as User: $ is an array, expected Dictionary<String, Any> (status 200, no media type read as "
                 + "application/json, 2 bytes, \(shown))"
         ),
         (
             .decodingFailed(type: "User", underlying: Refusal()),
-            "the body is no User: Refusal: refused with token=***REDACTED***"
+            "the body does not decode as User: Refusal: refused with token=***REDACTED***"
         ),
         (.emptyBody, "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"),
         (.responseTooLarge(limit: 9), "the body is larger than maximumBufferedBodySize, 9 bytes"),
         (.circuitOpen(name: "h", retryAfter: 5), "the circuit of h is open, retry after 5.0 s"),
-        (.circuitOpen(name: "h", retryAfter: .infinity), "the circuit of h is open, until it is reset by hand"),
+        (.circuitOpen(name: "h", retryAfter: .infinity), "the circuit of h is open, until it is reset manually"),
         (
             .retryExhausted(last: .http(response(503)), attempts: 3),
             "failed after 3 attempts: HTTP error: 503 for \(shown), 0 bytes"
@@ -135,12 +135,12 @@ struct PulseErrorTextTableTests {
         (.custom(Refusal()), "Refusal: refused with token=***REDACTED***"),
     ]
 
-    @Test func everyKindIsInTheTable() {
+    @Test func theTableHasEveryKind() {
         #expect(Set(Self.table.map(\.0.kind)) == Set(PulseError.Kind.allCases))
     }
 
     @Test(arguments: table.indices)
-    func saysWhatHappenedToWhatAndWhatToDo(index: Int) {
+    func eachErrorHasItsDocumentedText(index: Int) {
         let (error, text) = Self.table[index]
         #expect(error.description == text)
         #expect(!error.description.contains("hunter2"))
@@ -148,7 +148,7 @@ struct PulseErrorTextTableTests {
         #expect(!ErrorSummary(error).message.contains("https://"), "no URL in an event")
     }
 
-    @Test func aDecodingErrorKeepsItsTypeAndItsOwnCause() throws {
+    @Test func aDecodingErrorKeepsItsTypeAndCause() throws {
         guard case .decodingFailed("User", let underlying) = Self.decoding("text/html", "<p>"),
             case DecodingError.dataCorrupted(let context)? = underlying as? DecodingError,
             let note = context.underlyingError as? BodyNote
@@ -163,7 +163,7 @@ struct PulseErrorTextTableTests {
         #expect((note.underlying == nil) == (original.underlyingError == nil))
     }
 
-    @Test func aFailureThatNamesItsRequestIsNotGivenAnother() {
+    @Test func aFailureKeepsTheRequestThatItNames() {
         var other = Self.request
         other.url = URL(string: "https://other.example.com")
         let first = PulseError(wrapping: Self.lost, request: Self.request)
@@ -175,19 +175,19 @@ struct PulseErrorTextTableTests {
     }
 
     @Test(arguments: [
-        ("/users/{id}", ["userID": "7"], "no value for {id}; it asks for id and is given userID"),
+        ("/users/{id}", ["userID": "7"], "no value for {id}; it expects id and got userID"),
         (
             "/users/{id}/repos/{name}", ["id": "7", "nmae": "x"],
-            "no value for {name}; it asks for id, name and is given id, nmae"
+            "no value for {name}; it expects id, name and got id, nmae"
         ),
-        ("/users/{id}", [:], "no value for {id}; it asks for id and is given nothing"),
+        ("/users/{id}", [:], "no value for {id}; it expects id and got nothing"),
         (
             "/users/{id}", ["id": "7", "page": "2"],
-            "no place for the value of page; it asks for id and is given id, page"
+            "no placeholder for the value of page; it expects id and got id, page"
         ),
-        ("/users", ["id": "7"], "no place for the value of id; it asks for nothing and is given id"),
+        ("/users", ["id": "7"], "no placeholder for the value of id; it expects nothing and got id"),
     ])
-    func aTemplateNamesWhatItAsksForAndWhatItIsGiven(
+    func aTemplateErrorListsExpectedAndGivenNames(
         template: String, values: [String: String], reason: String
     ) {
         let error = #expect(throws: PulseError.self) { try PathTemplate(template).expand(values) }

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-/// What printing an error shows. The secret of these tests is always `hunter2`, what may be shown is `page`.
+/// The texts of printed errors. In these tests the secret is always `hunter2`, and `page` may be shown.
 @Suite(.timeLimit(.minutes(5)))
 struct PulseErrorTextTests {
     private struct Quoting: Error, Sendable {
@@ -101,7 +101,7 @@ struct PulseErrorTextTests {
     ]
 
     @Test
-    func theErrorsUnderTestCoverEveryKind() {
+    func theTestedErrorsCoverEveryKind() {
         #expect(Set(Self.errors.map(\.kind)) == Set(PulseError.Kind.allCases))
     }
 
@@ -118,7 +118,7 @@ struct PulseErrorTextTests {
     }
 
     @Test(arguments: errors.indices)
-    func noSummaryOfAnErrorShowsAURLOrTheServersWords(index: Int) {
+    func aSummaryShowsNoURLAndNoTextOfTheServer(index: Int) {
         let summary = ErrorSummary(Self.errors[index])
         #expect(summary.kind == Self.errors[index].kind)
         #expect(summary.statusCode == Self.errors[index].statusCode)
@@ -130,7 +130,7 @@ struct PulseErrorTextTests {
     }
 
     @Test
-    func aDecodingErrorNamesTheProgramsKeysAndNoneOfTheBodys() throws {
+    func aDecodingErrorNamesOnlyDeclaredKeys() throws {
         struct Team: Decodable {
             enum CodingKeys: String, CodingKey { case people = "members" }
             struct Person: Decodable { let age: Int }
@@ -153,17 +153,18 @@ struct PulseErrorTextTests {
             return #expect(throws: PulseError.self) { try response.decode(type) }?.description ?? "decoded"
         }
         let people = #"{"members":{"ada@example.com":[{"age":1},{"age":"hunter2"}]}}"#
-        #expect(text(Team.self, people).hasPrefix("the body is no Team: $.members.*[1].age is no Int but a string ("))
+        let wrongType = "the body does not decode as Team: $.members.*[1].age is a string, expected Int ("
+        #expect(text(Team.self, people).hasPrefix(wrongType))
         #expect(text(Team.self, #"{"members":{"hunter2":[{}]}}"#).contains(": $.members.*[0].age is missing ("))
-        #expect(text(Dynamic.self, #"{"hunter2":"x"}"#).contains(": $.* is no Int but a string ("))
+        #expect(text(Dynamic.self, #"{"hunter2":"x"}"#).contains(": $.* is a string, expected Int ("))
         #expect(text([String: Int].self, #"{"hunter2":null}"#).contains("$.* is null"))
         let unencodable = #expect(throws: (any Error).self) { try JSONEncoder().encode(["hunter2": Double.nan]) }
         let error = PulseError.encodingFailed(underlying: try #require(unencodable))
-        #expect(error.description == "the body could not be encoded: a Double at $.* is no valid value")
+        #expect(error.description == "the body could not be encoded: a Double at $.* is not a valid value")
     }
 
     @Test
-    func ofAResponsesFieldsOnlyTheSecretOnesAreMasked() {
+    func onlySecretHeaderFieldsAreMasked() {
         let text = PulseError.custom(Refused()).description
         for (name, value) in [
             ("X-API-Key", Redaction.mask), ("Set-Cookie", Redaction.mask), ("X-Request-ID", "page"),
@@ -173,7 +174,7 @@ struct PulseErrorTextTests {
     }
 
     @Test
-    func otherTypesThatCarryAnswersShowNoSecretEither() {
+    func wrappersOfResponsesShowNoSecret() {
         let response = Self.secretResponse(200)
         let failure = TransportFailure(code: .timedOut, phase: .beforeSend, underlying: Quoting())
         let values: [Any] = [response, Optional(response) as Any, [response], response.headers, failure]
@@ -200,24 +201,24 @@ struct PulseErrorTextTests {
         (.rateLimited(retryAfter: 3), "rate limited, retry after 3.0 s"),
         (
             .decodingFailed(type: "User", underlying: DecodingError.typeMismatch(Int.self, context())),
-            "the body is no User: $.items.id is no Int"
+            "the body does not decode as User: $.items.id is not Int"
         ),
         (
             .decodingFailed(type: "User", underlying: DecodingError.keyNotFound(Key.id, context())),
-            "the body is no User: $.items.id.id is missing"
+            "the body does not decode as User: $.items.id.id is missing"
         ),
         (.deadlineExceeded(last: .noConnection), "deadline exceeded, after: no connection"),
         (.retryExhausted(last: .emptyBody, attempts: 3), "failed after 3 attempts: the body is empty"),
         (.sslPinningFailed(host: "api.example.com"), "no pinned key in the certificate chain of api.example.com"),
     ])
-    func saysWhatHappened(error: PulseError, beginning: String) {
+    func theDescriptionStartsWithTheFailure(error: PulseError, beginning: String) {
         #expect(error.description.hasPrefix(beginning), "\(error)")
         #expect(error.localizedDescription == error.description)
         #expect("\(error)" == error.description)
     }
 
     @Test
-    func aDecodingErrorOfTheRealDecoderIsToldWithoutItsValues() throws {
+    func aJSONDecodingErrorShowsNoValues() throws {
         struct User: Decodable { let id: Int, email: [String: Int] }
         for body in [#"{"id":"hunter2"}"#, #"{"id":1,"email":"hunter2"}"#, #"{"id":hunter2"#, #""hunter2""#] {
             let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: try request())

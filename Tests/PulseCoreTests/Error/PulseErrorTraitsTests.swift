@@ -8,7 +8,7 @@ struct PulseErrorTraitsTests {
     private struct Other: Error {}
 
     @Test(arguments: SampleErrors.all)
-    func everyTraitIsTheDocumentedOne(sample: SampleErrors.Sample) {
+    func everyErrorHasItsDocumentedTraits(sample: SampleErrors.Sample) {
         #expect(sample.error.kind == sample.kind)
         #expect(sample.error.isRetryable == sample.isRetryable)
         #expect(sample.error.phase == sample.phase)
@@ -17,7 +17,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test(arguments: [PulseError.Phase.beforeSend, .maybeSent, .responseStarted], [false, true])
-    func aTransportTellsThatAConnectionWasStale(phase: PulseError.Phase, isStale: Bool) {
+    func aTransportFailureReportsAStaleConnection(phase: PulseError.Phase, isStale: Bool) {
         let failure = TransportFailure(code: .networkConnectionLost, phase: phase, isStaleConnection: isStale)
         let error = PulseError(wrapping: failure)
         #expect(error.isStaleConnection == isStale)
@@ -27,7 +27,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test(arguments: SampleErrors.all)
-    func noOtherErrorTellsThat(sample: SampleErrors.Sample) {
+    func noOtherErrorIsAStaleConnection(sample: SampleErrors.Sample) {
         #expect(!sample.error.isStaleConnection)
         #expect(!PulseError.deadlineExceeded(last: sample.error).isStaleConnection)
     }
@@ -38,7 +38,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test
-    func theAnswerIsFoundWhereThereIsOne() {
+    func anErrorReturnsItsResponse() {
         let response = SampleErrors.response(503)
         #expect(PulseError.http(response).response?.statusCode == 503)
         #expect(PulseError.unauthorized(response).response?.statusCode == 503)
@@ -51,7 +51,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test
-    func aDateOfRetryAfterCountsAgainstTheGivenClock() {
+    func aRetryAfterDateIsRelativeToTheGivenClock() {
         let now = Date(timeIntervalSince1970: 1_767_225_600)
         let error = PulseError.http(SampleErrors.response(503, ["Retry-After": "Thu, 01 Jan 2026 00:00:45 GMT"]))
         #expect(error.retryAfter(now: now) == 45)
@@ -70,14 +70,14 @@ struct PulseErrorTraitsTests {
             (403, .successful, .http), (404, .successful, .http), (407, .successful, .http), (500, .successful, .http),
             (503, .successful, .http), (200, .only(201), .http),
         ] as [(Int, AcceptedStatuses, PulseError.Kind?)])
-    func judgesAStatusByWhatTheCallAccepts(status: Int, accepted: AcceptedStatuses, kind: PulseError.Kind?) {
+    func aStatusIsValidatedAgainstTheAcceptedStatuses(status: Int, accepted: AcceptedStatuses, kind: PulseError.Kind?) {
         let error = PulseError(validating: SampleErrors.response(status), accepted: accepted)
         #expect(error?.kind == kind)
         #expect(error?.statusCode == (kind == nil ? nil : status))
     }
 
     @Test
-    func takesWhatTheServerSaysAboutWaiting() {
+    func retryAfterIsReadFromTheResponse() {
         let now = Date(timeIntervalSince1970: 1_767_225_600)
         let limited = SampleErrors.response(429, ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"])
         let error = PulseError(validating: limited, accepted: .successful, now: now)
@@ -116,7 +116,7 @@ struct PulseErrorTraitsTests {
             (URLError(.badServerResponse), .transport, .badServerResponse, .maybeSent),
             (TransportFailure(code: .cancelled, phase: .maybeSent), .cancelled, nil, nil),
             (TransportFailure(code: .notConnectedToInternet, phase: .beforeSend), .noConnection, nil, .beforeSend),
-            // The same errno once bytes have left is a lost connection.
+            // The same errno after bytes were sent is a lost connection.
             (
                 TransportFailure(code: .notConnectedToInternet, phase: .maybeSent), .transport, .networkConnectionLost,
                 .maybeSent
@@ -125,7 +125,7 @@ struct PulseErrorTraitsTests {
                 TransportFailure(code: .dataNotAllowed, phase: .responseStarted), .transport, .networkConnectionLost,
                 .responseStarted
             ),
-            // A connect timeout has sent nothing.
+            // With a connect timeout, nothing was sent.
             (TransportFailure(code: .timedOut, phase: .beforeSend), .transport, .cannotConnectToHost, .beforeSend),
             (TransportFailure(code: .timedOut, phase: .maybeSent), .transport, .timedOut, .maybeSent),
             (
@@ -137,8 +137,9 @@ struct PulseErrorTraitsTests {
                 .secureConnectionFailed, .beforeSend
             ),
         ] as [(any Error, PulseError.Kind, URLError.Code?, PulseError.Phase?)])
-    func anyErrorBecomesItsCase(error: any Error, kind: PulseError.Kind, code: URLError.Code?, phase: PulseError.Phase?)
-    {
+    func eachErrorIsWrappedInItsCase(
+        error: any Error, kind: PulseError.Kind, code: URLError.Code?, phase: PulseError.Phase?
+    ) {
         let wrapped = PulseError(wrapping: error)
         #expect(wrapped.kind == kind)
         #expect(wrapped.phase == phase)
@@ -151,7 +152,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test
-    func aTimeoutNamesItsRequestWhereItIsKnown() throws {
+    func aTimeoutNamesItsRequest() throws {
         let request = try request(.post, "https://api.example.com/slow")
         let failure = TransportFailure(code: .timedOut, phase: .maybeSent)
         for error in [failure, URLError(.timedOut)] as [any Error] {
@@ -173,7 +174,7 @@ struct PulseErrorTraitsTests {
                 == .transport)
     }
 
-    @Test func aBodyThatCannotBeReadHasTheStatusAndIsNotRetried() throws {
+    @Test func anUnreadableBodyHasTheStatusAndIsNotRetried() throws {
         let url = try #require(URL(string: "https://a.test/b?token=secret"))
         var failure = TransportFailure(code: .cannotDecodeContentData, phase: .responseStarted)
         failure.response = PulseResponse(
@@ -190,7 +191,7 @@ struct PulseErrorTraitsTests {
     }
 
     @Test
-    func aForeignErrorStaysWithin() {
+    func aForeignErrorIsWrapped() {
         guard case .custom(let error) = PulseError(wrapping: Other()) else {
             Issue.record("not custom")
             return

@@ -3,7 +3,7 @@
 import PulseCore
 import Testing
 
-/// One error at least of every kind, with what each trait must say: the table of design and README.
+/// At least one error of every kind with its expected traits: the table of the design and the README.
 enum SampleErrors {
     struct Sample: Sendable, CustomTestStringConvertible {
         let error: PulseError
@@ -40,7 +40,7 @@ enum SampleErrors {
 
         Sample(error: .noConnection, kind: .noConnection, isRetryable: true, phase: .beforeSend),
         Sample(error: .timeout(request), kind: .timeout, isRetryable: true, phase: .maybeSent),
-        // Of a bare URLError name resolution and connecting alone are known to precede the request.
+        // Of the bare URLErrors, only name resolution and connecting certainly precede the request.
         Sample(error: transport(.cannotFindHost), kind: .transport, isRetryable: true, phase: .beforeSend),
         Sample(error: transport(.dnsLookupFailed), kind: .transport, isRetryable: true, phase: .beforeSend),
         Sample(error: transport(.cannotConnectToHost), kind: .transport, isRetryable: true, phase: .beforeSend),
@@ -50,7 +50,7 @@ enum SampleErrors {
         Sample(error: transport(.serverCertificateUntrusted), kind: .transport, phase: .maybeSent),
         Sample(error: transport(.badServerResponse), kind: .transport, phase: .maybeSent),
         Sample(error: transport(.httpTooManyRedirects), kind: .transport, phase: .maybeSent),
-        // A transport that knows says so.
+        // A transport that knows the phase reports it.
         Sample(
             error: failure(.networkConnectionLost, .beforeSend), kind: .transport, isRetryable: true, phase: .beforeSend
         ),
@@ -68,7 +68,7 @@ enum SampleErrors {
         Sample(
             error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(407))), kind: .proxyRefused,
             phase: .beforeSend, status: 407),
-        // A status that would be retried from a server.
+        // A status that would be retried if a server sent it.
         Sample(
             error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(503))), kind: .proxyRefused,
             phase: .beforeSend, status: 503),

@@ -9,7 +9,7 @@ import Testing
 struct CurlCommandTests {
     private static let json = ["Content-Type": "application/json"]
 
-    @Test func showsARequestWithItsSecretsMasked() {
+    @Test func aCommandShowsTheRequestWithItsSecretsMasked() {
         let request = URLRequest.mock(
             .post, "https://ada:hunter2@api.example.com/login?access_token=hunter2&page=1",
             headers: ["Content-Type": "application/json", "Authorization": "Bearer hunter2", "X-Note": "it's"],
@@ -26,7 +26,7 @@ struct CurlCommandTests {
     }
 
     @Test(arguments: [("gzip, br", "--compressed"), ("identity", "-H 'Accept-Encoding: identity'")])
-    func asksForCodedBytesOnlyIfTheRequestDoes(value: String, option: String) {
+    func compressedIsUsedOnlyIfTheRequestAcceptsCodings(value: String, option: String) {
         let command = URLRequest.mock(headers: ["Accept-Encoding": value]).curlCommand()
         #expect(command.hasSuffix(option))
         #expect(command.contains("--compressed") == (value != "identity"))
@@ -36,17 +36,17 @@ struct CurlCommandTests {
         ("https://h.example/v1/../admin", true), ("https://h.example/v1/%2e%2e/admin", true),
         ("https://h.example/v1/a..b?q=/../c", false),
     ])
-    func asksForThePathAsItIsSent(url: String, isAsItIs: Bool) {
+    func dotSegmentsNeedPathAsIs(url: String, isAsItIs: Bool) {
         #expect(URLRequest.mock(.get, url).curlCommand().hasPrefix("curl --path-as-is '") == isAsItIs)
     }
 
-    @Test func showsSecretsToWhoAsksForThem() {
+    @Test func withoutRedactionSecretsAreShown() {
         let request = URLRequest.mock(headers: ["Authorization": "Bearer hunter2"])
         #expect(request.curlCommand(redaction: nil).contains("Bearer hunter2"))
         #expect(request.curlCommand(redaction: .init(secretHeaders: ["X-A"])).contains("***REDACTED***"))
     }
 
-    @Test func namesABodyThatIsNoTextByItsSizeAndNoPath() {
+    @Test func aBinaryBodyIsNamedByItsSizeOnly() {
         func option(_ request: URLRequest, _ body: BodySource = .inRequest) -> String? {
             request.curlCommand(body: body, maxBodyLength: 10).components(separatedBy: " \\\n  ")
                 .first { $0.hasPrefix("--data") }
@@ -64,8 +64,8 @@ struct CurlCommandTests {
         #expect(option(post, .stream(stream)) == "--data-binary '@stream-of-7-bytes'")
     }
 
-    @Test func leavesOutWhatCannotBeSent() {
-        // A name that began with `@` would make curl send a file of whoever pastes it.
+    @Test func headersThatCannotBeSentAreOmitted() {
+        // With a name that starts with `@`, curl would send a file of the person who pastes the command.
         let command = URLRequest.mock(headers: ["@/etc/passwd": "", "X-A": "a\r\nX-B: b", "X-Empty": ""]).curlCommand()
         #expect(!command.contains("passwd"))
         #expect(!command.contains("X-B"))
@@ -85,7 +85,7 @@ struct CurlCommandTests {
             .mock(.post, "/lines", headers: json, body: Data("\u{1B}[2K50%\r\n-n\n\u{202E}x\n\n".utf8)),
             .mock(.patch, "/untyped", body: Data("-a=1&b=2".utf8)),
         ])
-    func sendsThatVeryRequest(request: URLRequest) async throws {
+    func curlSendsTheSameRequest(request: URLRequest) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .status(204) }
             var request = request
@@ -107,9 +107,9 @@ struct CurlCommandTests {
     }
     #endif
 
-    /// After a colon with nothing but blanks curl would send no such header.
+    /// curl omits a header with only blanks after the colon.
     @Test(arguments: ["", " ", " \t "])
-    func keepsAHeaderOfBlanks(value: String) {
+    func aBlankHeaderIsKept(value: String) {
         let command = URLRequest.mock(headers: ["X-Empty": value]).curlCommand()
         #expect(command.hasSuffix("-H 'X-Empty;'"))
     }

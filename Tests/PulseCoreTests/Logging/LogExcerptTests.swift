@@ -11,7 +11,7 @@ struct LogExcerptTests {
         let text: String
     }
 
-    /// A secret of letters and digits in every syntax, beside enough that is none.
+    /// A secret of letters and digits in every syntax, next to text that is not secret.
     private static let secret = "s3cr3tV4lu3"
     private static let samples = [
         Sample(type: "application/json", text: #"{"user":"ada","password":"s3cr3tV4lu3","note":"é\u00e9","page":1}"#),
@@ -37,13 +37,13 @@ struct LogExcerptTests {
         Sample(type: "text/plain", text: "jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzM2NyM3QifQ.s3cr3tV4lu3 end"),
     ]
 
-    /// A piece of the secret that cannot be there by accident.
+    /// Whether the text shows a piece of the secret that cannot be there by accident.
     private static func shows(_ text: String) -> Bool {
         ["s3cr", "cr3t", "tV4l", "YTpzM2", "eyJzdWI"].contains { text.contains($0) }
     }
 
     @Test(arguments: samples)
-    func noCutLetsASecretThroughThatStraddlesIt(sample: Sample) {
+    func aCutNeverRevealsASecretAcrossIt(sample: Sample) {
         let data = Data(sample.text.utf8)
         for limit in 0...(data.count + 1) {
             let shown = LogExcerpt(.standard, limit: limit).body(data, contentType: sample.type)
@@ -52,8 +52,8 @@ struct LogExcerptTests {
     }
 
     @Test(arguments: samples)
-    func norWhereWhatIsLookedAtEndsWithinIt(sample: Sample) {
-        // Every end of what is looked at falls into the sample once.
+    func aSecretAtTheEndOfTheWindowIsNeverRevealed(sample: Sample) {
+        // The window ends at each byte of the sample once.
         for padding in 0...sample.text.utf8.count {
             let data = Data(sample.text.utf8)
             for (limit, lookahead) in [(padding, 40), (max(0, padding - 40), 64)] {
@@ -64,7 +64,7 @@ struct LogExcerptTests {
         }
     }
 
-    @Test func norWhereSecretsBeforeItLeaveRoomForAllThatIsLookedAt() {
+    @Test func aSecretAfterLongMaskedSecretsIsNeverRevealed() {
         for length in 0...200 {
             let text =
                 "password=" + String(repeating: "x", count: length)
@@ -76,7 +76,7 @@ struct LogExcerptTests {
         }
     }
 
-    @Test func norWhereTheBodyGoesOnFarBehindJSONWithinJSON() {
+    @Test func aSecretInNestedJSONOfALongBodyIsNeverRevealed() {
         let start = #"{"body":"{\u0022user\u0022:\u0022ada\u0022,\u0022password\u0022:\u0022s3cr3tV4lu3\u0022,"#
         let text = start + #"\u0022note\u0022:\u0022"# + String(repeating: "0123456789 ", count: 3000) + #"\u0022}"}"#
         let shown = LogExcerpt(.standard, limit: 4096).body(Data(text.utf8), contentType: "application/json")
@@ -84,7 +84,7 @@ struct LogExcerptTests {
         #expect(shown.hasPrefix(masked + #"\u0022note\u0022:\u00220123456789 "#))
     }
 
-    @Test func neverCutsWithinAScalar() {
+    @Test func anExcerptIsNeverCutWithinAScalar() {
         let text = "é€😀" + String(repeating: "é€😀", count: 20)
         for limit in 1...text.utf8.count {
             for lookahead in [0, 1, 2, 3, 5, 1000] {
@@ -98,7 +98,7 @@ struct LogExcerptTests {
         }
     }
 
-    @Test func saysHowMuchThereIs() {
+    @Test func anExcerptStatesTheTotalSize() {
         let excerpt = LogExcerpt(.standard, limit: 4)
         #expect(excerpt.body(Data("abcd".utf8), contentType: nil) == "abcd")
         #expect(excerpt.body(Data("abcde".utf8), contentType: nil) == "abcd… (5 bytes in all)")
@@ -110,14 +110,14 @@ struct LogExcerptTests {
         #expect(LogExcerpt(.standard, limit: .max).body(Data("abcd".utf8), contentType: nil) == "abcd")
     }
 
-    @Test func takesWhatIsCompressedForNoText() {
+    @Test func aCompressedBodyIsNotText() {
         let excerpt = LogExcerpt(.standard, limit: 100)
         let data = Data("abc".utf8)
         #expect(excerpt.body(data, contentType: "text/plain", contentEncoding: "gzip") == "<3 bytes of text/plain>")
         #expect(excerpt.body(data, contentType: "text/plain", contentEncoding: "identity") == "abc")
     }
 
-    @Test func cutsAHostileHeaderAndNoSecretComesOutOfIt() {
+    @Test func aCutHostileHeaderRevealsNoSecret() {
         let excerpt = LogExcerpt(.standard, limit: 100)
         let long = String(repeating: "x", count: 1 << 20)
         let shown = excerpt.headerValue(long, for: "X-Long")
@@ -130,11 +130,11 @@ struct LogExcerptTests {
         }
     }
 
-    @Test func looksAtABoundedPartOfALargeBody() {
+    @Test func onlyABoundedPartOfALargeBodyIsScanned() {
         let text = "token=s3cr3tV4lu3 " + String(repeating: "0123456789 ", count: 400_000)
         let shown = LogExcerpt(.standard, limit: 40).body(Data(text.utf8), contentType: "text/plain")
         #expect(shown == "token=***REDACTED*** 0123456789 01234567… (\(text.utf8.count) bytes in all)")
-        // A secret that is larger than all that is looked at leaves nothing to show behind its name.
+        // A secret larger than the window leaves nothing to show after its name.
         let large = #"{"a":1,"token":""# + String(repeating: "s3cr3tV4lu3", count: 100_000) + #"","b":2}"#
         let masked = LogExcerpt(.standard, limit: 4096).body(Data(large.utf8), contentType: "application/json")
         #expect(!Self.shows(masked))

@@ -6,12 +6,12 @@ import TestSupport
 #if !canImport(UIKit)
 /// Runs scripts in a real shell.
 enum Shell {
-    /// Dash where it is the system's, which knows nothing beyond POSIX, and bash.
+    /// Bash, and the system's shell, which may be dash, a POSIX-only shell.
     static let all = ["/bin/sh", "/bin/bash"].filter { FileManager.default.isExecutableFile(atPath: $0) }
 
     static let hasCurl = FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")
 
-    /// What the script wrote to standard output. It runs in a folder of its own.
+    /// The script's standard output. It runs in its own folder.
     static func output(of script: String, in shell: String = "/bin/sh") async throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shell-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

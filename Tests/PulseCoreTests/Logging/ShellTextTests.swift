@@ -11,7 +11,7 @@ struct ShellTextTests {
     private static let alphabet = Array(
         "aZ9'\"\\$`!#&;|<>(){}[]*?~=%-@ \t\n\r\u{0}\u{1B}\u{3}\u{16}\u{7F}\u{E9}\u{85}\u{2028}\u{202E}\u{1F600}".utf8)
 
-    /// Half of them of what shells stumble over, half of anything; every byte is among them.
+    /// Half of the samples consist of characters that are special to shells, half of any bytes; every byte occurs.
     private static func samples(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var random = SplitMix64(seed: seed)
         let chosen = (0..<count).map { index in
@@ -21,7 +21,7 @@ struct ShellTextTests {
                     : UInt8.random(in: 0...255, using: &random)
             }
         }
-        // A mark, a selector or a joiner makes one character with what stands before it.
+        // A combining mark, a variation selector or a joiner forms one character with the preceding one.
         let combined = ["'", "\\", "%", "-", "\"", "$"].flatMap { first in
             ["\u{301}", "\u{FE0F}", "\u{200D}"].map { Array("\(first)\($0); exit 1 #".utf8) }
         }
@@ -30,9 +30,9 @@ struct ShellTextTests {
     }
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
-    @HeavyWork func aWordComesBackByteForByte(shell: String, seed: UInt64) async throws {
+    @HeavyWork func aShellReadsAWordByteForByte(shell: String, seed: UInt64) async throws {
         let samples = Self.samples(500, seed: seed)
-        // Each behind the other, so that one shell does for all; a NUL ends each.
+        // All in one script, so that one shell is enough; a NUL ends each word.
         let script = samples.map { "printf '%s\\000' \(ShellText.word($0))\n" }.joined()
         let output = try await Shell.output(of: script, in: shell)
         let words = output.split(separator: 0, omittingEmptySubsequences: false).dropLast()
@@ -43,7 +43,7 @@ struct ShellTextTests {
     }
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
-    @HeavyWork func aFormatOfPrintfWritesItByteForByte(shell: String, seed: UInt64) async throws {
+    @HeavyWork func aPrintfFormatWritesItsBytes(shell: String, seed: UInt64) async throws {
         let samples = Self.samples(500, seed: seed)
         let script = samples.map { "printf \(ShellText.printfFormat($0))\nprintf '%s' '|next|'\n" }.joined()
         let output = try await Shell.output(of: script, in: shell)
@@ -51,7 +51,7 @@ struct ShellTextTests {
         #expect(output == expected, "seed \(seed)")
     }
 
-    @Test @HeavyWork func nothingInItIsAKeyToATerminal() {
+    @Test @HeavyWork func aWordHasNoControlCharacters() {
         for sample in Self.samples(500, seed: 3) {
             let texts = [ShellText.word(sample.filter { $0 != 0x0A }), ShellText.printfFormat(sample)]
             for scalar in texts.joined().unicodeScalars {
@@ -60,7 +60,7 @@ struct ShellTextTests {
         }
     }
 
-    @Test @HeavyWork func isPlainWhereItCanBe() {
+    @Test @HeavyWork func printableTextIsNotEscaped() {
         #expect(ShellText.word("".utf8) == "''")
         #expect(ShellText.word("it's".utf8) == #"'it'\''s'"#)
         #expect(ShellText.word("a\tb".utf8) == #"'a'"$(printf '\011')"'b'"#)
@@ -68,7 +68,7 @@ struct ShellTextTests {
     }
 
     @Test(arguments: ["'", "a", "\u{1}", "'\u{1}", "\u{E9}'"])
-    func aWordIsWrittenInOnePass(unit: String) {
+    func writingAWordTakesLinearTime(unit: String) {
         func steps(_ count: Int) -> Int {
             var bytes = CountedBytes()
             ShellText.write(String(repeating: unit, count: count).utf8, to: &bytes)

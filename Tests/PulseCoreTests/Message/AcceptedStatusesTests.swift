@@ -13,7 +13,7 @@ struct AcceptedStatusesTests {
         (.range(200...399), [200, 304, 399], [199, 400]),
         (.any, [0, -1, 100, 200, 404, 599, 999, Int.min, Int.max], []),
     ])
-    func containsExactlyWhatItSays(statuses: AcceptedStatuses, accepted: [Int], refused: [Int]) {
+    func aSetContainsExactlyItsStatuses(statuses: AcceptedStatuses, accepted: [Int], refused: [Int]) {
         for status in accepted { #expect(statuses.contains(status), "\(status)") }
         for status in refused { #expect(!statuses.contains(status), "\(status)") }
     }
@@ -22,7 +22,7 @@ struct AcceptedStatusesTests {
         AcceptedStatuses.any, .successful, .successful(and: 401), .range(401...402), .range(400...401), .only(401, 402),
         .only(401),
     ])
-    func withoutOneTheyContainAllOthersStill(statuses: AcceptedStatuses) {
+    func withoutRemovesOnlyTheGivenStatus(statuses: AcceptedStatuses) {
         #expect(!statuses.without(401).contains(401))
         for status in [Int.min, 200, 299, 300, 400, 402, Int.max] {
             #expect(statuses.without(401).contains(status) == statuses.contains(status), "\(status)")

@@ -13,20 +13,20 @@ struct HTTPDateTests {
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(arguments: forms)
-    @HeavyWork func readsTheThreeForms(text: String) {
+    @HeavyWork func theThreeFormatsAreParsed(text: String) {
         #expect(HTTPDate.parse(text, now: now) == Self.example)
         #expect(HTTPDate.parse(text.lowercased(), now: now) == Self.example)
         #expect(HTTPDate.parse(text.uppercased(), now: now) == Self.example)
     }
 
-    /// They are no part of a field's value (RFC 9110, section 5.5).
+    /// Blanks around a field value are not part of it (RFC 9110, section 5.5).
     @Test
-    @HeavyWork func blanksAroundCountForNothing() {
+    @HeavyWork func surroundingBlanksAreIgnored() {
         #expect(HTTPDate.parse(" \t\(Self.forms[0])\t ", now: now) == Self.example)
     }
 
     @Test(arguments: forms)
-    @HeavyWork func everyTruncationIsNoDate(text: String) {
+    @HeavyWork func aTruncatedDateIsInvalid(text: String) {
         for length in 0..<text.count {
             let cut = String(text.prefix(length))
             #expect(HTTPDate.parse(cut, now: now) == nil, "\(cut.debugDescription)")
@@ -34,12 +34,12 @@ struct HTTPDateTests {
     }
 
     @Test(arguments: [
-        // No such day or time.
+        // A day or time that does not exist.
         "Sun, 31 Feb 2021 00:00:00 GMT", "Sun, 29 Feb 2021 00:00:00 GMT", "Sun, 29 Feb 2100 00:00:00 GMT",
         "Sun, 31 Apr 2021 00:00:00 GMT", "Sun, 00 Jan 2021 00:00:00 GMT", "Sun, 32 Jan 2021 00:00:00 GMT",
         "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT", "Sun, 06 Nov 1994 08:49:61 GMT",
         "Sun, 06 Xyz 1994 08:49:37 GMT", "Sun, 06 11 1994 08:49:37 GMT", "Sun Feb 30 08:49:37 1994",
-        // Not the form.
+        // Another format.
         "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
         "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
         "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun, 06 Nov 1994 08:49:37 GMT x",
@@ -52,12 +52,12 @@ struct HTTPDateTests {
         "1994-11-06T08:49:37Z", "784111777", "0", "-1", "", " ", "GMT", ",", ", , , , , ,", "never",
         "Sun, 06 Nov 1994 08:49:37 GMT\r\n", "Sun, \u{660}6 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:37 GMT\u{0}",
-        // The marks in the wrong places.
+        // Delimiters in the wrong places.
         "Sun 06, Nov 1994 08:49:37 GMT", "Sun, 06 Nov-94 08:49:37 GMT", "Sun-06-Nov-94 08:49:37, GMT",
         "Sun, 06-Nov-94-08:49:37-GMT", "Sun, 06 Nov 1994 08:49:37 GMT,", ",Sun 06 Nov 1994 08:49:37 GMT",
         "Sunday, 06--Nov-94 08:49:37 GMT", "123, 06 Nov 1994 08:49:37 GMT", "Noday, 06 Nov 1994 08:49:37 GMT",
     ])
-    @HeavyWork func refusesWhatIsNoDate(text: String) {
+    @HeavyWork func invalidDatesAreRefused(text: String) {
         #expect(HTTPDate.parse(text, now: now) == nil)
     }
 
@@ -76,7 +76,7 @@ struct HTTPDateTests {
     @Test(arguments: [
         ("00", 2000), ("26", 2026), ("75", 2075), ("76", 2076), ("77", 1977), ("94", 1994), ("99", 1999),
     ])
-    @HeavyWork func aYearOfTwoDigitsIsNeverMoreThanFiftyYearsAhead(digits: String, year: Int) {
+    @HeavyWork func aTwoDigitYearIsNeverMoreThanFiftyYearsAhead(digits: String, year: Int) {
         let text = "Friday, 01-Jan-\(digits) 00:00:00 GMT"
         let full = "Fri, 01 Jan \(year) 00:00:00 GMT"
         #expect(HTTPDate.parse(text, now: now) == HTTPDate.parse(full, now: now))
@@ -84,7 +84,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    @HeavyWork func writesTheOneFormThatIsSent() {
+    @HeavyWork func datesAreWrittenInTheIMFFixdateFormat() {
         #expect(HTTPDate.format(Self.example) == Self.forms[0])
         #expect(HTTPDate.format(Self.example.addingTimeInterval(0.999)) == Self.forms[0])
         #expect(HTTPDate.format(Date(timeIntervalSince1970: -0.5)) == "Wed, 31 Dec 1969 23:59:59 GMT")
@@ -100,7 +100,7 @@ struct HTTPDateTests {
     }
 
     @Test
-    @HeavyWork func anyDateIsReadAsItWasWritten() {
+    @HeavyWork func aDateSurvivesARoundTrip() {
         var generator = SplitMix64(seed: 9110)
         for _ in 0..<10_000 {
             let seconds = Int.random(in: 0..<7_289_568_000, using: &generator)
@@ -111,7 +111,7 @@ struct HTTPDateTests {
 
     @Test
     @HeavyWork func agreesWithTheCalendarOnEveryDayOfFourCenturies() {
-        // Written down by counting, not by the formula under test.
+        // Counted here, without the formula under test.
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
         let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]

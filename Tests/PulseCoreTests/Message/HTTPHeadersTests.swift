@@ -13,7 +13,7 @@ struct HTTPHeadersTests {
     // MARK: Reading
 
     @Test
-    @HeavyWork func keepsOrderSpellingAndRepetition() {
+    @HeavyWork func headersKeepOrderSpellingAndRepetition() {
         #expect(several.map(\.name) == ["Via", "Accept", "via", "Set-Cookie", "VIA", "set-cookie"])
         #expect(several.values(for: "vIa") == ["a", "b", "c"])
         #expect(several.count == 6)
@@ -25,13 +25,13 @@ struct HTTPHeadersTests {
         ("Via", "a, b, c"), ("via", "a, b, c"), ("ACCEPT", "text/html"), ("Set-Cookie", "a=1"), ("SET-COOKIE", "a=1"),
         ("Missing", nil), ("", nil), ("Vi", nil),
     ])
-    @HeavyWork func joinsTheLinesOfANameButNeverThoseOfSetCookie(name: String, value: String?) {
+    @HeavyWork func linesOfANameAreJoinedExceptSetCookie(name: String, value: String?) {
         #expect(several[name] == value)
         #expect(several.contains(name) == (value != nil))
     }
 
     @Test
-    @HeavyWork func comparesNamesByASCIIAlone() {
+    @HeavyWork func namesAreComparedByASCIICaseOnly() {
         let headers: HTTPHeaders = ["\u{130}": "dotted", "K": "kelvin"]
         #expect(headers["i\u{307}"] == nil)
         #expect(headers["\u{212A}"] == nil)
@@ -41,7 +41,7 @@ struct HTTPHeadersTests {
     // MARK: Writing
 
     @Test
-    @HeavyWork func settingReplacesEveryLineOfThatNameInThePlaceOfTheFirst() {
+    @HeavyWork func settingAValueReplacesAllLinesAtTheFirstPosition() {
         var headers = several
         headers["via"] = "new"
         #expect(headers.map(\.name) == ["via", "Accept", "Set-Cookie", "set-cookie"])
@@ -51,7 +51,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func settingTheLastOrOnlyFieldKeepsTheRest() {
+    @HeavyWork func settingTheLastOrOnlyFieldKeepsTheOthers() {
         var headers: HTTPHeaders = ["A": "1", "B": "2"]
         headers["b"] = "3"
         headers["a"] = "4"
@@ -59,7 +59,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func settingNilAndRemovingTakeEveryLine() {
+    @HeavyWork func settingNilRemovesEveryLine() {
         var headers = several
         headers["SET-cookie"] = nil
         #expect(headers.values(for: "Set-Cookie").isEmpty)
@@ -69,7 +69,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func addingKeepsWhatIsThere() {
+    @HeavyWork func addingAFieldKeepsExistingOnes() {
         var headers: HTTPHeaders = ["Vary": "Accept"]
         headers.add(name: "vary", value: "Origin")
         #expect(headers["Vary"] == "Accept, Origin")
@@ -78,7 +78,7 @@ struct HTTPHeadersTests {
     // MARK: Dictionaries and literals
 
     @Test
-    @HeavyWork func aDictionaryGoesThereAndBack() {
+    @HeavyWork func aDictionarySurvivesARoundTrip() {
         let dictionary = ["B": "2", "A": "1", "C": ""]
         let headers = HTTPHeaders(dictionary)
         #expect(headers.map(\.name) == ["A", "B", "C"])
@@ -88,7 +88,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func aDictionaryHasWhatTheSubscriptSaysOfEachName() {
+    @HeavyWork func theDictionaryAgreesWithTheSubscript() {
         var random = SplitMix64(seed: 0xD1C7)
         let letters = ["a", "A", "b", "B", "-", "x1", "\u{E9}", "e\u{301}"]
         var headers = HTTPHeaders()
@@ -103,20 +103,20 @@ struct HTTPHeadersTests {
         for field in headers where seen.insert(field.name.asciiLowercased).inserted {
             plain[field.name] = headers[field.name]
         }
-        // Equal dictionaries may still spell their keys in other bytes.
+        // Equal dictionaries may still differ in the bytes of their keys.
         #expect(headers.dictionary == plain)
         #expect(Set(headers.dictionary.keys.map { Array($0.utf8) }) == Set(plain.keys.map { Array($0.utf8) }))
     }
 
-    /// To ask for each name would take minutes.
+    /// A lookup for each name would take minutes.
     @Test
-    @HeavyWork func aDictionaryTakesLinearTime() {
+    @HeavyWork func theDictionaryTakesLinearTime() {
         let headers = HTTPHeaders((0..<100_000).map { HTTPHeaders.Field(name: "X-\($0)", value: "") })
         #expect(headers.dictionary.count == 100_000)
     }
 
     @Test
-    @HeavyWork func literalsAndHelpersSayWhatTheyMean() {
+    @HeavyWork func literalsAndHelpersCreateTheirFields() {
         let headers: HTTPHeaders = [
             .authorization(bearer: "t"), .authorization(username: "Aladdin", password: "open sesame"), .accept("a/b"),
             .acceptLanguage("de"), .contentType("text/plain"), .userAgent("x/1"),
@@ -131,7 +131,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func equalityAndHashIgnoreTheCaseOfNamesAlone() {
+    @HeavyWork func equalityAndHashIgnoreOnlyTheCaseOfNames() {
         let left: HTTPHeaders = ["Content-Type": "a/b", "X": "1"]
         let right: HTTPHeaders = ["content-TYPE": "a/b", "x": "1"]
         #expect(left == right)
@@ -140,10 +140,10 @@ struct HTTPHeadersTests {
         #expect(left != ["X": "1", "Content-Type": "a/b"])
     }
 
-    // MARK: What can be sent
+    // MARK: Validation
 
     @Test
-    @HeavyWork func everyByteThatEndsAFieldLineIsRefusedInAValueAndNoOther() {
+    @HeavyWork func onlyBytesThatEndAFieldLineAreRefusedInAValue() {
         for byte in UInt8(0)..<128 {
             let headers: HTTPHeaders = ["X-A": "b\(Character(Unicode.Scalar(byte)))c"]
             expectValidity(of: headers, [0, 10, 13].contains(byte) == false, "byte \(byte)")
@@ -154,7 +154,7 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func everyByteThatIsNoTokenIsRefusedInAName() {
+    @HeavyWork func nonTokenBytesAreRefusedInAName() {
         let token = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
         for byte in UInt8(0)..<128 {
             let headers: HTTPHeaders = ["X\(Character(Unicode.Scalar(byte)))Y": "1"]
@@ -166,14 +166,14 @@ struct HTTPHeadersTests {
     }
 
     @Test
-    @HeavyWork func aLongNameIsJudgedLikeAShortOne() {
+    @HeavyWork func aLongNameIsValidatedLikeAShortOne() {
         let name = String(repeating: "x", count: 10_240)
         expectValidity(of: [name: "1"], true, "10 KB")
         expectValidity(of: [name + " ": "1"], false, "10 KB and a space")
     }
 
     @Test
-    @HeavyWork func theRefusalNamesTheHeaderAndNeverItsValue() throws {
+    @HeavyWork func aValidationErrorNamesTheHeaderAndNeverItsValue() throws {
         let headers: HTTPHeaders = ["X-Plain": "hunter2\r\n"]
         let error = #expect(throws: PulseError.self) { try headers.validate() }
         let text = "\(try #require(error))"
@@ -209,7 +209,7 @@ struct HTTPHeadersTests {
         #expect(error?.kind == (isValid ? nil : .invalidRequest), "\(what)", sourceLocation: location)
     }
 
-    @Test func aValueKeepsTheBytesThatItCameIn() {
+    @Test func aValueKeepsItsReceivedBytes() {
         let samples: [([UInt8], String)] = [
             ([0x61], "a"), ([0xE9], "\u{E9}"), ([0xC3, 0xA9], "\u{E9}"), ([0xC3, 0xA9, 0xE9], "\u{C3}\u{A9}\u{E9}"),
         ]

@@ -17,7 +17,7 @@ struct HTTPMethodTests {
         (.connect, "CONNECT", false, false),
         (.query, "QUERY", true, true),
     ])
-    func registeredMethodsKnowWhatMayBeRepeated(
+    func registeredMethodsHaveTheirRegisteredSafetyAndIdempotency(
         method: HTTPMethod, name: String, isSafe: Bool, isIdempotent: Bool
     ) {
         #expect(method.rawValue == name)
@@ -28,7 +28,7 @@ struct HTTPMethodTests {
     }
 
     @Test(arguments: ["PROPFIND", "M-SEARCH", "get", "Get", "x!#$%&'*+-.^_`|~9"])
-    func anyOtherTokenIsAMethodThatIsNotKnownToBeSafe(name: String) throws {
+    func anUnregisteredMethodIsNotSafe(name: String) throws {
         let method = try #require(HTTPMethod(rawValue: name))
         #expect(method.rawValue == name)
         #expect(!method.isSafe)
@@ -41,7 +41,7 @@ struct HTTPMethodTests {
         "GET\u{0}",
         "\u{0}", "GET\t", "G\u{CA}T", "\u{1F600}", "GET\u{301}", "GET:", "GET/", "(GET)", "G,T", "\"GET\"", "GET\u{7F}",
     ])
-    func textThatIsNoTokenIsNoMethod(name: String) {
+    func anInvalidTokenIsNotAMethod(name: String) {
         #expect(HTTPMethod(rawValue: name) == nil)
     }
 

@@ -24,7 +24,7 @@ struct OriginTests {
         ("https://127.0.0.1:65535", "https://127.0.0.1:65535"),
         ("https://a_b.example", "https://a_b.example"),
     ])
-    func isSchemeHostAndPort(url: String, origin: String) throws {
+    func anOriginIsSchemeHostAndPort(url: String, origin: String) throws {
         let url = try #require(URL(string: url))
         #expect(Origin(url)?.description == origin)
     }
@@ -36,13 +36,13 @@ struct OriginTests {
         "http://%2e%2e/x", "http://../x", "http://./x", "https://.:443/", "http://%2E", "https://u@...:1/",
         "https://ex%2Fample.com", "https://a%40b.com", "https://a%5C.b.com", "https://a%00.com",
     ])
-    func isNilWithoutAnHTTPHost(text: String) {
+    func aURLWithoutAnHTTPHostHasNoOrigin(text: String) {
         guard let url = URL(string: text) else { return }
         #expect(Origin(url) == nil)
     }
 
     @Test
-    func knowsAHostFromOneThatLooksLikeIt() throws {
+    func similarHostsAreDifferentOrigins() throws {
         let home = try #require(URL(string: "https://example.com").flatMap(Origin.init))
         for text in [
             "http://example.com", "https://example.com:444", "https://example.com.evil.com",
@@ -56,14 +56,14 @@ struct OriginTests {
     }
 
     @Test
-    func resolvesARelativeURLAgainstItsBase() throws {
+    func aRelativeURLHasTheOriginOfItsBase() throws {
         let url = try #require(URL(string: "../x", relativeTo: URL(string: "https://example.com:8443/a/b")))
         let origin = try #require(Origin(url))
         #expect((origin.scheme, origin.host, origin.port) == ("https", "example.com", 8443))
     }
 
     @Test
-    func agreesWithFoundationOnTheHostAndNeverTraps() {
+    func theHostAgreesWithFoundation() {
         var random = SplitMix64(seed: 0x0816)
         for _ in 0..<3000 {
             guard let url = URL(string: "https://" + random.hostileText(maximumLength: 12)) else { continue }

@@ -7,10 +7,10 @@ import Testing
 struct PulseResponseTests {
     private let request = URLRequest(url: URL(fileURLWithPath: "/x"))
 
-    // MARK: Foundation's view
+    // MARK: HTTPURLResponse
 
     @Test(arguments: [Int.min, -1, 0, 99, 200, 599, 1000, Int(Int32.max), Int.max])
-    func foundationsViewIsMadeForAnyStatus(status: Int) throws {
+    func anHTTPURLResponseIsCreatedForAnyStatus(status: Int) throws {
         let request = try PulseCoreTests.request()
         let response = PulseResponse(statusCode: status, headers: ["A": "b"], request: request)
         if let http = response.httpResponse { #expect(http.statusCode == status) }
@@ -27,7 +27,7 @@ struct PulseResponseTests {
         ("Content-Disposition", "attachment; filename*=UTF-8''%"), ("Content-Disposition", "\""), ("", ""), ("", "x"),
         ("A B", "x\r\ny"), ("\u{1F600}", "\u{0}"), ("Content-Encoding", ","), ("Content-Disposition", "a=\"\\"),
     ])
-    func foundationsViewNeverTraps(name: String, value: String) throws {
+    func creatingAnHTTPURLResponseNeverTraps(name: String, value: String) throws {
         let request = try PulseCoreTests.request()
         let response = PulseResponse(statusCode: 200, headers: [name: value], request: request)
         let http = response.httpResponse
@@ -38,14 +38,14 @@ struct PulseResponseTests {
     }
 
     @Test
-    func withoutAURLThereIsNoFoundationView() throws {
+    func aResponseWithoutAURLHasNoHTTPURLResponse() throws {
         var request = try PulseCoreTests.request()
         request.url = nil
         #expect(PulseResponse(statusCode: 200, request: request).httpResponse == nil)
     }
 
     @Test
-    func foundationsViewIsFindableByNameAndJoinsLines() throws {
+    func theHTTPURLResponseJoinsLinesAndIgnoresNameCase() throws {
         let headers: HTTPHeaders = ["Via": "a", "content-type": "text/plain", "via": "b"]
         let request = try PulseCoreTests.request()
         let http = PulseResponse(statusCode: 418, headers: headers, request: request).httpResponse
@@ -55,7 +55,7 @@ struct PulseResponseTests {
     }
 
     @Test
-    func anAnswerOfFoundationsPartsKeepsThem() throws {
+    func aResponseFromFoundationKeepsItsValues() throws {
         let address = try url("https://h/p")
         let http = try #require(
             HTTPURLResponse(
@@ -72,7 +72,7 @@ struct PulseResponseTests {
     }
 
     @Test
-    func startsWholeUnstreamedAndFromTheNetwork() {
+    func aNewResponseIsBufferedCompleteAndFromTheNetwork() {
         let response = PulseResponse(statusCode: 200, request: request)
         #expect(response.data.isEmpty && response.headers.isEmpty && response.redirects.isEmpty)
         #expect(response.bytes == nil && response.file == nil && response.timings == nil)
@@ -88,19 +88,19 @@ struct PulseResponseTests {
     }
 
     @Test
-    func decodesErrorBodiesToo() throws {
+    func errorBodiesCanBeDecoded() throws {
         let response = PulseResponse(statusCode: 422, data: Data(#"{"id":7}"#.utf8), request: request)
         #expect(try response.decode(User.self) == User(id: 7))
     }
 
     @Test
-    func noBytesAreAnEmptyBody() throws {
+    func decodingNoBytesIsAnEmptyBodyError() throws {
         let response = PulseResponse(statusCode: 200, request: request)
         #expect(#expect(throws: PulseError.self) { try response.decode(User.self) }?.kind == .emptyBody)
     }
 
     @Test(arguments: [" ", "{}", #"{"id":"x"}"#, "[", "null"])
-    func whatDoesNotDecodeNamesTheType(body: String) throws {
+    func aDecodingErrorNamesTheType(body: String) throws {
         let response = PulseResponse(statusCode: 200, data: Data(body.utf8), request: request)
         let error = #expect(throws: PulseError.self) { try response.decode(User.self) }
         guard case .decodingFailed(let type, let underlying) = error else {
@@ -112,7 +112,7 @@ struct PulseResponseTests {
     }
 
     @Test
-    func aDecodersOwnPulseErrorPasses() throws {
+    func aDecodersPulseErrorIsThrownUnchanged() throws {
         struct Picky: ResponseDecoder {
             func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
                 throw PulseError.emptyBody
@@ -133,7 +133,7 @@ struct PulseResponseTests {
         #expect(response.data[7] == 2)
     }
 
-    @Test func whoChangesACopyChangesNothingElse() throws {
+    @Test func changingACopyLeavesTheOriginalUnchanged() throws {
         let request = URLRequest(url: try #require(URL(string: "https://a.example/1")))
         let other = URLRequest(url: try #require(URL(string: "https://a.example/2")))
         let original = PulseResponse(statusCode: 200, headers: ["A": "1"], data: Data("a".utf8), request: request)

@@ -14,20 +14,20 @@ struct RetryAfterTests {
         ("Thu Jan  1 00:01:30 2026", 90),
         ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
     ])
-    func understandsSecondsAndDates(value: String, seconds: TimeInterval) {
+    func retryAfterIsSecondsOrADate(value: String, seconds: TimeInterval) {
         #expect(RetryAfter.seconds(in: ["Retry-After": value], now: now) == seconds)
         #expect(RetryAfter.seconds(in: ["retry-after": value], now: now) == seconds)
     }
 
     @Test(arguments: ["", " ", "-1", "+1", "1.5", "1e3", "0x10", "\u{663}", "soon", "1 2", "1;2", "Thu, 01 Jan 2026"])
-    func ignoresWhatIsMalformed(value: String) {
+    func malformedValuesAreIgnored(value: String) {
         #expect(RetryAfter.seconds(in: ["Retry-After": value], now: now) == nil)
         #expect(RetryAfter.seconds(in: ["Retry-After": value, "RateLimit-Reset": "9"], now: now) == 9)
         #expect(RetryAfter.seconds(in: ["RateLimit-Reset": value], now: now) == nil)
     }
 
     @Test(arguments: [19, 30, 400])
-    func moreDigitsThanAnyWaitAreALongWaitAndNotNoWait(count: Int) throws {
+    func aHugeNumberIsALongWait(count: Int) throws {
         let value = String(repeating: "9", count: count)
         let seconds = try #require(RetryAfter.seconds(in: ["Retry-After": value], now: now))
         #expect(seconds > 1e12)
@@ -35,7 +35,7 @@ struct RetryAfterTests {
     }
 
     @Test
-    func aDateCountsAgainstTheServersOwnClock() {
+    func aDateIsRelativeToTheServersClock() {
         let headers: HTTPHeaders = [
             "Date": "Thu, 01 Jan 2026 10:00:00 GMT", "Retry-After": "Thu, 01 Jan 2026 10:00:20 GMT",
         ]
@@ -51,19 +51,19 @@ struct RetryAfterTests {
         ("RateLimit-Reset", "1767225660", 60), ("X-RateLimit-Reset", "1735689600", 0),
         ("X-RateLimit-Reset", "1735689599", 1_735_689_599), ("X-RateLimit-Reset", "0", 0),
     ])
-    func readsTheResetOfARateLimit(name: String, value: String, seconds: TimeInterval) {
+    func rateLimitResetHeadersAreRead(name: String, value: String, seconds: TimeInterval) {
         #expect(RetryAfter.seconds(in: [name: value], now: now) == seconds)
     }
 
     @Test
-    func aUnixTimeCountsAgainstTheServersOwnClock() {
+    func aUnixTimeIsRelativeToTheServersClock() {
         let headers: HTTPHeaders = ["X-RateLimit-Reset": "1767225660", "Date": "Thu, 01 Jan 2026 00:00:50 GMT"]
         #expect(RetryAfter.seconds(in: headers, now: now) == 10)
     }
 
     @Test
-    func ignoresALimitThatIsNotUsedUp() {
-        // A 503 of GitHub, which sends these with every response: waiting for the reset would be waiting for an hour.
+    func theResetOfAnUnusedLimitIsIgnored() {
+        // A 503 of GitHub, which sends these fields with every response: waiting for the reset would take an hour.
         let gitHub: HTTPHeaders = ["X-RateLimit-Remaining": "4999", "X-RateLimit-Reset": "1767229200"]
         #expect(RetryAfter.seconds(in: gitHub, now: now) == nil)
         let standard: HTTPHeaders = ["RateLimit-Remaining": "1", "RateLimit-Reset": "9", "X-RateLimit-Reset": "8"]
@@ -80,7 +80,7 @@ struct RetryAfterTests {
     }
 
     @Test
-    func theStandardsOwnHeaderComesFirst() {
+    func retryAfterTakesPrecedence() {
         var headers: HTTPHeaders = ["X-RateLimit-Reset": "3", "RateLimit-Reset": "2", "Retry-After": "1"]
         #expect(RetryAfter.seconds(in: headers, now: now) == 1)
         headers["Retry-After"] = nil
@@ -92,7 +92,7 @@ struct RetryAfterTests {
     }
 
     @Test
-    func ofSeveralLinesTheFirstCounts() {
+    func theFirstOfSeveralLinesCounts() {
         #expect(RetryAfter.seconds(in: ["Retry-After": "4", "retry-after": "9"], now: now) == 4)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 struct URLRequestHeadersTests {
     @Test(arguments: ["GET", "POST", "get"])
-    func toSetAFieldLeavesAllElseAsItIs(method: String) throws {
+    func settingAFieldLeavesTheRestUnchanged(method: String) throws {
         let url = try #require(URL(string: "https://a.example/b?c=d#e"))
         var request = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 7)
         request.httpMethod = method
@@ -30,7 +30,7 @@ struct URLRequestHeadersTests {
         #expect(before.allHTTPHeaderFields == ["accept": "a", "Kept": "k", "Dropped": "d"])
     }
 
-    @Test func toSetAFieldKeepsAStreamAsTheBody() throws {
+    @Test func settingAFieldKeepsABodyStream() throws {
         var request = URLRequest(url: try #require(URL(string: "https://a.example")))
         request.httpBodyStream = InputStream(data: Data("body".utf8))
         request.setHeader("New", to: "n")
@@ -39,7 +39,7 @@ struct URLRequestHeadersTests {
     }
 
     @Test(arguments: ["GET", "POST"])
-    func toSetAFieldLeavesARelativeURLRelative(method: String) throws {
+    func settingAFieldKeepsARelativeURLRelative(method: String) throws {
         let url = try #require(URL(string: "c?d", relativeTo: URL(string: "https://a.example/x/")))
         var request = URLRequest(url: try #require(URL(string: "https://b.example")))
         request.httpMethod = method

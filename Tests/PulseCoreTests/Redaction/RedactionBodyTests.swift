@@ -40,7 +40,7 @@ struct RedactionBodyTests {
         (#"{"a":1}}{"token":"x"}"#, #"{"a":1}}{"token":"***"}"#),
         ("", ""),
     ])
-    @HeavyWork func masksJSONByKeyAndKeepsItsText(text: String, shown: String) {
+    @HeavyWork func jsonIsMaskedByKey(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         for type in ["application/json", "application/problem+json; charset=utf-8", "application/x-ndjson"] {
             #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -48,7 +48,7 @@ struct RedactionBodyTests {
         #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
     }
 
-    /// `\u0022` is what System.Text.Json and PHP write for a quote within a string.
+    /// System.Text.Json and PHP write `\u0022` for a quote inside a string.
     @Test(arguments: [
         (
             #"{"a":"{\u0022b\u0022:\u0022{\\u0022password\\u0022:\\u0022hunter2\\u0022}\u0022}"}"#,
@@ -79,7 +79,7 @@ struct RedactionBodyTests {
             #"{"query":"mutation { login(password: \"\"\"***\"\"\") { id } }","variables":"#
         ),
     ])
-    @HeavyWork func masksTextInJSONHoweverItsQuotesAreWritten(text: String, shown: String) {
+    @HeavyWork func textInJSONIsMaskedInEveryQuoteNotation(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.body(Data(text.utf8), contentType: "application/json") == expected)
         #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
@@ -127,7 +127,7 @@ struct RedactionBodyTests {
         ("{&#x22;password&#x22;:&#x22;hunter2&#x22;}", "{&#x22;password&#x22;:&#x22;***&#x22;}"),
         ("{&#039;password&#039; =&gt; &#039;hunter2&#039;}", "{&#039;password&#039; =&gt; &#039;***&#039;}"),
     ])
-    @HeavyWork func masksEscapedMarkupLikeAnyOther(text: String, shown: String) {
+    @HeavyWork func escapedMarkupIsMaskedLikePlainMarkup(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         for type in ["application/soap+xml; charset=utf-8", "text/html"] {
             #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -136,7 +136,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    @HeavyWork func masksJSONHoweverDeep() {
+    @HeavyWork func deepJSONIsMasked() {
         let deep =
             String(repeating: "[", count: 50_000) + "{\"token\":\"hunter2\"}" + String(repeating: "]", count: 50_000)
         let shown = Redaction.standard.body(Data(deep.utf8), contentType: "application/json")
@@ -151,26 +151,26 @@ struct RedactionBodyTests {
         ("user%5Bname%5D=bob&a=1:2&utf8=%E2%9C%93&b=&c&=d&&e", "user%5Bname%5D=bob&a=1:2&utf8=%E2%9C%93&b=&c&=d&&e"),
         ("filter[a]=x&next=/a?b=c&date%3Agte=1&t=a:b=c", "filter[a]=x&next=/a?b=c&date%3Agte=1&t=a:b=c"),
         ("filter[pin]=1&a%2Fb=2", "filter[pin]=***&a%2Fb=2"),
-        // A name that is more than a name.
+        // A name that contains more than a name.
         (#"a=1&{"password":"hunter2","note":"x=y"}&b=2"#, "a=1&***&b=2"),
         (#"x{"password":"hun=ter2"}"#, "***"),
         ("%7B%22password%22%3A%22hunter2%22%7D=&b=2", "***&b=2"),
         ("a+token:+hunter2=&b=2", "***&b=2"),
     ])
-    @HeavyWork func masksFormsByField(text: String, shown: String) {
+    @HeavyWork func formsAreMaskedByField(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         let type = "application/x-www-form-urlencoded; charset=utf-8"
         #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
     }
 
-    /// What `curl -d` and its like make of JSON.
+    /// `curl -d` and similar tools label JSON like this.
     @Test(arguments: [
         (#"{"password":"hunter2","note":"x=y"}"#, #"{"password":"***","note":"x=y"}"#),
         (#"{"password":"hunter2","u":"https://h/a?x=1"}"#, #"{"password":"***","u":"https://h/a?x=1"}"#),
         ("\n [{\"pin\":1,\"a\":\"b=c&d\"}]", "\n [{\"pin\":\"***\",\"a\":\"b=c&d\"}]"),
         (#"{"password":"hun=te&r2"}="#, #"{"password":"***"}="#),
     ])
-    @HeavyWork func masksJSONThatIsLabeledAsAForm(text: String, shown: String) {
+    @HeavyWork func jsonLabeledAsAFormIsMasked(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         let type = "application/x-www-form-urlencoded"
         #expect(Redaction.standard.body(Data(text.utf8), contentType: type) == expected)
@@ -181,7 +181,7 @@ struct RedactionBodyTests {
         "multipart/form-data; boundary=\"x y\"", "multipart/form-data; charset=utf-8;boundary=\"x y\"", nil,
         "multipart/form-data; boundary=\"x y\" ; charset=utf-8", "multipart/form-data; boundary=x y \t; charset=utf-8",
     ])
-    @HeavyWork func masksMultipartByTheNameOfThePart(contentType: String?) throws {
+    @HeavyWork func multipartIsMaskedByPartName(contentType: String?) throws {
         func body(_ parts: [(headers: String, content: String)]) -> String {
             parts.map { "--x y\r\n\($0.headers)\r\n\r\n\($0.content)\r\n" }.joined() + "--x y--\r\n"
         }
@@ -209,7 +209,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    @HeavyWork func masksMultipartHoweverDeep() {
+    @HeavyWork func deeplyNestedMultipartIsMasked() {
         let nested = String(repeating: "--b\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n", count: 20_000)
         for text in [nested + "token=hunter2", String(repeating: "--b\r\n\r\n", count: 50_000) + "token=hunter2"] {
             let shown = Redaction.standard.body(Data(text.utf8), contentType: nil)
@@ -218,7 +218,7 @@ struct RedactionBodyTests {
     }
 
     @Test
-    @HeavyWork func masksMultipartThatIsCutShort() {
+    @HeavyWork func truncatedMultipartIsMasked() {
         let text = "preamble token=s1\r\n--b\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\nhunter2\r\nhunt"
         let shown = Redaction.standard.body(Data(text.utf8), contentType: "multipart/form-data; boundary=b")
         #expect(shown?.contains("hunt") == false)
@@ -226,10 +226,10 @@ struct RedactionBodyTests {
     }
 
     @Test
-    @HeavyWork func showsOnlyText() {
+    @HeavyWork func onlyTextBodiesAreShown() {
         #expect(Redaction.standard.body(Data([0xFF, 0xD8, 0x00]), contentType: "image/jpeg") == nil)
         #expect(Redaction.standard.body(Data([0xFF, 0xD8]), contentType: nil) == nil)
-        // UTF-16: its NULs would hide the names.
+        // UTF-16: its NUL bytes would hide the names.
         #expect(
             Redaction.standard.body(
                 Data("{\"token\":1}".utf16.flatMap { [UInt8($0), 0] }), contentType: "application/json") == nil)
@@ -238,7 +238,7 @@ struct RedactionBodyTests {
         #expect(
             Redaction.standard.body(Data("data: {\"token\":\"x\"}\n\n".utf8), contentType: "text/event-stream")
                 == "data: {\"token\":\"\(Redaction.mask)\"}\n\n")
-        // Not quite UTF-8 is shown, and masked, all the same.
+        // Invalid UTF-8 is still shown, and masked.
         #expect(
             Redaction.standard.body(Data([0xFF] + Array("token=x".utf8)), contentType: "text/plain")
                 == "\u{FFFD}token=\(Redaction.mask)")

@@ -15,7 +15,7 @@ struct RedactionTests {
         "code_verifier",
         "card_number", "cvv", "AWSAccessKeyId", "p-a-s-s-w-o-r-d", "my token", "\u{43A}\u{43B}token",
     ])
-    func knowsSecretNames(name: String) {
+    func secretNamesAreRecognized(name: String) {
         #expect(Redaction.standard.isSecret(name))
     }
 
@@ -26,12 +26,12 @@ struct RedactionTests {
         "traceparent",
         "Sec-WebSocket-Key", "X-RateLimit-Reset", "t\u{F6}ken", "toke", "---", "\u{0}",
     ])
-    func leavesOtherNamesAlone(name: String) {
+    func otherNamesAreNotSecret(name: String) {
         #expect(!Redaction.standard.isSecret(name))
     }
 
     @Test
-    func takesNamesOfOnesOwnInAnySpelling() {
+    func additionalNamesMatchInAnySpelling() {
         let redaction = Redaction(secretHeaders: ["X-Tenant", "code", "", "---"])
         for name in ["X-Tenant", "x_tenant", "xtenant", "code", "Authorization", "login[code]"] {
             #expect(redaction.isSecret(name), "\(name)")
@@ -44,7 +44,7 @@ struct RedactionTests {
     }
 
     @Test
-    func masksHeadersByNameAndSecretsWithinOthers() {
+    func headersAreMaskedByNameAndByContent() {
         let shown = Redaction.standard.headers([
             "Authorization": "Bearer abc", "Accept": "text/html", "Location": "https://u:p@h/cb?token=t1&state=ok#x",
             "WWW-Authenticate": "Bearer realm=\"api\", error=\"invalid_token\"", "X-Api-Key": "",
@@ -58,9 +58,9 @@ struct RedactionTests {
         #expect(Redaction.standard.headerValue("max-age=1", for: "Cache-Control") == "max-age=1")
     }
 
-    /// Each secret in each place: none may survive, and what stands beside it must.
+    /// Each secret in each position: it must be masked, and the surrounding text must stay.
     @Test(arguments: Secrets.all)
-    func hidesASecretWhereverItStands(secret: String) throws {
+    func aSecretIsMaskedInEveryPosition(secret: String) throws {
         let redaction = Redaction.standard
         let escaped = try #require(secret.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
         let json = try Secrets.json(secret)
@@ -102,13 +102,13 @@ struct RedactionTests {
             shown["colon"] = redaction.text("neighbour: token: \(secret) was refused")
             shown["Bearer"] = redaction.text("neighbour sent Bearer \(secret) again")
         }
-        for (place, text) in shown {
+        for (position, text) in shown {
             for part in Secrets.parts(of: secret) {
-                #expect(!text.contains(part), "\(part) in \(place): \(text)")
+                #expect(!text.contains(part), "\(part) in \(position): \(text)")
             }
-            #expect(text.contains("neighbour"), "\(place): \(text)")
-            #expect(text.contains(Redaction.mask), "\(place): \(text)")
-            if place == "query" || place == "URL in text" || place == "pair" {
+            #expect(text.contains("neighbour"), "\(position): \(text)")
+            #expect(text.contains(Redaction.mask), "\(position): \(text)")
+            if position == "query" || position == "URL in text" || position == "pair" {
                 #expect(text.contains("neighbour2"), "\(text)")
             }
         }
@@ -130,7 +130,7 @@ enum Secrets {
         "TlRMTVNTUAABAAAAB4IIogAAAAA", "00000000-1111-2222-3333-444444444444",
     ]
 
-    /// Pieces long enough to be told from their surroundings.
+    /// Pieces of the secret that are long enough to be unique in the text.
     static func parts(of secret: String) -> [String] {
         let pieces = secret.split { !($0.isLetter || $0.isNumber) }.map(String.init).filter { $0.count > 4 }
         return pieces + [secret]

@@ -97,7 +97,7 @@ struct RedactionTextTests {
             "<Url>https://a.example/c?sv=2022&amp;sig=***&amp;x=1</Url>"
         ),
         ("https://h.example/p?flag;pin=1234", "https://h.example/p?flag;pin=***"),
-        // After a URL with user info a scheme is still one.
+        // After a URL with user info, a scheme is still recognized.
         ("https://u:p@h/Bearer abc", "https://***@h/Bearer ***"),
         ("see https://u:p@h,Bearer abc, x", "see https://***@h,Bearer ***, x"),
         ("{\"u\":\"https://u:p@h\\ntoken: abc\"}", "{\"u\":\"https://***@h\\ntoken: ***\"}"),
@@ -111,7 +111,7 @@ struct RedactionTextTests {
         ("https://h/p#a;password=abc", "https://h/p#a;password=***"),
         ("https://h#/x?token=abc", "https://h#/x?token=***"),
         ("https://h/p?token: abc", "https://h/p?token: ***"),
-        // Whether `token` is the value or a name cannot be known.
+        // `token` may be the value or a name.
         ("password= token: abc", "password= ***"), ("password: token = abc x", "password: *** x"),
         ("password: API key: abc", "password: ***"), ("secret = \"token\": \"abc\"", "secret = \"***\": \"***\""),
         ("password=\ntoken=abc", "password=\ntoken=***"), ("password=&token=abc", "password=&token=***"),
@@ -123,7 +123,7 @@ struct RedactionTextTests {
         ("at 10:30:00 host: h.example, port: 80", "at 10:30:00 host: h.example, port: 80"),
         ("", ""),
     ])
-    func masksTheSecretAndNothingElse(text: String, shown: String) {
+    func onlyTheSecretIsMasked(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.text(text) == expected)
         #expect(Redaction.standard.text(expected) == expected)
@@ -155,7 +155,7 @@ struct RedactionTextTests {
         (#"\u003cpin\u003ea\u003c/pin\u003e\u003cx\u003e"#, #"\u003cpin\u003e***\u003c/pin\u003e\u003cx\u003e"#),
         (#"\u0022x\u0022:\u0022y\u0022 \u00e9=1 \u002"#, #"\u0022x\u0022:\u0022y\u0022 \u00e9=1 \u002"#),
     ])
-    func findsQuotesAndBracketsThatAreWrittenAsEscapes(text: String, shown: String) {
+    func escapedQuotesAndBracketsAreRecognized(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.text(text) == expected)
         #expect(Redaction.standard.text(expected) == expected)
@@ -174,7 +174,7 @@ struct RedactionTextTests {
         (#"(password: """a b"" c"#, #"(password: """***"#),
         (#"(password: "", x: "", y: "")"#, #"(password: "***", x: "", y: "")"#),
     ])
-    func masksTextInThreeQuotesAsAWhole(text: String, shown: String) {
+    func tripleQuotedTextIsMaskedAsAWhole(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.text(text) == expected)
         #expect(Redaction.standard.text(expected) == expected)
@@ -211,7 +211,7 @@ struct RedactionTextTests {
         ("?", "?"),
         ("://@", "://@"),
     ])
-    @HeavyWork func masksURLs(text: String, shown: String) throws {
+    @HeavyWork func secretsInURLsAreMasked(text: String, shown: String) throws {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.url(text) == expected)
         #expect(Redaction.standard.url(expected) == expected)
@@ -219,7 +219,7 @@ struct RedactionTextTests {
     }
 
     @Test
-    @HeavyWork func neverTrapsAndLeavesAloneWhatItMasked() {
+    @HeavyWork func redactionNeverTrapsAndIsIdempotent() {
         var random = SplitMix64(seed: 0x5EC2E7)
         for _ in 0..<4000 {
             let text = Hostile.text(&random)
@@ -237,7 +237,7 @@ struct RedactionTextTests {
         }
     }
 
-    /// A scan that looks at anything twice takes minutes for these.
+    /// A quadratic scan takes minutes for these.
     @Test(arguments: [
         "=", ":", "token=", "token:", "token:{", "token=[\"", "token=\"", "\"", "\\", "\\\"", "\"token\":\\\"",
         "'Cookie:",
@@ -250,7 +250,7 @@ struct RedactionTextTests {
         "&quot;:", "&quot;token&quot;:&quot;", "&quot;token&quot;:{", "&amp;amp;", "https://a&lt;", "https://&quot;",
         "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
     ])
-    @HeavyWork func takesLinearTime(piece: String) {
+    @HeavyWork func redactionTakesLinearTime(piece: String) {
         let text = String(repeating: piece, count: 30_000 / piece.utf8.count)
         _ = Redaction.standard.text(text)
         _ = Redaction.standard.text("token=\"" + text)

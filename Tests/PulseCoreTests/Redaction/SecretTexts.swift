@@ -2,7 +2,7 @@
 
 @testable import PulseCore
 
-/// Texts with a secret in a place that the rules promise to mask, whatever stands around it.
+/// Texts with a secret in a position that the rules promise to mask, whatever surrounds it.
 struct SecretTexts {
     static let secret = "S3cr3tV4lue9"
 
@@ -24,7 +24,7 @@ struct SecretTexts {
         return text
     }
 
-    /// What comes before and behind: prose, and much that looks like the beginning of a secret and is none.
+    /// Text before and after the secret: prose, and much that looks like the start of a secret.
     private mutating func noise() -> String {
         one([
             "GET /p", "https://user:pw1@h.example", "https://user:pw1@h.example/Bearer", "https://h.example/p?x=1#y",

@@ -6,19 +6,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct IdentifierSourceTests {
-    @Test func severalWordsAtOnceAreThoseThatComeOneAfterTheOther() {
+    @Test func threeWordsAtOnceEqualThreeSingleWords() {
         let (once, each) = (SeededRandomness(seed: 7), SeededRandomness(seed: 7))
         #expect(once.nextThree() == (each.next(), each.next(), each.next()))
         #expect(once.uuid() == UUID(bits: each.next(), each.next()))
     }
 
-    @Test func theSystemsWordsAreAllOfTheirOwn() {
+    @Test func theSystemsRandomWordsDoNotRepeat() {
         let words = (0..<1000).flatMap { _ -> [UInt64] in
             let three = SystemRandomness().nextThree()
             return [three.0, three.1, three.2]
         }
         #expect(Set(words).count == 3000)
-        // Each bit is set in about half of them: 1500, with a deviation of 27.
+        // Each bit is set in about half of the words: 1500, with a standard deviation of 27.
         for bit in 0..<64 { #expect((1200...1800).contains(words.count { $0 >> bit & 1 == 1 })) }
         #expect(Set((0..<1000).map { _ in SystemRandomness().uuid() }).count == 1000)
     }
@@ -48,8 +48,8 @@ struct IdentifierSourceTests {
     }
 
     @Test
-    func noneOfTheCountersBitsIsLost() {
-        // The two bits that the variant takes away are kept elsewhere: without them 2^31 identifiers collide.
+    func everyBitOfTheCounterIsUsed() {
+        // The two bits that the variant overwrites are kept in the prefix: without them 2^31 identifiers collide.
         let source = IdentifierSource(ConstantRandomness())
         let ids = (0..<64).map { _ in source.next() }
         #expect(Set(ids.map { $0.uuid.7 & 3 }).count == 4)
@@ -76,7 +76,7 @@ struct IdentifierSourceTests {
     }
 
     @Test
-    func theSystemsGeneratorDoesNotRepeatItself() {
+    func theSystemsGeneratorDoesNotRepeat() {
         #expect(Set((0..<100).map { _ in SystemRandomness().next() }).count == 100)
     }
 }

@@ -5,35 +5,35 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// The semaphore on real threads against a plain model: a sorted list.
+/// The semaphore on real threads, against a plain model: a sorted list.
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct KeyedSemaphoreStressTests {
-    private struct Place: Comparable {
+    private struct Ticket: Comparable {
         let number: Int
         let priority: RequestPriority
 
-        static func < (left: Place, right: Place) -> Bool {
+        static func < (left: Ticket, right: Ticket) -> Bool {
             left.priority == right.priority ? left.number < right.number : left.priority > right.priority
         }
     }
 
-    /// Cancellations race with permits that are given back: who is left goes in order, and nobody is forgotten.
+    /// Cancellations race with released permits: the remaining waiters are served in order, and none is lost.
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func whoIsLeftInLineGoesInOrder(seed: UInt64) async throws {
+    func theRemainingWaitersAreServedInOrder(seed: UInt64) async throws {
         let random = SeededRandomness(seed: seed)
         let permits = KeyedSemaphore<String>(limit: 1)
-        let served = Locked<[Place]>([])
+        let served = Locked<[Ticket]>([])
         try await permits.acquire("a")
-        var calls: [(place: Place, task: Task<Void, any Error>)] = []
+        var calls: [(ticket: Ticket, task: Task<Void, any Error>)] = []
         for number in 0..<150 {
-            let place = Place(number: number, priority: [.low, .normal, .high][Int(random.next() % 3)])
+            let ticket = Ticket(number: number, priority: [.low, .normal, .high][Int(random.next() % 3)])
             calls.append(
                 (
-                    place,
+                    ticket,
                     Task {
-                        try await permits.acquire("a", priority: place.priority)
-                        // Nobody else is in here: it is the one permit that puts these in order.
-                        served.withLock { $0.append(place) }
+                        try await permits.acquire("a", priority: ticket.priority)
+                        // The single permit orders these appends.
+                        served.withLock { $0.append(ticket) }
                         await Task.yield()
                         permits.release("a")
                     }
@@ -54,8 +54,8 @@ struct KeyedSemaphoreStressTests {
         let order = served.withLock { $0 }
         #expect(order == order.sorted())
         #expect(order.count + failures == calls.count)
-        let stayed = Set(calls.map(\.place.number)).subtracting(chosen.map(\.place.number))
-        #expect(stayed.isSubset(of: order.map(\.number)))
+        let remaining = Set(calls.map(\.ticket.number)).subtracting(chosen.map(\.ticket.number))
+        #expect(remaining.isSubset(of: order.map(\.number)))
         #expect(permits.keyCount == 0)
     }
 }

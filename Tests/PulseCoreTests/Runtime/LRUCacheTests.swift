@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LRUCacheTests {
     @Test
-    func letsGoOfTheLeastRecentlyUsed() {
+    func theLeastRecentlyUsedValueIsEvicted() {
         var map = LRUCache<String, Int>(capacity: 2)
         map.withValue(for: "a", default: 1) { _ in }
         map.withValue(for: "b", default: 2) { _ in }
@@ -19,7 +19,7 @@ struct LRUCacheTests {
     }
 
     @Test
-    func lookingIsNoUse() {
+    func readingWithoutUseDoesNotRefreshAValue() {
         var map = LRUCache<String, Int>(capacity: 2)
         map.withValue(for: "a", default: 1) { _ in }
         map.withValue(for: "b", default: 2) { _ in }
@@ -29,7 +29,7 @@ struct LRUCacheTests {
     }
 
     @Test
-    func keepsWhatSomebodyCountsOnBeyondItsCapacity() {
+    func valuesInUseStayBeyondTheCapacity() {
         var map = LRUCache<Int, Bool>(capacity: 2, isEvictable: { $0 })
         for key in 0..<4 { map.withValue(for: key, default: false) { _ in } }
         #expect(map.count == 4)
@@ -40,7 +40,7 @@ struct LRUCacheTests {
     }
 
     @Test
-    func givesTheLeastRecentlyUsedToWhoBoundsItByMore() {
+    func removingTheOldestReturnsTheLeastRecentlyUsed() {
         var map = LRUCache<String, Int>(capacity: .max)
         map.withValue(for: "a", default: 1) { _ in }
         map.withValue(for: "b", default: 2) { _ in }
@@ -51,9 +51,9 @@ struct LRUCacheTests {
         #expect(map.count == 0)
     }
 
-    /// Against a list in order of use.
+    /// The model is a list in order of use.
     @Test
-    func agreesWithAPlainModel() {
+    func theCacheAgreesWithAPlainModel() {
         let random = SeededRandomness(seed: 7)
         var map = LRUCache<Int, Int>(capacity: 5)
         var model: [(key: Int, value: Int)] = []

@@ -41,7 +41,7 @@ struct LockedStressTests {
     }
 
     @Test
-    func threadsThatAreNotTheRuntimesAreHeldBackToo() {
+    func theLockExcludesForeignThreads() {
         let counter = Locked([Int]())
         DispatchQueue.concurrentPerform(iterations: 64) { index in
             for _ in 0..<200 { counter.withLock { $0.append(index) } }
@@ -55,7 +55,7 @@ struct LockedTests {
     private struct Refusal: Error {}
 
     @Test
-    func aThrowingBodyLeavesTheLockOpen() {
+    func aThrowingBodyReleasesTheLock() {
         let value = Locked(1)
         #expect(throws: Refusal.self) {
             try value.withLock { state in

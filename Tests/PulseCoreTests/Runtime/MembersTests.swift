@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct MembersTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func areThoseOfADictionary(seed: UInt64) {
+    func membersAgreeWithADictionary(seed: UInt64) {
         let random = SeededRandomness(seed: seed)
         var (members, model) = (Members<UInt64>(), [Int: UInt64]())
         for step in 0..<2_000 {

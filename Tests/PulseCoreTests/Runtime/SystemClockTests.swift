@@ -8,7 +8,7 @@ struct SystemClockTests {
     private let clock = SystemClock()
 
     @Test(arguments: [0, -0.0, -1, -.infinity, .nan, -1e300] as [TimeInterval])
-    func thereIsNothingToWaitForInNoTime(seconds: TimeInterval) async throws {
+    func aSleepOfNoTimeReturnsAtOnce(seconds: TimeInterval) async throws {
         try await clock.sleep(seconds)
     }
 
@@ -20,14 +20,14 @@ struct SystemClockTests {
     }
 
     @Test(arguments: [.infinity, 1e300, 3e9, 1e19] as [TimeInterval])
-    func aSleepWithoutEndIsLeftAsSoonAsItIsCancelled(seconds: TimeInterval) async {
+    func anEndlessSleepEndsOnCancellation(seconds: TimeInterval) async {
         let task = Task { try await clock.sleep(seconds) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     @Test(arguments: [0, -1, .nan, 0.001] as [TimeInterval])
-    func aCancelledTaskDoesNotEvenStart(seconds: TimeInterval) async {
+    func aCancelledTaskDoesNotSleep(seconds: TimeInterval) async {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await clock.sleep(seconds)

@@ -11,7 +11,7 @@ struct WaitQueueTests {
         return queue
     }
 
-    @Test func servesTheFirstToComeAndSkipsThoseWhoLeft() {
+    @Test func waitersAreServedInOrderAndRemovedOnesSkipped() {
         var queue = Self.queue(1...4)
         #expect(queue.remove(id: 2) == 2)
         #expect(queue.remove(id: 2) == nil)
@@ -24,26 +24,26 @@ struct WaitQueueTests {
         #expect(queue.popFirst() == 5)
     }
 
-    @Test func takesOutThoseWhoAreMeantAndTellsHowManyStayBeforeEach() {
+    @Test func removeAllWhereReportsHowManyWaitersStayBeforeEach() {
         var queue = Self.queue(1...6)
         _ = queue.remove(id: 3)
-        var told: [UInt64: Int] = [:]
-        let left = queue.removeAll { id, staying in
-            told[id] = staying
+        var stayingBefore: [UInt64: Int] = [:]
+        let removed = queue.removeAll { id, staying in
+            stayingBefore[id] = staying
             return id % 2 == 0
         }
-        #expect(left == [2, 4, 6])
-        #expect(told == [1: 0, 2: 1, 4: 1, 5: 1, 6: 2])
+        #expect(removed == [2, 4, 6])
+        #expect(stayingBefore == [1: 0, 2: 1, 4: 1, 5: 1, 6: 2])
         #expect(queue.removeAll() == [1, 5])
         #expect(queue.isEmpty && queue.slotCount == 0)
     }
 
-    @Test func keepsItsLengthWithinBoundsThoughItIsNeverEmpty() {
+    @Test func aQueueThatIsNeverEmptyHasBoundedStorage() {
         var queue = Self.queue(1...1)
         for id in 2...10_000 as ClosedRange<UInt64> {
             queue.append(id, id: id)
-            let gone = id % 2 == 0 ? queue.popFirst() : queue.remove(id: id - 1)
-            #expect(gone == id - 1)
+            let removed = id % 2 == 0 ? queue.popFirst() : queue.remove(id: id - 1)
+            #expect(removed == id - 1)
             #expect(queue.count == 1)
         }
         #expect(queue.slotCount <= 1025)

@@ -8,7 +8,7 @@ import Testing
 struct ByteStreamTests {
     private struct Fault: Error {}
 
-    /// A source that a test feeds, and that counts how often it was freed.
+    /// A source that a test feeds, with a count of its cancellations.
     private final class Source: Sendable {
         private let chunks: AsyncThrowingStream<Data, any Error>
         private let feed: AsyncThrowingStream<Data, any Error>.Continuation
@@ -24,7 +24,7 @@ struct ByteStreamTests {
         func send(_ text: String) { feed.yield(Data(text.utf8)) }
         func end(_ error: (any Error)? = nil) { feed.finish(throwing: error) }
 
-        /// Returns once a reader has asked for a chunk.
+        /// Returns once a reader has requested a chunk.
         func isRead() async {
             for await _ in reading.stream { return }
         }
@@ -58,7 +58,7 @@ struct ByteStreamTests {
     // MARK: Reading
 
     @Test
-    func givesItsChunksInOrderAndEnds() async throws {
+    func chunksArriveInOrder() async throws {
         let ends = Ends()
         let stream = ByteStream([Data("a".utf8), Data(), Data("bc".utf8)])
         ends.observe(stream)
@@ -69,7 +69,7 @@ struct ByteStreamTests {
     }
 
     @Test
-    func isReadOnce() async throws {
+    func aStreamIsReadOnlyOnce() async throws {
         let stream = ByteStream([Data("a".utf8), Data("b".utf8)])
         var first = stream.makeAsyncIterator()
         #expect(try await first.next() == Data("a".utf8))
@@ -83,7 +83,7 @@ struct ByteStreamTests {
     }
 
     @Test
-    func aWellEndedSourceIsNotCancelled() async throws {
+    func aSourceThatEndedNormallyIsNotCancelled() async throws {
         let source = Source()
         let stream = source.stream()
         source.send("x")
@@ -94,7 +94,7 @@ struct ByteStreamTests {
     }
 
     @Test
-    func anErrorOfTheSourceReachesReaderAndObserversAsAPulseError() async throws {
+    func anErrorOfTheSourceReachesReaderAndObservers() async throws {
         let (source, ends) = (Source(), Ends())
         let stream = source.stream()
         ends.observe(stream)
@@ -124,7 +124,7 @@ struct ByteStreamTests {
     // MARK: Cancelling
 
     @Test
-    func cancellingBeforeReadingEndsIt() async {
+    func cancellingBeforeReadingEndsTheStream() async {
         let (source, ends) = (Source(), Ends())
         let stream = source.stream()
         ends.observe(stream)
@@ -136,9 +136,9 @@ struct ByteStreamTests {
         #expect(error?.kind == .cancelled)
     }
 
-    /// However the source ends when it is freed, a body that was cut short does not pass for a whole one.
+    /// However the source ends when it is freed, a truncated body never looks complete.
     @Test(arguments: [CancellationError(), Fault(), nil] as [(any Error)?])
-    func cancellingAReaderThatWaitsThrowsCancelled(sourceEndsWith error: (any Error)?) async {
+    func cancellingAWaitingReaderThrowsCancelled(sourceEndsWith error: (any Error)?) async {
         let (source, ends) = (Source(), Ends())
         let stream = source.stream(endsWith: error)
         ends.observe(stream)
@@ -166,7 +166,7 @@ struct ByteStreamTests {
     }
 
     @Test
-    func aChunkThatComesAfterTheEndIsNotGiven() async {
+    func aChunkAfterTheEndIsDropped() async {
         let stream = Locked<ByteStream?>(nil)
         let late = ByteStream {
             stream.withLock { $0 }?.cancel()
@@ -179,7 +179,7 @@ struct ByteStreamTests {
     }
 
     @Test
-    func leavingTheLoopFreesTheSourceThoughOthersHoldTheStream() async throws {
+    func leavingTheLoopFreesTheSource() async throws {
         let (source, ends) = (Source(), Ends())
         let stream = source.stream()
         ends.observe(stream)
@@ -208,7 +208,7 @@ struct ByteStreamTests {
     // MARK: The end
 
     @Test
-    func everyObserverRunsOnceAndLateOnesAtOnce() async throws {
+    func everyObserverRunsOnce() async throws {
         let ends = Ends()
         let stream = ByteStream([Data("a".utf8)])
         for _ in 0..<3 { ends.observe(stream) }
@@ -238,7 +238,7 @@ struct ByteStreamTests {
     @Test(arguments: [
         (0, [""], true), (0, ["a"], false), (3, ["ab", "c"], true), (2, ["ab", "c"], false), (0, [], true),
     ])
-    func collectsUpToALimit(limit: Int, chunks: [String], fits: Bool) async throws {
+    func collectingStopsAtTheLimit(limit: Int, chunks: [String], fits: Bool) async throws {
         let (stream, ends) = (ByteStream(chunks.map { Data($0.utf8) }), Ends())
         ends.observe(stream)
         if fits {
@@ -258,7 +258,7 @@ struct ByteStreamTests {
 @Suite(.tags(.threads, .addresses), .timeLimit(.minutes(5)))
 struct ByteStreamStressTests {
     @Test
-    func endsOnceHoweverManyEndIt() async {
+    func concurrentEndsEndTheStreamOnce() async {
         for _ in 0..<200 {
             let (ends, cancels) = (Locked(0), Locked(0))
             let stream = ByteStream {

@@ -5,10 +5,10 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Calls that carry secrets wherever one can be: none is in what is counted, traced, logged and exported of them.
+/// Calls that carry secrets in every position: none appears in metrics, traces, logs and exports.
 @Suite(.timeLimit(.minutes(5)))
 struct ExportedSecretsTests {
-    /// Paths of the responses of the server below.
+    /// The paths that the server below handles.
     private static let paths = ["/success", "/error", "/unauthorized", "/undecodable", "/redirected", "/reset"]
 
     @Test func noExportOfACallOverTheWireShowsASecret() async throws {
@@ -36,27 +36,27 @@ struct ExportedSecretsTests {
         let all = texts.texts.joined(separator: "\n")
         #expect(all.contains("/success") && all.contains("pulse_requests_total") && all.contains("resourceSpans"))
         #expect(all.contains("|====") && all.contains("requestRetrying"))
-        for needle in PlantedSecret.needles where all.contains(needle) {
-            let leak = texts.texts.first { $0.contains(needle) } ?? ""
-            Issue.record("\(needle) leaks in: \(leak.prefix(4000))")
+        for forbidden in PlantedSecret.forbiddenTexts where all.contains(forbidden) {
+            let leak = texts.texts.first { $0.contains(forbidden) } ?? ""
+            Issue.record("\(forbidden) leaks in: \(leak.prefix(4000))")
         }
     }
 
     private static func serve(on server: MockServer) {
         server.fallback { request in
             switch request.path {
-            case "/error": answer(503, "bad password=\(PlantedSecret.errorText.value)")
-            case "/unauthorized": answer(401, PlantedSecret.webToken.value)
-            case "/undecodable": answer(200, #"{"id":"\#(PlantedSecret.answerField.value)"}"#)
+            case "/error": respond(503, "bad password=\(PlantedSecret.errorText.value)")
+            case "/unauthorized": respond(401, PlantedSecret.webToken.value)
+            case "/undecodable": respond(200, #"{"id":"\#(PlantedSecret.responseField.value)"}"#)
             case "/redirected":
-                answer(307, "", ["Location": "/success?token=\(PlantedSecret.locationQuery.value)"])
+                respond(307, "", ["Location": "/success?token=\(PlantedSecret.locationQuery.value)"])
             case "/reset": .raw([.reset])
-            default: answer(200, #"{"id":1}"#)
+            default: respond(200, #"{"id":1}"#)
             }
         }
     }
 
-    private static func answer(_ status: Int, _ text: String, _ headers: HTTPHeaders = [:]) -> MockServer.Response {
+    private static func respond(_ status: Int, _ text: String, _ headers: HTTPHeaders = [:]) -> MockServer.Response {
         var headers = headers
         headers.add(name: "Set-Cookie", value: "sid=\(PlantedSecret.setCookie.value)")
         return .data(Data(text.utf8), contentType: "application/json", status: status, headers: headers)

@@ -2,7 +2,7 @@
 
 import PulseKit
 
-/// Makes every export of what a client tells, and hands the texts to a collector of texts.
+/// Produces every export of a client's telemetry, and passes the texts to a collector.
 struct ExportedTexts: CallTraceOutput, EventLogOutput, MetricsOutput {
     private static let resource = TelemetryResource(serviceName: "shop")
 
@@ -17,7 +17,7 @@ struct ExportedTexts: CallTraceOutput, EventLogOutput, MetricsOutput {
         bus.addSink(MetricsOutputSink(output: self))
     }
 
-    /// What is exported of all calls together.
+    /// Exports the totals of all calls.
     func finish() async throws {
         let snapshot = await metrics.snapshot()
         add(PrometheusText().text(of: snapshot))

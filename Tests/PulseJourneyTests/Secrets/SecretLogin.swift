@@ -3,13 +3,13 @@
 import PulseKit
 import PulseTesting
 
-/// A login that carries a secret in every place that a request has.
+/// A login that carries a secret in every position of a request.
 struct SecretLogin: Endpoint {
     struct Response: Decodable, Sendable {
         let id: Int
     }
 
-    /// What its body is.
+    /// The kind of its body.
     enum Carrier: String, CaseIterable, Sendable {
         case none, json, form, multipart, graphQL, xml, text, file
     }
@@ -81,7 +81,7 @@ struct SecretLogin: Endpoint {
         }
     }
 
-    /// Written by the suites, the same by each, and left for the next run.
+    /// Written by the suites, always with the same content, and reused by the next run.
     static let file = FileManager.default.temporaryDirectory
         .appendingPathComponent("\(PlantedSecret.fileBody.value).txt")
 
@@ -96,7 +96,7 @@ struct SecretLogin: Endpoint {
     }
 }
 
-/// Sets a header that no list knows, and says that it is secret.
+/// Sets a header that no list contains, and marks it as secret.
 struct MarkingPlugin: PulsePlugin {
     let identifier = "com.example.marking"
 

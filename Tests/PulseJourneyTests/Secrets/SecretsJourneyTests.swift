@@ -5,11 +5,11 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Calls that carry secrets wherever one can be, to every kind of end: none of them shows in any text.
-// One after another: each is many calls.
+/// Calls that carry secrets in every position, with every kind of result: no secret appears in any text.
+// One after another: each consists of many calls.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct SecretsJourneyTests {
-    /// How a call ends.
+    /// The result of a call.
     enum End: String, CaseIterable, Sendable {
         case success, unauthorized, serverError, decodingFailure, timeout, retried, cancelled, reset
         case redirected, redirectedAway, redirectedWithUserInfo
@@ -35,7 +35,7 @@ struct SecretsJourneyTests {
                 try await run(login(end, carrier), with: client, collector, isSuccess: end.isSuccess)
                 await client.shutdown()
             }
-            // A call that has given up may be told of before the server has read it.
+            // A call that has failed may be reported before the server has read its request.
             try await server.requests(atLeast: SecretLogin.Carrier.allCases.count)
             try expectSecrets(in: server.requests + away.requests, end)
             await away.shutdown()
@@ -49,13 +49,13 @@ struct SecretsJourneyTests {
 
     @Test func noCassetteHoldsASecret() async throws {
         try Data(PlantedSecret.fileBody.value.utf8).write(to: SecretLogin.file, options: .atomic)
-        let answer = #"{"id":1,"access_token":"\#(PlantedSecret.answerField.value)","a":"neighbor"}"#
+        let body = #"{"id":1,"access_token":"\#(PlantedSecret.responseField.value)","a":"neighbor"}"#
         let cookie = "sid=\(PlantedSecret.setCookie.value); Path=/; HttpOnly"
         let cassette = CassetteRecorder(
             around: MockTransport { request in
                 PulseResponse(
                     statusCode: 200, headers: ["Set-Cookie": cookie, "Content-Type": "application/json"],
-                    data: Data(answer.utf8), request: request)
+                    data: Data(body.utf8), request: request)
             }, secretHeaders: ["X-Tenant", "X-Marked", "X-Own"])
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
@@ -67,7 +67,7 @@ struct SecretsJourneyTests {
         #expect(cassette.cassette.count == SecretLogin.Carrier.allCases.count)
         let text = String(decoding: cassette.cassette.har, as: UTF8.self)
         #expect(text.contains(Redaction.mask) && text.contains("neighbor"))
-        for needle in PlantedSecret.needles { #expect(!text.contains(needle), "\(needle)") }
+        for forbidden in PlantedSecret.forbiddenTexts { #expect(!text.contains(forbidden), "\(forbidden)") }
     }
 
     @Test func noTextOfACallToAURLWithUserInfoShowsIt() async throws {
@@ -94,7 +94,7 @@ struct SecretsJourneyTests {
 
     private func login(_ end: End, _ carrier: SecretLogin.Carrier) -> SecretLogin {
         var login = SecretLogin(address: "/\(end.rawValue)", carrier: carrier)
-        // What is repeated must be safe to repeat.
+        // A repeated request must be safe to repeat.
         if end == .retried { login.method = .put }
         if end == .timeout { login.options.timeout = 0.2 }
         return login
@@ -150,44 +150,44 @@ struct SecretsJourneyTests {
         server.fallback { request in
             switch End(rawValue: String(request.path.dropFirst())) {
             case .unauthorized:
-                answer(401, #"{"error":"neighbor","refresh_token":"\#(PlantedSecret.errorField.value)"}"#)
+                respond(401, #"{"error":"neighbor","refresh_token":"\#(PlantedSecret.errorField.value)"}"#)
             case .serverError:
-                answer(500, "neighbor: bad password=\(PlantedSecret.errorText.value)", type: "text/plain")
+                respond(500, "neighbor: bad password=\(PlantedSecret.errorText.value)", type: "text/plain")
             case .decodingFailure:
-                answer(200, #"{"id":{"tokens":{"\#(PlantedSecret.keyOfADictionary.value)":1}}}"#)
+                respond(200, #"{"id":{"tokens":{"\#(PlantedSecret.keyOfADictionary.value)":1}}}"#)
             case .timeout: .raw([.stall])
             case .reset: .raw([.reset])
             case .retried
             where attempts.withLock({
                 $0 += 1; return $0 % 2 == 1
             }):
-                answer(503, "neighbor: \(PlantedSecret.webToken.value)", type: "text/plain")
+                respond(503, "neighbor: \(PlantedSecret.webToken.value)", type: "text/plain")
             case .redirected:
-                answer(
+                respond(
                     307, "", type: "text/plain",
                     headers: [
                         "Location": "/success?token=\(PlantedSecret.locationQuery.value)"
                             + "#access_token=\(PlantedSecret.locationFragment.value)"
                     ])
             case .redirectedAway:
-                answer(
+                respond(
                     302, "", type: "text/plain",
                     headers: [
                         "Location": away.absoluteString + "/success?token=\(PlantedSecret.locationQuery.value)"
                     ])
             case .redirectedWithUserInfo:
-                answer(
+                respond(
                     302, "", type: "text/plain",
                     headers: [
                         "Location": away.absoluteString.replacingOccurrences(
                             of: "//", with: "//ada:\(PlantedSecret.locationUserInfo.value)@") + "/success"
                     ])
-            default: answer(200, #"{"id":1,"access_token":"\#(PlantedSecret.answerField.value)","a":"neighbor"}"#)
+            default: respond(200, #"{"id":1,"access_token":"\#(PlantedSecret.responseField.value)","a":"neighbor"}"#)
             }
         }
     }
 
-    private func answer(
+    private func respond(
         _ status: Int, _ text: String, type: String = "application/json", headers: HTTPHeaders = [:]
     ) -> MockServer.Response {
         var headers = headers
@@ -196,27 +196,27 @@ struct SecretsJourneyTests {
         return .data(Data(text.utf8), contentType: type, status: status, headers: headers)
     }
 
-    // MARK: What must hold
+    // MARK: Expectations
 
     private func expectNoSecret(in texts: Set<String>) {
         #expect(texts.count > 20)
         let all = texts.joined(separator: "\n")
         #expect(all.contains(Redaction.mask))
         #expect(all.contains("neighbor"))
-        for needle in PlantedSecret.needles where all.contains(needle) {
-            let leak = texts.first { $0.contains(needle) } ?? ""
-            Issue.record("\(needle) leaks in: \(leak.prefix(4000))")
+        for forbidden in PlantedSecret.forbiddenTexts where all.contains(forbidden) {
+            let leak = texts.first { $0.contains(forbidden) } ?? ""
+            Issue.record("\(forbidden) leaks in: \(leak.prefix(4000))")
         }
     }
 
-    /// The secrets did go over the wire: what was never there could not leak.
+    /// The secrets were really sent: otherwise they could not leak.
     private func expectSecrets(in requests: [RecordedRequest], _ end: End) throws {
         let sent = requests.map { "\($0.target)\n\($0.headers.map { $0.value })\n\($0.text)" }.joined(separator: "\n")
-        let ofAnswers: [PlantedSecret] = [
-            .setCookie, .tokenHeader, .answerField, .errorField, .errorText, .webToken, .keyOfADictionary,
+        let inResponses: [PlantedSecret] = [
+            .setCookie, .tokenHeader, .responseField, .errorField, .errorText, .webToken, .keyOfADictionary,
             .locationUserInfo, .locationFragment, .userInfo,
         ]
-        for secret in PlantedSecret.allCases where !ofAnswers.contains(secret) {
+        for secret in PlantedSecret.allCases where !inResponses.contains(secret) {
             if secret == .locationQuery, end != .redirected, end != .redirectedAway { continue }
             #expect(secret.isIn(sent), "\(secret) was not sent")
         }

@@ -6,7 +6,7 @@ import PulseTesting
 // For the lines of `logLevel`, which go to the system's log.
 @testable import PulseNetworking
 
-/// Takes every text that a client and its values can be made to show.
+/// Collects every text that a client and its values can show.
 final class TextCollector: EventSink {
     private let collected = Locked<Set<String>>([])
 

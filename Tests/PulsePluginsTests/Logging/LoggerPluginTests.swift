@@ -67,7 +67,7 @@ struct LoggerPluginTests {
             failure == """
                 [0a1b2c3d] POST https://api.example.com/login?api_key=***REDACTED***&page=1 failed in 34 ms: \
                 timed out: POST https://api.example.com/login?api_key=***REDACTED***&page=1, \
-                no byte came or went for the idle timeout
+                no byte was sent or received for the idle timeout
                 """)
     }
 
