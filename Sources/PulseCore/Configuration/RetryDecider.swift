@@ -2,9 +2,9 @@
 
 /// Decides on failures that no field of ``RetryPolicy`` can express. It is set as ``RetryPolicy/decider``.
 ///
-/// The policy proposes a delay and the decider has the last word, except over these: the rule on methods and
-/// idempotency keys, bodies that can be sent only once, the number of attempts, the server's `Retry-After`, the
-/// deadline, and the retry budget.
+/// The policy proposes a delay and the decider has the last word, with some exceptions. It cannot override the rule on
+/// methods and idempotency keys, bodies that can be sent only once, the number of attempts, the server's `Retry-After`,
+/// the deadline, and the retry budget.
 public protocol RetryDecider: Sendable {
     /// Returns the seconds to wait before the next attempt, or nil to stop retrying.
     ///

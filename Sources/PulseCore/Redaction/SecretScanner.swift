@@ -3,7 +3,7 @@
 /// A scanner that finds secrets in any text, in one pass.
 ///
 /// It stops at the few bytes that can follow the start of a secret (`=` and `:` after a name, the blank after
-/// `Bearer`), looks back a bounded number of bytes, and skips what it masks. So no input makes it slow, and it never
+/// `Bearer`). It looks back a bounded number of bytes, and skips what it masks. So no input makes it slow, and it never
 /// scans masked text again.
 struct SecretScanner {
     let names: SecretNames

@@ -31,8 +31,7 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// Waits for a permit. Throws `CancellationError`, without a permit, if the task is cancelled while it
-    /// waits.
+    /// Waits for a permit. Throws `CancellationError`, without a permit, if the task is cancelled while it waits.
     @inlinable
     package func acquire(
         _ key: Key, priority: RequestPriority = .normal

@@ -4,7 +4,7 @@
 ///
 /// An `AsyncSequence` of `Data` with a single reader. Nothing is fetched ahead of the reader beyond what the source
 /// buffers. The stream ends when its last chunk has been read, when it fails or is cancelled, when the loop over it
-/// exits, or when the stream is deallocated; each of these frees the source. Safe to use from any thread.
+/// exits, or when the stream is deallocated. Each of these frees the source. Safe to use from any thread.
 public final class ByteStream: AsyncSequence, Sendable {
     /// One chunk of the body.
     public typealias Element = Data

@@ -66,7 +66,7 @@ struct JSONValueTests {
         encoder.outputFormatting = .sortedKeys
         #expect(String(decoding: try encoder.encode(value), as: UTF8.self) == text)
         guard case .integer(1) = value["b"], case .bool(true) = value["e"], case .integer(0) = value["f"] else {
-            Issue.record("integers and booleans are told apart: \(value)")
+            Issue.record("integers and booleans are distinct: \(value)")
             return
         }
     }
