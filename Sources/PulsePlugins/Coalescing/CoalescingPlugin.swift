@@ -31,7 +31,7 @@ public struct CoalescingPlugin: PulsePlugin {
     private let flights = Flight(cancelled: .failure(.cancelled))
     private let unseenCredentials = OneWarning(
         """
-        calls whose credential an inner plugin sets are not coalesced, since it is unknown which user a response \
+        calls whose credential a later plugin sets are not coalesced, since it is unknown which user a response \
         belongs to; put that plugin before the coalescing one
         """)
 

@@ -26,7 +26,7 @@ public struct TracingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard let url = request.url, isWelcome(url, context) else { return try await next(request) }
+        guard let url = request.url, isTraced(url, context) else { return try await next(request) }
         let span = span(for: context)
         var request = request
         // A state that belongs to another parent must not be sent with this one.
@@ -34,7 +34,7 @@ public struct TracingPlugin: PulsePlugin {
         return try await next(request)
     }
 
-    private func isWelcome(_ url: URL, _ context: PluginContext) -> Bool {
+    private func isTraced(_ url: URL, _ context: PluginContext) -> Bool {
         if context.isTrusted(url) { return true }
         guard !hosts.isEmpty, let host = context.origin(of: url)?.host else { return false }
         return hosts.contains(host)

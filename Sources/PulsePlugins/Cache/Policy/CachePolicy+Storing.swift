@@ -45,10 +45,10 @@ extension CachePolicy {
         if mayStore(response, to: request), let head = head(of: response, for: request) { return .store(head) }
         // The new response may not be stored, so the stored one is outdated. Exceptions: only this request forbids
         // storing, or the server is temporarily unable to respond.
-        let isVerdict =
+        let isDefinite =
             response.statusCode < 500 && ![304, 408, 425, 429].contains(response.statusCode)
             && !Self.isAuthenticationChallenge(response.statusCode) && !Self.isAboutRange(response.statusCode, request)
-        return selected != nil && isVerdict && !request.directives.noStore ? .replace : .pass
+        return selected != nil && isDefinite && !request.directives.noStore ? .replace : .pass
     }
 
     // MARK: What may be stored

@@ -13,7 +13,7 @@ final class CacheTee: Sendable {
     }
 
     /// The most seconds to read a body that no call waits for. An endless body would occupy its connection forever.
-    private static let longestReading: TimeInterval = 300
+    private static let longestRead: TimeInterval = 300
 
     private let source: ByteStream
     private let reader: Locked<ByteStream.Iterator>
@@ -52,7 +52,7 @@ final class CacheTee: Sendable {
     func readAll(of stream: ByteStream?) async {
         guard let stream else { return }
         let clock = lookup.context.clock
-        let end = clock.uptime + Self.longestReading
+        let end = clock.uptime + Self.longestRead
         do {
             var iterator = stream.makeAsyncIterator()
             while isWriting, clock.uptime < end, try await iterator.next() != nil {}
@@ -93,13 +93,13 @@ final class CacheTee: Sendable {
             return nil
         }
         count.withLock { $0 += chunk.count }
-        var isTaken = false
+        var isWritten = false
         do {
-            isTaken = try await writer.write(chunk)
+            isWritten = try await writer.write(chunk)
         } catch {
             cache.warn(of: error, lookup.context)
         }
-        if !isTaken {
+        if !isWritten {
             giveUp()
             await cache.remove(.key(lookup.key), in: lookup.context)
         }

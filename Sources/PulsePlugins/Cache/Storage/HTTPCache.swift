@@ -83,7 +83,7 @@ final class HTTPCache: Sendable {
             lookup.context.emit(
                 .warning(
                     """
-                    responses to requests with the \(unseen) are not cached: a plugin further in sets it, so the cache \
+                    responses to requests with the \(unseen) are not cached: a later plugin sets it, so the cache \
                     cannot tell which user they belong to; put that plugin before the cache
                     """))
         }
