@@ -62,7 +62,7 @@ final class EventBuffer: Sendable {
 }
 
 /// Owned by a stream alone: the subscription ends with it.
-final class EventReading: Sendable {
+final class SubscriptionToken: Sendable {
     let buffer: EventBuffer
     private let close: @Sendable () -> Void
 

@@ -11,15 +11,15 @@ public final class EventSubscription: AsyncSequence, Sendable {
     public typealias Element = NetworkEvent
 
     private let stream: AsyncStream<NetworkEvent>
-    private let reading: EventReading
+    private let token: SubscriptionToken
 
-    init(_ reading: EventReading) {
-        self.reading = reading
-        stream = reading.stream()
+    init(_ token: SubscriptionToken) {
+        self.token = token
+        stream = token.stream()
     }
 
     public func makeAsyncIterator() -> Iterator {
-        Iterator(stream: stream.makeAsyncIterator(), reader: Reader(reading))
+        Iterator(stream: stream.makeAsyncIterator(), reader: Reader(token))
     }
 
     /// The iterator of a subscription. The subscription ends when its iterator is released.
@@ -34,23 +34,23 @@ public final class EventSubscription: AsyncSequence, Sendable {
     }
 
     /// The number of events that a full buffer dropped before they were read. The oldest are dropped first.
-    public var droppedEventCount: Int { reading.buffer.droppedEventCount }
+    public var droppedEventCount: Int { token.buffer.droppedEventCount }
 
     /// Ends the sequence after the buffered events.
     public func cancel() {
-        reading.end()
+        token.end()
     }
 
     /// Released with its iterator, so that leaving a loop ends the subscription even if it has other references.
     fileprivate final class Reader: Sendable {
-        private let reading: EventReading
+        private let token: SubscriptionToken
 
-        init(_ reading: EventReading) {
-            self.reading = reading
+        init(_ token: SubscriptionToken) {
+            self.token = token
         }
 
         deinit {
-            reading.end()
+            token.end()
         }
     }
 }

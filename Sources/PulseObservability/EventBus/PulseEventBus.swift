@@ -91,10 +91,10 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         EventSubscription(open(filter, capacity))
     }
 
-    private func open(_ filter: EventFilter, _ capacity: Int) -> EventReading {
+    private func open(_ filter: EventFilter, _ capacity: Int) -> SubscriptionToken {
         let buffer = EventBuffer(filter: filter, capacity: capacity)
         update { _, buffers in buffers.append(buffer) }
-        return EventReading(buffer) { [weak self] in self?.close(buffer) }
+        return SubscriptionToken(buffer) { [weak self] in self?.close(buffer) }
     }
 
     /// Ends a subscription. A second call changes nothing.

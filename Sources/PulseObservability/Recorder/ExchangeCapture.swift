@@ -12,8 +12,8 @@ package struct ExchangeCapture: Sendable {
     private let keepsExactResponses: Bool
 
     /// - Parameter maximumTextLength: the maximum number of bytes of a URL and of a header's value.
-    /// - Parameter keepsExactResponses: stores a response text that is not UTF-8 as masked bytes, and omits a text
-    ///   whose masked form is not byte-exact. For replaying, which must not change a response.
+    /// - Parameter keepsExactResponses: stores a response text that is not UTF-8 as masked bytes, and omits one whose
+    ///   parts would be replaced by their sizes. For replaying: a replayed response must equal the recorded one.
     package init(
         _ redaction: Redaction, maximumBodyLength: Int, maximumTextLength: Int = 16 << 10, maximumFields: Int = 200,
         keepsBinaryBodies: Bool = false, keepsExactResponses: Bool = false

@@ -9,7 +9,7 @@ extension BlockingWork {
             case new
             case waiting(CheckedContinuation<Value, any Error>)
             /// The work has started, or was cancelled before.
-            case left
+            case taken
         }
 
         private let state = Locked(State.new)
@@ -24,9 +24,9 @@ extension BlockingWork {
         }
 
         /// Takes the continuation, once: when the work starts, or for an earlier cancellation.
-        func leave() -> CheckedContinuation<Value, any Error>? {
+        func take() -> CheckedContinuation<Value, any Error>? {
             state.withLock { state in
-                defer { state = .left }
+                defer { state = .taken }
                 guard case .waiting(let continuation) = state else { return nil }
                 return continuation
             }

@@ -28,11 +28,11 @@ package struct BlockingWork: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard waiter.wait(continuation) else { return continuation.resume(throwing: CancellationError()) }
-                pool.begin { waiter.leave()?.resume(with: Result { try body(work) }) }
+                pool.begin { waiter.take()?.resume(with: Result { try body(work) }) }
             }
         } onCancel: {
             work.isCancelled.withLock { $0 = true }
-            waiter.leave()?.resume(throwing: CancellationError())
+            waiter.take()?.resume(throwing: CancellationError())
         }
     }
 

@@ -30,7 +30,7 @@ public struct CachedParts: Sendable, Hashable {
     package var isWhole: Bool { ranges == [0..<(length ?? 0)] }
 
     /// The position of a range within the entry's body; nil unless the entry has all of the range.
-    package func place(of range: Range<Int>) -> Range<Int>? {
+    package func position(of range: Range<Int>) -> Range<Int>? {
         guard ranges.contains(where: { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }) else {
             return nil
         }

@@ -5,8 +5,8 @@ import PulseCore
 // All of this runs on the queue for changes.
 extension DiskCacheStorage {
     /// Moves a completed file into its slot, and evicts other entries if necessary. Returns false if it is too large.
-    func finish(_ writing: DiskWriting, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
-        let size = try writing.finish(name.onDisk(key), head)
+    func finish(_ file: TemporaryDiskFile, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
+        let size = try file.finish(name.onDisk(key), head)
         guard size <= maximumEntrySize else {
             try removeVariantNow(head, name)
             return false
@@ -19,7 +19,7 @@ extension DiskCacheStorage {
             try folder.remove(name)
             slot = 0
         }
-        try writing.place(as: name, slot, in: folder)
+        try file.place(as: name, slot, in: folder)
         let evicted = index.withLock { $0.add(name, slot: slot, size: size) }
         for name in evicted { _ = try? folder.remove(name) }
         if index.withLock({ $0.isOutdated }) { startScan() }
@@ -79,7 +79,7 @@ extension DiskCacheStorage {
         case .all, .partition:
             // A killed process may have left a part of a response, whose owner is unknown.
             do {
-                try DiskWriting.removeLeftovers(in: folder)
+                try TemporaryDiskFile.removeLeftovers(in: folder)
                 try folder.removeEarlierVersions()
             } catch let error {
                 failure = error
@@ -143,7 +143,7 @@ final class DiskCacheWriter: CacheWriter {
     private let store: DiskCacheStorage
     private let key: CacheKey
     private let name: DiskName
-    private let writing = Locked<DiskWriting?>(nil)
+    private let temporaryFile = Locked<TemporaryDiskFile?>(nil)
     private let hasEnded = Locked(false)
 
     init(_ store: DiskCacheStorage, _ key: CacheKey, _ name: DiskName) {
@@ -180,19 +180,19 @@ final class DiskCacheWriter: CacheWriter {
     func discard() {
         hasEnded.withLock { $0 = true }
         // The file is closed outside the lock.
-        let file = writing.withLock { writing in
-            defer { writing = nil }
-            return writing
+        let file = temporaryFile.withLock { temporaryFile in
+            defer { temporaryFile = nil }
+            return temporaryFile
         }
         withExtendedLifetime(file) {}
     }
 
     /// The file, created with the first chunk, or by the commit of an empty body.
-    private func file() throws -> DiskWriting? {
+    private func file() throws -> TemporaryDiskFile? {
         guard !hasEnded.withLock({ $0 }) else { return nil }
-        if let known = writing.withLock({ $0 }) { return known }
-        let made = try DiskWriting(in: store.folder, refuses: store.refuses)
-        writing.withLock { $0 = made }
+        if let known = temporaryFile.withLock({ $0 }) { return known }
+        let made = try TemporaryDiskFile(in: store.folder, refuses: store.refuses)
+        temporaryFile.withLock { $0 = made }
         return made
     }
 }

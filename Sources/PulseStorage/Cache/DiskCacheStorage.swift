@@ -111,9 +111,9 @@ public final class DiskCacheStorage: CacheStorage {
         let name = try Self.name(key)
         if response.body.count <= maximumEntrySize, let source = response.body.stored as? DiskBody {
             return try await change { [self] in
-                let writing = try DiskWriting(in: folder, refuses: refuses)
-                try source.forEachChunk { try writing.write($0) }
-                return try finish(writing, response.head, key, name)
+                let file = try TemporaryDiskFile(in: folder, refuses: refuses)
+                try source.forEachChunk { try file.write($0) }
+                return try finish(file, response.head, key, name)
             }
         }
         guard response.body.count <= maximumEntrySize else {
@@ -122,9 +122,9 @@ public final class DiskCacheStorage: CacheStorage {
         }
         let data = try await response.body.data()
         return try await change { [self] in
-            let writing = try DiskWriting(in: folder, refuses: refuses)
-            try data.withUnsafeBytes { try writing.write($0) }
-            return try finish(writing, response.head, key, name)
+            let file = try TemporaryDiskFile(in: folder, refuses: refuses)
+            try data.withUnsafeBytes { try file.write($0) }
+            return try finish(file, response.head, key, name)
         }
     }
 

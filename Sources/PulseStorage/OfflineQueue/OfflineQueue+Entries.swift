@@ -66,7 +66,7 @@ extension OfflineQueue {
 
     /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Their content
     /// is erased from the files. Replays in this process are cancelled, and not retried with the next user's token.
-    /// Another process may go on with its replays until it reads the journal.
+    /// Another process may continue its replays until it reads the journal.
     ///
     /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll() async throws {

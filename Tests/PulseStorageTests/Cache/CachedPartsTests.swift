@@ -39,9 +39,9 @@ struct CachedPartsTests {
             let what: Comment = "seed \(random.seed), step \(step)"
             #expect(Set(parts.ranges.joined()) == held && parts.count == held.count, what)
             let (asked, sorted) = (range(), held.sorted())
-            let place = parts.place(of: asked)
-            #expect((place != nil) == held.isSuperset(of: asked), what)
-            if let place { #expect(Array(sorted[place]) == Array(asked), what) }
+            let position = parts.position(of: asked)
+            #expect((position != nil) == held.isSuperset(of: asked), what)
+            if let position { #expect(Array(sorted[position]) == Array(asked), what) }
             let offset = number(40)
             #expect(parts.count(below: offset) == held.count(where: { $0 < offset }), what)
             let missing = parts.missing

@@ -329,11 +329,11 @@ struct AppendLogTests {
         faulty.plan.withLock { $0[keyPath: call] = failure.code }
         for _ in 0..<2 {
             let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
-            guard case .custom(let told as JournalFailure) = error else {
+            guard case .custom(let actual as JournalFailure) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(told == failure.expected)
+            #expect(actual == failure.expected)
         }
         faulty.plan.withLock { $0[keyPath: call] = 0 }
         try await log.append([.sample(2)])

@@ -120,11 +120,11 @@ struct OfflineQueueResultTests {
             LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason.encoded),
         ])
         let last = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
-        guard case .custom(let told as ErrorSummary) = last else {
+        guard case .custom(let actual as ErrorSummary) = last else {
             Issue.record("\(String(describing: last))")
             return
         }
-        #expect(told.kind == .rateLimited)
+        #expect(actual.kind == .rateLimited)
         await other.close()
         await queue.queue.close()
     }

@@ -38,8 +38,8 @@ struct QueueCoreTests {
         core.apply(.damaged(bytes: 9, kept: 9))
         core.apply(.damaged(bytes: 9, kept: 2))
         let texts = events.events.map { if case .warning(let text) = $0 { text } else { "" } }
-        let told = "9 bytes of the offline queue's journal were damaged; "
-        #expect(texts == [told + "9 were set aside", told + "2 were set aside; there was no room for the other 7"])
+        let prefix = "9 bytes of the offline queue's journal were damaged; "
+        #expect(texts == [prefix + "9 were set aside", prefix + "2 were set aside; there was no room for the other 7"])
     }
 
     @Test func anotherEntryDoesNotWakeAPausedDrainer() async {

@@ -25,7 +25,7 @@ extension CachedRequest {
         guard case .one(let range) = range, ifRangeHolds(for: head) else { return head.parts == nil ? .whole : nil }
         guard let length = head.parts.map(\.length) ?? bodyLength else {
             let range = range.resolvedWithoutLength
-            return range.flatMap { head.parts?.place(of: $0) == nil ? nil : .part(.init(range: $0, length: nil)) }
+            return range.flatMap { head.parts?.position(of: $0) == nil ? nil : .part(.init(range: $0, length: nil)) }
         }
         guard let bytes = range.resolved(in: length) else {
             // A suffix of an empty representation is the whole of it. `Content-Range` cannot express that.
@@ -33,7 +33,7 @@ extension CachedRequest {
             return .unsatisfiable(length: length)
         }
         guard let parts = head.parts else { return .part(.init(range: bytes, length: length)) }
-        return parts.place(of: bytes) == nil ? nil : .part(.init(range: bytes, length: length))
+        return parts.position(of: bytes) == nil ? nil : .part(.init(range: bytes, length: length))
     }
 
     /// Whether the stored response has all bytes that the request asks for.

@@ -32,7 +32,7 @@ struct CacheHit: Sendable {
         case .part(let part):
             status = 206
             headers.describe(part)
-            guard let place = stored.head.parts.map({ $0.place(of: part.range) }) ?? part.range else { return nil }
+            guard let place = stored.head.parts.map({ $0.position(of: part.range) }) ?? part.range else { return nil }
             body = body.slice(place)
         case .unsatisfiable(let length):
             (status, headers) = (416, ["Content-Range": "bytes */\(length)"])

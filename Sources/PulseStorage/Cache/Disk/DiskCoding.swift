@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Encodes the fields of a record in sequence: numbers little-endian, texts and lists after their length.
-struct DiskWriter {
+struct DiskEncoder {
     private(set) var bytes: [UInt8] = []
 
     mutating func append(_ number: some FixedWidthInteger) {
@@ -56,8 +56,8 @@ struct DiskWriter {
     }
 }
 
-/// Decodes the output of a ``DiskWriter``. Returns nil for any other bytes: no input traps.
-struct DiskReader {
+/// Decodes the output of a ``DiskEncoder``. Returns nil for any other bytes: no input traps.
+struct DiskDecoder {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
@@ -95,7 +95,7 @@ struct DiskReader {
         number(UInt64.self).map { Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0)) }
     }
 
-    mutating func list<Element>(_ element: (inout DiskReader) -> Element?) -> [Element]? {
+    mutating func list<Element>(_ element: (inout DiskDecoder) -> Element?) -> [Element]? {
         guard let count = number(UInt32.self) else { return nil }
         var elements: [Element] = []
         for _ in 0..<count {
@@ -112,12 +112,12 @@ struct DiskReader {
 
     mutating func head() -> CachedHead? {
         guard let status = number(UInt32.self), let requestTime = date(), let responseTime = date(),
-            let headers = list({ reader -> HTTPHeaders.Field? in
-                guard let name = reader.text(), let value = reader.text() else { return nil }
+            let headers = list({ decoder -> HTTPHeaders.Field? in
+                guard let name = decoder.text(), let value = decoder.text() else { return nil }
                 return HTTPHeaders.Field(name: name, value: value)
             }),
-            let selecting = list({ reader -> CachedHead.SelectingField? in
-                guard let name = reader.text(), let value = reader.optionalText() else { return nil }
+            let selecting = list({ decoder -> CachedHead.SelectingField? in
+                guard let name = decoder.text(), let value = decoder.optionalText() else { return nil }
                 return CachedHead.SelectingField(name: name, value: value)
             }),
             let tags = list({ $0.text() }), let parts = self.parts()
@@ -129,8 +129,8 @@ struct DiskReader {
 
     /// Nil if the parts are damaged; otherwise the parts, or none for a whole response.
     private mutating func parts() -> CachedParts?? {
-        let ranges = list { reader -> Range<Int>? in
-            guard let start = reader.offset(), let end = reader.offset(), start < end else { return nil }
+        let ranges = list { decoder -> Range<Int>? in
+            guard let start = decoder.offset(), let end = decoder.offset(), start < end else { return nil }
             return start..<end
         }
         guard let ranges else { return nil }

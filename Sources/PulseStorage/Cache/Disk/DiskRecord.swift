@@ -55,8 +55,8 @@ struct DiskRecord: Sendable, Equatable {
         else { return nil }
         self.bodyLength = bodyLength
         bodyChecksum = footer.loadUnaligned(fromByteOffset: 12, as: UInt64.self).littleEndian
-        var reader = DiskReader(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - Self.footerSize)]))
-        guard let key = reader.key(), let head = reader.head(), reader.isAtEnd,
+        var decoder = DiskDecoder(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - Self.footerSize)]))
+        guard let key = decoder.key(), let head = decoder.head(), decoder.isAtEnd,
             head.parts.map({ $0.count == bodyLength }) ?? true
         else { return nil }
         self.key = key
@@ -65,14 +65,14 @@ struct DiskRecord: Sendable, Equatable {
 
     /// The encoded head and footer.
     func encoded() -> [UInt8] {
-        var writer = DiskWriter()
-        writer.append(key)
-        writer.append(head)
-        let headLength = UInt32(truncatingIfNeeded: writer.bytes.count)
-        writer.append(headLength)
-        writer.append(UInt64(bodyLength))
-        writer.append(bodyChecksum)
-        writer.append(writer.bytes.withUnsafeBytes { CacheChecksum.of($0) })
-        return writer.bytes + Self.magic
+        var encoder = DiskEncoder()
+        encoder.append(key)
+        encoder.append(head)
+        let headLength = UInt32(truncatingIfNeeded: encoder.bytes.count)
+        encoder.append(headLength)
+        encoder.append(UInt64(bodyLength))
+        encoder.append(bodyChecksum)
+        encoder.append(encoder.bytes.withUnsafeBytes { CacheChecksum.of($0) })
+        return encoder.bytes + Self.magic
     }
 }

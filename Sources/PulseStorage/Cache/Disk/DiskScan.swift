@@ -40,7 +40,7 @@ final class DiskScan: Sendable {
             do {
                 // Another user's leftovers must not prevent the scan.
                 try? folder.removeEarlierVersions()
-                try DiskWriting.removeLeftovers(in: folder)
+                try TemporaryDiskFile.removeLeftovers(in: folder)
                 scan = DiskScan(folder, try folder.shards(), end)
             } catch {
                 return end(.failure(error))

@@ -4,7 +4,7 @@ import PulseCore
 
 /// A file that is being written under a temporary name until it is complete. If it is released before, the file is
 /// deleted.
-final class DiskWriting: Sendable {
+final class TemporaryDiskFile: Sendable {
     /// The names of files that this process is writing, which a scan must not remove.
     private static let inProgress = Locked<Set<String>>([])
 
