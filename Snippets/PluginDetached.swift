@@ -19,12 +19,12 @@ actor WarmAnswersPlugin: PulsePlugin {
         guard context.method == .get, case .buffered = context.delivery, let url = request.url else {
             return try await next(request)
         }
-        guard var known = responses[url] else { return try await fetch(request, url, next) }
+        guard var known = responses[url] else { return store(try await next(request), for: url) }
         if refreshes[url] == nil {
             // A call of its own: neither this call's deadline nor its cancellation ends it.
             let rest = next.detached()
             refreshes[url] = Task {
-                _ = try? await self.fetch(request, url, rest)
+                if let response = try? await rest(request) { self.store(response, for: url) }
                 self.refreshes[url] = nil
             }
         }
@@ -42,8 +42,8 @@ actor WarmAnswersPlugin: PulsePlugin {
         }
     }
 
-    private func fetch(_ request: URLRequest, _ url: URL, _ next: PluginChain) async throws -> PulseResponse {
-        let response = try await next(request)
+    @discardableResult
+    private func store(_ response: PulseResponse, for url: URL) -> PulseResponse {
         if response.statusCode == 200 { responses[url] = response }
         return response
     }

@@ -3,25 +3,16 @@
 /// One call: what all its hops, attempts and contexts share.
 package final class Call: Sendable {
     private struct State {
-        /// The plugins that were entered, in order of their first entry, each with the context it was last given.
-        var entered: [(index: Int, context: PluginContext)] = []
+        var sends = SendLog()
+        var secrets = MarkedSecrets()
+        var plugins = EnteredPlugins()
         var store = ContextStore.Values()
-        var secretHeaders: Set<String> = []
-        /// Those of the secret headers that belong to one request alone.
-        var signatureHeaders: Set<String> = []
         var idempotencyKey: String?
-        var wireAttempts = 0
-        /// Those of the wire attempts, and of the wire attempts of the calls detached from this one, that a server may
-        /// have seen something of.
-        var sentCount = 0
         var lastFailure: PulseError?
+        var failsForOtherWork = false
         var isExpired = false
-        var isComplete = false
         var trace: Trace?
         var identity: CallSummary.Identity?
-        var isAnswered = false
-        var isFailureOfOtherWork = false
-        var sent: URLRequest?
     }
 
     package let id: UUID
@@ -95,12 +86,8 @@ package final class Call: Sendable {
         startUptime = call.environment.clock.uptime
         ownDeadline = nil
         self.waiting = waiting
-        let before = call.state.withLock { state in
-            (state.store.typed, state.secretHeaders, state.signatureHeaders, state.idempotencyKey)
-        }
-        state.withLock { state in
-            (state.store.typed, state.secretHeaders, state.signatureHeaders, state.idempotencyKey) = before
-        }
+        let before = call.state.withLock { ($0.store.typed, $0.secrets, $0.idempotencyKey) }
+        state.withLock { ($0.store.typed, $0.secrets, $0.idempotencyKey) = before }
     }
 
     /// Whether it is part of the work that those wait for, through however many shares of work in between.
@@ -128,9 +115,9 @@ package final class Call: Sendable {
             endpointPath: url.path, routeType: nil, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,
             host: url.host ?? "", options: options, delivery: .buffered(limit: limit), environment: environment,
             madeFor: self)
-        let before = state.withLock { ($0.store.typed, $0.secretHeaders, $0.signatureHeaders) }
+        let before = state.withLock { ($0.store.typed, $0.secrets) }
         other.state.withLock { state in
-            (state.store.typed, state.secretHeaders, state.signatureHeaders) = before
+            (state.store.typed, state.secrets) = before
             state.idempotencyKey = request.header("Idempotency-Key")
         }
         return other
@@ -161,69 +148,102 @@ package final class Call: Sendable {
         case type(ObjectIdentifier)
     }
 
-    // MARK: What the chain notes
+    // MARK: Notes
 
-    // Not inlined: its temporaries would take room in the frame of each link.
-    /// Notes that a plugin was entered. False for a call that is complete: the plugin's `didComplete` would never run,
-    /// and its context would keep the call alive.
-    @inline(never)
-    func enter(_ index: Int, with context: PluginContext) -> Bool {
-        state.withLock { state in
-            guard !state.isComplete else { return false }
-            if let known = state.entered.firstIndex(where: { $0.index == index }) {
-                state.entered[known].context = context
-            } else {
-                state.entered.append((index, context))
+    /// Records a note, here and wherever else it counts: for the call that this one was detached from or is made for,
+    /// and for the calls that wait for this work.
+    ///
+    /// | Note | Origin | Origin of a request that a plugin makes | Waiting calls |
+    /// |---|---|---|---|
+    /// | `sent`, `unsent` | yes | yes | no: the origin is one of them |
+    /// | `request`, `responded`, `failsForOtherWork` | yes | no | yes |
+    /// | `failure` | no | no | those whose deadline ends the wait |
+    /// | `secret` | no | no | yes |
+    package func record(_ note: Note) {
+        // A status that only names another place means that nothing was done yet.
+        if case .responded(status: 307) = note { return }
+        if case .responded(status: 308) = note { return }
+        // What is replaced is released after the lock is left.
+        let replaced = state.withLock { state -> (any Sendable)? in
+            switch note {
+            case .sent: state.sends.noteSent()
+            case .unsent: state.sends.noteUnsent()
+            case .request(let request):
+                defer { state.sends.note(request) }
+                return state.sends.request
+            case .responded: if isQueueable { state.sends.noteResponse() }
+            case .failure(let failure):
+                defer { state.lastFailure = failure }
+                return state.lastFailure
+            case .failsForOtherWork(let isSo): state.failsForOtherWork = isSo
+            case .secret(let header, let isSignature): state.secrets.insert(header, isSignature: isSignature)
             }
-            return true
+            return nil
         }
-    }
-
-    /// Returns the plugins that were entered, in order of their first entry, and marks the call as complete. A second
-    /// caller gets none, and no plugin can be entered any more.
-    func takeEntered() -> [(index: Int, context: PluginContext)] {
-        state.withLock { state in
-            state.isComplete = true
-            defer { state.entered = [] }
-            return state.entered
+        withExtendedLifetime(replaced) {}
+        switch note {
+        case .sent, .unsent:
+            origin?.record(note)
+        case .request, .responded, .failsForOtherWork:
+            if !isForAnotherRequest { origin?.record(note) }
+            waiting?.record(note)
+        case .failure, .secret:
+            waiting?.record(note)
         }
-    }
-
-    var isComplete: Bool {
-        state.withLock { $0.isComplete }
-    }
-
-    var wireAttempts: Int {
-        state.withLock { $0.wireAttempts }
-    }
-
-    /// The number of requests that a server may have seen something of, as far as this side knows.
-    package var sentCount: Int {
-        state.withLock { $0.sentCount }
-    }
-
-    /// Takes one departure back: its failure came before anything was sent, or it has to wait on this side.
-    func noteUnsent() {
-        state.withLock { if $0.sentCount > 0 { $0.sentCount -= 1 } }
-        origin?.noteUnsent()
-    }
-
-    func noteSent() {
-        state.withLock { $0.sentCount += 1 }
-        origin?.noteSent()
     }
 
     /// Counts one more request on the wire and returns its number, counted from 1.
     func nextWireAttempt() -> Int {
-        origin?.noteSent()
-        let (number, isOver) = state.withLock { state in
-            state.sentCount += 1
-            state.wireAttempts += 1
-            return (state.wireAttempts, state.isFailureOfOtherWork)
-        }
+        origin?.record(.sent)
+        let (number, failedForOtherWork) = state.withLock { ($0.sends.nextAttempt(), $0.failsForOtherWork) }
         // What the call fails with from here on is its own.
-        if isOver { isFailureOfOtherWork = false }
+        if failedForOtherWork { record(.failsForOtherWork(false)) }
         return number
+    }
+
+    var wireAttempts: Int {
+        state.withLock { $0.sends.attempts }
+    }
+
+    /// The number of requests that a server may have seen something of, as far as this side knows.
+    package var sentCount: Int {
+        state.withLock { $0.sends.count }
+    }
+
+    /// The last request that was sent for this call, by itself or by work that it shares; nil if there was none.
+    package var sent: URLRequest? {
+        state.withLock { $0.sends.request }
+    }
+
+    /// Whether a server has responded to a call that may be queued, so that queueing it would do its work twice.
+    package var isResponded: Bool {
+        state.withLock { $0.sends.isResponded }
+    }
+
+    /// The last failure that the retry loop saw.
+    package var lastFailure: PulseError? {
+        state.withLock { $0.lastFailure }
+    }
+
+    /// Whether what the call fails with is the failure of other work, see ``Note/failsForOtherWork(_:)``.
+    package var failsForOtherWork: Bool {
+        state.withLock { $0.failsForOtherWork }
+    }
+
+    // MARK: Plugins
+
+    /// Notes that a plugin was entered; false for a call that is complete.
+    func enter(_ index: Int, with context: PluginContext) -> Bool {
+        state.withLock { $0.plugins.enter(index, with: context) }
+    }
+
+    /// Completes the call and returns the plugins that were entered, once. No plugin can be entered any more.
+    func takeEntered() -> [(index: Int, context: PluginContext)] {
+        state.withLock { $0.plugins.complete() }
+    }
+
+    var isComplete: Bool {
+        state.withLock { $0.plugins.isComplete }
     }
 
     package var idempotencyKey: String? {
@@ -253,15 +273,6 @@ package final class Call: Sendable {
 
     // MARK: Secrets
 
-    func markSecret(header name: String, isSignature: Bool = false) {
-        let name = name.asciiLowercased
-        state.withLock { state in
-            state.secretHeaders.insert(name)
-            if isSignature { state.signatureHeaders.insert(name) }
-        }
-        waiting?.markSecret(name, isSignature: isSignature)
-    }
-
     /// Whether a header's value must not be shown, because of its name, the configuration or a plugin.
     package func isSecret(header name: String) -> Bool {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
@@ -269,66 +280,14 @@ package final class Call: Sendable {
 
     /// Whether a header tells whose request it is: it is secret, and not the signature of a single request.
     package func isCredential(header name: String) -> Bool {
-        isSecret(header: name) && !state.withLock { $0.signatureHeaders.contains(name.asciiLowercased) }
-    }
-
-    /// Notes what goes to the wire: a cache, and the calls that share this work, learn from it whose answer it is.
-    package func noteSent(_ request: URLRequest) {
-        // The old value is released after the lock is left.
-        _ = state.withLock { state in
-            defer { state.sent = request }
-            return state.sent
-        }
-        waiting?.noteSent(request)
-        if !isForAnotherRequest { origin?.noteSent(request) }
-    }
-
-    /// The last request that was sent for this call, by itself or by work that it shares; nil if there was none.
-    package var sent: URLRequest? {
-        state.withLock { $0.sent }
+        isSecret(header: name) && !state.withLock { $0.secrets.isSignature(name) }
     }
 
     package var markedSecrets: Set<String> {
-        state.withLock { $0.secretHeaders }
+        state.withLock { $0.secrets.names }
     }
 
     // MARK: The end
-
-    /// The last failure that the retry loop saw, which an exceeded deadline gives as the cause.
-    package var lastFailure: PulseError? {
-        get { state.withLock { $0.lastFailure } }
-        set {
-            state.withLock { $0.lastFailure = newValue }
-            waiting?.note(newValue)
-        }
-    }
-
-    /// Whether what the call fails with is the failure of other work that it waited for, such as a refresh of its
-    /// token: then it says nothing about the call's own request, nor about the server that this is for. It is false
-    /// again once the call goes on. Calls that share this work fail with it as well.
-    package var isFailureOfOtherWork: Bool {
-        get { state.withLock { $0.isFailureOfOtherWork } }
-        set {
-            state.withLock { $0.isFailureOfOtherWork = newValue }
-            waiting?.noteFailureOfOtherWork(newValue)
-            if !isForAnotherRequest { origin?.isFailureOfOtherWork = newValue }
-        }
-    }
-
-    /// Notes an answer of a server, for the calls that may be queued: this one, the one it was detached from, and those
-    /// that wait for it. A status that only names another place (307, 308) means that nothing was done yet.
-    package func noteAnswer(_ status: Int) {
-        guard status != 307, status != 308 else { return }
-        if !isForAnotherRequest { origin?.noteAnswer(status) }
-        waiting?.noteAnswer(status)
-        guard isQueueable else { return }
-        state.withLock { $0.isAnswered = true }
-    }
-
-    /// Whether some server has the request, so that queueing it would do its work twice.
-    package var isAnswered: Bool {
-        state.withLock { $0.isAnswered }
-    }
 
     package func expireDeadline() {
         state.withLock { $0.isExpired = true }
@@ -342,8 +301,6 @@ package final class Call: Sendable {
 
     // MARK: Events
 
-    // Not inlined: an event and its summary are some hundred bytes, which every asynchronous caller's frame would hold.
-    @inline(never)
     package func emit(_ event: @autoclosure () -> NetworkEvent) {
         if let events = environment.lazyEvents { return events.emit(lazily: event) }
         guard let events = environment.events, events.isActive else { return }

@@ -11,15 +11,23 @@ package final class CallGroup: Sendable {
         /// The calls by their places.
         var calls = Members<Call>()
         var joined = 0
-        /// The deadline of the last call that left, once nobody waits.
+        /// The deadline of the last call that left, once none waits.
         var lastDeadline: TimeInterval?
         var isExpired = false
         var lastFailure: PulseError?
-        var answer: Int?
-        var isFailureOfOtherWork = false
+        var status: Int?
+        var failsForOtherWork = false
         /// The names of secret headers, with whether each is a signature.
         var secrets: [String: Bool] = [:]
-        var sent: URLRequest?
+        var request: URLRequest?
+
+        /// What a call learns that joins late.
+        var notes: [Call.Note] {
+            var notes: [Call.Note] = secrets.map { .secret(header: $0.key, isSignature: $0.value) }
+            if let status { notes.append(.responded(status: status)) }
+            if failsForOtherWork { notes.append(.failsForOtherWork(true)) }
+            return notes
+        }
     }
 
     private let state = Locked(State())
@@ -29,14 +37,12 @@ package final class CallGroup: Sendable {
     /// Adds a call and returns its place, to be passed to ``leave(_:)`` later: one call may wait several times, as
     /// copies of it do.
     package func join(_ call: Call) -> Int {
-        let (place, answer, secrets, isFailureOfOtherWork) = state.withLock { state in
+        let (place, notes) = state.withLock { state in
             state.joined += 1
             state.calls[state.joined] = call
-            return (state.joined, state.answer, state.secrets, state.isFailureOfOtherWork)
+            return (state.joined, state.notes)
         }
-        if let answer { call.noteAnswer(answer) }
-        if isFailureOfOtherWork { call.isFailureOfOtherWork = true }
-        for (name, isSignature) in secrets { call.markSecret(header: name, isSignature: isSignature) }
+        notes.forEach { call.record($0) }
         return place
     }
 
@@ -53,7 +59,7 @@ package final class CallGroup: Sendable {
             if state.calls.isEmpty { (state.lastDeadline, state.isExpired) = (deadline, isExpired) }
             return isExpired ? state.lastFailure : nil
         }
-        if let failure { call.lastFailure = failure }
+        if let failure { call.record(.failure(failure)) }
     }
 
     /// The latest deadline of the calls, in the clock's uptime; nil if one of them has none.
@@ -70,59 +76,38 @@ package final class CallGroup: Sendable {
         state.withLock { $0.isExpired && $0.calls.isEmpty }
     }
 
-    /// Notes the status with which a server has answered the work, for each of the calls, even those that join later.
-    func noteAnswer(_ status: Int) {
-        let calls = state.withLock { state in
-            state.answer = status
-            return state.calls
+    /// Records a note of the shared work for each of the calls, and for those that join later. A failure waits until a
+    /// call leaves because of its deadline.
+    func record(_ note: Call.Note) {
+        // What is replaced is released after the lock is left.
+        let (calls, replaced) = state.withLock { state -> (Members<Call>?, (any Sendable)?) in
+            switch note {
+            case .sent, .unsent: return (nil, nil)
+            case .request(let request):
+                defer { state.request = request }
+                return (state.calls, state.request)
+            case .responded(let status): state.status = status
+            case .failure(let failure):
+                defer { state.lastFailure = failure }
+                return (nil, state.lastFailure)
+            case .failsForOtherWork(let isSo): state.failsForOtherWork = isSo
+            case .secret(let header, let isSignature): state.secrets[header] = isSignature
+            }
+            return (state.calls, nil)
         }
-        calls.forEach { $0.noteAnswer(status) }
+        calls?.forEach { $0.record(note) }
+        withExtendedLifetime(replaced) {}
     }
 
-    /// Notes whether the work's failure is that of other work, for each of the calls, even those that join later.
-    func noteFailureOfOtherWork(_ isSo: Bool) {
-        let calls = state.withLock { state in
-            state.isFailureOfOtherWork = isSo
-            return state.calls
-        }
-        calls.forEach { $0.isFailureOfOtherWork = isSo }
-    }
-
-    /// Marks a header as secret for all who wait: it is in their answers and failures.
-    func markSecret(_ name: String, isSignature: Bool) {
-        let calls = state.withLock { state in
-            state.secrets[name] = isSignature
-            return state.calls
-        }
-        calls.forEach { $0.markSecret(header: name, isSignature: isSignature) }
-    }
-
-    /// Marks the same headers as secret for a call that does not wait.
+    /// Marks the secret headers of the work as secret for a call that does not wait.
     package func tellSecrets(to call: Call) {
-        for (name, isSignature) in state.withLock({ $0.secrets }) {
-            call.markSecret(header: name, isSignature: isSignature)
+        for (header, isSignature) in state.withLock({ $0.secrets }) {
+            call.record(.secret(header: header, isSignature: isSignature))
         }
     }
 
     /// The last request that the work sent; nil if it has sent none.
     package var sent: URLRequest? {
-        state.withLock { $0.sent }
-    }
-
-    func noteSent(_ request: URLRequest) {
-        let calls = state.withLock { state in
-            state.sent = request
-            return state.calls
-        }
-        calls.forEach { $0.noteSent(request) }
-    }
-
-    /// Notes what the work has failed with so far; nil once it has overcome that.
-    func note(_ failure: PulseError?) {
-        // The old value is released after the lock is left.
-        _ = state.withLock { state in
-            defer { state.lastFailure = failure }
-            return state.lastFailure
-        }
+        state.withLock { $0.request }
     }
 }

@@ -17,7 +17,7 @@ public struct PluginContext: Sendable {
         let cacheOverride: RequestOptions.Cache?
         let destination: Destination
         var body: BodySource
-        var sendLog: SendLog?
+        var sendWatch: SendWatch?
     }
 
     private final class Box: Sendable {
@@ -68,10 +68,10 @@ public struct PluginContext: Sendable {
         set { shared.body = newValue }
     }
 
-    /// Records when the requests of this context leave; nil if nobody asks.
-    package private(set) var sendLog: SendLog? {
-        get { box.shared.sendLog }
-        set { shared.sendLog = newValue }
+    /// Records when requests of this context are sent, for a plugin that asked for it.
+    package private(set) var sendWatch: SendWatch? {
+        get { box.shared.sendWatch }
+        set { shared.sendWatch = newValue }
     }
 
     /// The URL that the client built this hop for.
@@ -81,8 +81,7 @@ public struct PluginContext: Sendable {
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
-    /// Whether nobody else has decided about the request's `Cookie`: it has what the store gave for the hop, or still
-    /// none.
+    /// Whether the request's `Cookie` is as the store gave it for the hop, or still missing: no plugin has set it.
     package func carriesStoredCookies(_ request: URLRequest) -> Bool {
         request.header("Cookie") == storedCookies && box.shared.request?.header("Cookie") == nil
     }
@@ -145,29 +144,27 @@ public struct PluginContext: Sendable {
     package func onWire() -> PluginContext {
         var copy = self
         copy.wireAttempt = call.nextWireAttempt()
-        sendLog?.noteSent(call.environment.clock.uptime)
+        sendWatch?.noteSent(call.environment.clock.uptime)
         return copy
     }
 
-    /// Takes the departure back: the request stands in a line of this side, or nothing is sent after all.
+    /// Notes that the request was not sent: it waits on this side, or is not sent after all.
     package func noteUnsent() {
-        call.noteUnsent()
-        sendLog?.noteUnsent()
+        call.record(.unsent)
+        sendWatch?.noteUnsent()
     }
 
-    /// Notes that the request leaves now.
+    /// Notes that the request is sent now.
     package func noteSent() {
-        call.noteSent()
-        sendLog?.noteSent(call.environment.clock.uptime)
+        call.record(.sent)
+        sendWatch?.noteSent(call.environment.clock.uptime)
     }
 
-    // Not inlined: its temporaries would take room in the frame of each attempt.
-    /// Returns a context for everything further in, whose ``sendLog`` tell the caller when requests leave from
+    /// Returns a context for everything further in, whose ``sendWatch`` tells the caller when requests are sent from
     /// there.
-    @inline(never)
     package func watchingSends() -> PluginContext {
         var copy = self
-        copy.sendLog = SendLog(within: sendLog)
+        copy.sendWatch = SendWatch(within: sendWatch)
         return copy
     }
 
@@ -198,15 +195,15 @@ public struct PluginContext: Sendable {
     /// Marks the header of that name as a secret of this call from now on: it is masked in texts, and dropped when a
     /// redirect leads to a foreign origin.
     public func markSecret(header name: String) {
-        call.markSecret(header: name)
+        call.record(.secret(header: name, isSignature: false))
     }
 
     /// Marks the header as a secret that is a signature: it belongs to one request, and does not tell users apart.
     package func markSignature(header name: String) {
-        call.markSecret(header: name, isSignature: true)
+        call.record(.secret(header: name, isSignature: true))
     }
 
-    /// Emits an event, which is built only if somebody listens.
+    /// Emits an event, which is built only for a listener.
     public func emit(_ event: @autoclosure () -> NetworkEvent) {
         call.emit(event())
     }
@@ -267,9 +264,7 @@ public struct PluginContext: Sendable {
         return (request, context)
     }
 
-    // Not inlined: the copy would take room in the frame of each link.
     /// Returns a context with the same attempt and body in another call.
-    @inline(never)
     func rebased(onto call: Call) -> PluginContext {
         guard call !== self.call else { return self }
         var copy = self

@@ -6,33 +6,27 @@ package final class PluginPipeline: Sendable {
     package let wire: PluginChain.Wire
     /// The plugins that see what goes to the wire.
     package let observers: [any PulsePlugin]
-    /// The configuration's loop, unless a plugin stands in its place.
-    let ownLoop: RetryLoop?
-    /// The index of the retry loop, whichever it is.
-    let loopIndex: Int
     /// The index after the last plugin that the endpoint brought; 0 if it brought none.
     let endOfEndpointPlugins: Int
-    /// Which plugins are told that the call is complete: none if nobody completes the calls, since the call would
-    /// keep what it notes for them. The wire, the last element, is not.
+    /// Which plugins have their `didComplete` called, with false for the wire at the end. All are false in a pipeline
+    /// whose calls are never completed: the call would keep the contexts that it notes for them.
     let isCompleted: [Bool]
     /// Whether there are plugins besides the configuration's loop.
-    package var hasPlugins: Bool { plugins.count > 1 || ownLoop == nil }
+    package let hasPlugins: Bool
 
     /// Creates the pipeline, sorted by scope: an endpoint's plugins before the client's, and among those the caller's
     /// order.
     ///
-    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is
-    /// one, else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's
-    /// policy.
+    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is one,
+    /// else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's policy.
     package init(
         client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
-        configured policy: RetryPolicy, completes: Bool = true,
-        wire: @escaping PluginChain.Wire
+        configured policy: RetryPolicy, completes: Bool = true, wire: @escaping PluginChain.Wire
     ) {
         let all = endpoint + client
         let outer = all.filter { $0.scope == .call }
         let inner = all.filter { $0.scope == .attempt }
-        loopIndex = outer.count
+        let loopIndex = outer.count
         let own = endpoint.count { $0.scope == .attempt }
         let bringsLoop = retry == nil && endpoint.contains { $0.scope == .retry }
         endOfEndpointPlugins =
@@ -41,11 +35,10 @@ package final class PluginPipeline: Sendable {
         let plugin = endpoint.last { $0.scope == .retry } ?? client.last { $0.scope == .retry }
         if retry == nil, let plugin {
             plugins = outer + [plugin] + inner
-            ownLoop = nil
+            hasPlugins = true
         } else {
-            let loop = RetryLoop(retry ?? policy)
-            plugins = outer + [loop] + inner
-            ownLoop = loop
+            plugins = outer + [RetryLoop(retry ?? policy)] + inner
+            hasPlugins = plugins.count > 1
         }
         let hooks = plugins.map { PluginHooks(of: $0) }
         observers = zip(plugins, hooks).filter { $1.contains(.willSend) }.map { plugin, _ in plugin }

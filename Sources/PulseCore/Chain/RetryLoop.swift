@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The loop that repeats what is further in, as a policy says. The configuration's policy and the retry plugin both use
-/// it.
+/// The plugin that retries a request as a policy says. The configuration's policy and the retry plugin both use it.
 package final class RetryLoop: PulsePlugin, TellsItsHooks {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
@@ -20,28 +19,55 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
 
     /// Whether a request whose connection turns out stale is sent once more: by every policy that allows more than one
     /// attempt.
-    var resends: Bool { policy.maxAttempts > 1 }
+    private var resends: Bool { policy.maxAttempts > 1 }
 
     package func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        let departed = Self.countCall(in: context)
-        var context = context
-        context.isResentIfStale = resends
-        let result = await next.result(request, context: context)
-        guard let failure = failure(of: result, in: context) else { return try result.get() }
-        return try await retry(after: result, failure, departed: departed, request, for: context, next: next).get()
-    }
-
-    // Not inlined: its temporaries would take room in the frame of each link.
-    /// Counts the call for the retry budget, and returns the departures before its first attempt.
-    @inline(never)
-    static func countCall(in context: PluginContext) -> Int {
         let call = context.call
         // The time of the call's start is known, and close enough for its first hop.
         call.environment.retryBudgets.countCall(
             to: context.host, at: context.hop == 0 ? call.startUptime : call.environment.clock.uptime)
-        return call.sentCount
+        let sentBefore = call.sentCount
+        var course = Course()
+        var context = context
+        context.isResentIfStale = resends
+        var attempt = context
+        while true {
+            let result = await next.result(request, context: attempt)
+            guard let failure = failure(of: result, in: context) else {
+                // The failure is overcome: a later deadline is not due to it.
+                if course.attempt > 1 { call.record(.failure(nil)) }
+                return try result.get()
+            }
+            if failure.kind != .deadlineExceeded, failure.kind != .cancelled { call.record(.failure(failure)) }
+            let isUnsent = call.sentCount == sentBefore
+            switch decision(after: failure, of: result, isUnsent: isUnsent, course, in: context, request) {
+            case .stop:
+                return try result.get()
+            case .giveUp:
+                return try giveUp(result, failure, course, in: context).get()
+            case .resend:
+                course.resends += 1
+                course.isResend = true
+                emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
+            case .retry(let delay):
+                course.isResend = false
+                (try? result.get())?.bytes?.cancel()
+                emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
+                try await context.clock.sleep(delay, for: .backoff)
+            case .reconnect(let monitor):
+                course.isResend = false
+                guard try await hasWaited(for: monitor, waits: course.waits, in: context) else {
+                    return try giveUp(result, failure, course, in: context).get()
+                }
+                course.waits += 1
+                emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
+            }
+            course.attempt += 1
+            call.record(.failsForOtherWork(false))
+            attempt = context.with(attempt: course.attempt, isResend: course.isResend)
+        }
     }
 
     /// The attempts of a request so far.
@@ -57,55 +83,6 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
 
         /// The attempts that the policy counts.
         var counted: Int { attempt - waits - resends }
-    }
-
-    /// Goes on after a first attempt that failed. Most calls never get here, nor pay for the room that it takes.
-    ///
-    /// - Parameter departed: the call's departures before that attempt.
-    func retry(
-        after result: Result<PulseResponse, PulseError>, _ failure: PulseError, departed: Int, _ request: URLRequest,
-        for context: PluginContext, next: PluginChain
-    ) async -> Result<PulseResponse, PulseError> {
-        var (result, failure, course) = (result, failure, Course())
-        while true {
-            if failure.kind != .deadlineExceeded, failure.kind != .cancelled { context.call.lastFailure = failure }
-            var isResend = false
-            do {
-                let isUnsent = context.call.sentCount == departed
-                switch decision(after: failure, of: result, isUnsent: isUnsent, course, in: context, request) {
-                case .stop:
-                    return result
-                case .giveUp:
-                    return giveUp(result, failure, course, in: context)
-                case .resend:
-                    course.resends += 1
-                    isResend = true
-                    emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
-                case .retry(let delay):
-                    (try? result.get())?.bytes?.cancel()
-                    emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
-                    try await context.clock.sleep(delay, for: .backoff)
-                case .reconnect(let monitor):
-                    guard try await hasWaited(for: monitor, waits: course.waits, in: context) else {
-                        return giveUp(result, failure, course, in: context)
-                    }
-                    course.waits += 1
-                    emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
-                }
-            } catch {
-                return .failure(PulseError(wrapping: error, request: request))
-            }
-            course.attempt += 1
-            course.isResend = isResend
-            context.call.isFailureOfOtherWork = false
-            result = await next.result(request, context: context.with(attempt: course.attempt, isResend: isResend))
-            guard let another = self.failure(of: result, in: context) else {
-                // The failure is overcome: a later deadline is not due to it.
-                context.call.lastFailure = nil
-                return result
-            }
-            failure = another
-        }
     }
 
     private func emitRetry(
@@ -131,16 +108,17 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     /// Decides what to do after a failed attempt.
     ///
     /// - Parameters:
-    ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error proves nothing: a
-    ///     plugin further in may throw any error after an answer, and before one an error that looks like a server's,
-    ///     as a limit does.
+    ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error does not tell: a
+    ///     plugin further in may throw any error after a response, and before a request is sent an error that looks like
+    ///     a server's, as a rate limit does.
     private func decision(
         after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, _ course: Course,
         in context: PluginContext, _ request: URLRequest
     ) -> Decision {
-        guard isVerdictOnTheAttempt(failure, result), mayRepeat(request, isUnsent: isUnsent, in: context) else {
-            return .stop
-        }
+        let safety = ReplaySafety(of: request, sent: context.call.sent, in: context)
+        guard isVerdictOnTheAttempt(failure, result),
+            safety.allowsRepeat(isUnsent: isUnsent, allowsUnsafe: policy.retriesUnsafeMethods)
+        else { return .stop }
         if mayResend(after: failure, course, in: context) { return .resend }
         let attempt = course.counted
         if let monitor = monitor(after: failure, in: context) { return .reconnect(monitor) }
@@ -185,15 +163,8 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         return decided.map { $0 > 0 ? $0 : 0 }
     }
 
-    /// Whether the request may be repeated at all, a rule that no policy lifts by accident: it is idempotent, or has a
-    /// key, or nothing was sent (RFC 9110, section 9.2.2).
-    private func mayRepeat(_ request: URLRequest, isUnsent: Bool, in context: PluginContext) -> Bool {
-        context.body.isReplayable
-            && (isUnsent || context.mayRepeat(request, sent: context.call.sent) || policy.retriesUnsafeMethods)
-    }
-
     /// The failure that an outcome counts as, whether or not it will be retried; nil if it does not count as one.
-    func failure(of result: Result<PulseResponse, PulseError>, in context: PluginContext) -> PulseError? {
+    private func failure(of result: Result<PulseResponse, PulseError>, in context: PluginContext) -> PulseError? {
         switch result {
         case .failure(let error):
             return error
@@ -211,29 +182,5 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         guard policy.reportsExhaustion, course.counted >= policy.maxAttempts else { return result }
         (try? result.get())?.bytes?.cancel()
         return .failure(.retryExhausted(last: failure, attempts: course.attempt))
-    }
-}
-
-extension PluginContext {
-    /// Whether a request may reach a server twice, because of its method or its key (RFC 9110, section 9.2.2). A plugin
-    /// may have changed the method since the client built the request: both methods must be idempotent.
-    ///
-    /// - Parameter sent: the request as it was sent, of which a plugin further in may have made something else; nil if
-    ///   it was not sent.
-    package func mayRepeat(_ request: URLRequest, sent: URLRequest? = nil) -> Bool {
-        (method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey)
-            && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey } ?? true)
-    }
-}
-
-extension URLRequest {
-    package var isIdempotent: Bool {
-        HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
-    }
-
-    /// Whether the request has an `Idempotency-Key`, by which a server that knows it does the work only once. A key
-    /// that the call knows and no header carries protects nothing, nor does an empty one.
-    package var hasIdempotencyKey: Bool {
-        !(header("Idempotency-Key") ?? "").isEmpty
     }
 }

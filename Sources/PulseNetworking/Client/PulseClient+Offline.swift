@@ -68,8 +68,8 @@ extension PulseClient {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
-                isUnsent: call.sentCount == 0 && !call.isAnswered, isOfOtherWork: call.isFailureOfOtherWork,
-                hasResponse: call.isAnswered)
+                isUnsent: call.sentCount == 0 && !call.isResponded, isOfOtherWork: call.failsForOtherWork,
+                hasResponse: call.isResponded)
         }
     }
 }

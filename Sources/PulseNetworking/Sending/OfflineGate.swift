@@ -42,7 +42,7 @@ final class OfflineGate: Sendable {
             let failure = PulseError(wrapping: error)
             let queueing = failure.queueing.flatMap { policy.queues.contains($0) ? $0 : nil }
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : queueing != nil
-            guard isQueued, !call.isAnswered, !hasFailedUnasked(call),
+            guard isQueued, !call.isResponded, !hasFailedUnasked(call),
                 ContextStore(call: call)[AuthIsHandled.self] != false
             else { throw error }
             let draft = try draft(built, of: call)

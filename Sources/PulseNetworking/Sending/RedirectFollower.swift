@@ -74,7 +74,7 @@ final class RedirectFollower: Sendable {
             guard let target = next.url else { return false }
             response.bytes?.cancel()
             context.emit(.requestRedirected(context.summary, status: response.statusCode))
-            context.call.noteAnswer(response.statusCode)
+            context.call.record(.responded(status: response.statusCode))
             if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: context.call) }
             if dropsBody {
                 hop.body = .inRequest
@@ -97,7 +97,7 @@ final class RedirectFollower: Sendable {
             response.redirects = hop.redirects
         }
         // Which the error of a deadline is going to name.
-        if let last = call.lastFailure { call.lastFailure = last.withResponse(tell) }
+        if let last = call.lastFailure { call.record(.failure(last.withResponse(tell))) }
         return error.withResponse(tell)
     }
 

@@ -39,7 +39,7 @@ final class Wire: Sendable {
         if let cookies { request = try await withCookiesOfNow(request, to: url, for: context, from: cookies) }
         try checkAuth(of: request, at: url, for: context)
         let outgoing = try transportRequest(request, url, for: context)
-        context.call.noteSent(request)
+        context.call.record(.request(request))
         for plugin in plugins {
             await plugin.willSend(request, for: context)
         }
@@ -51,7 +51,7 @@ final class Wire: Sendable {
             }
             context.emit(.attemptStarted(context.summary(sending: request)))
             let response = try await transport.send(outgoing)
-            context.call.noteAnswer(response.statusCode)
+            context.call.record(.responded(status: response.statusCode))
             try check(response, for: context)
             if let cookies { await store(response, from: url, in: cookies) }
             context.emit(
@@ -179,7 +179,7 @@ final class Wire: Sendable {
             delivery: context.delivery,
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
-            mayBeResent: context.isResentIfStale && context.body.isReplayable && context.mayRepeat(request),
+            mayBeResent: context.isResentIfStale && ReplaySafety(of: request, in: context).allowsRepeat(),
             policies: pins.map { TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy) } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)

@@ -147,7 +147,7 @@ extension AuthPlugin {
             switch await refresh.outcome(of: token, seenAt: version, in: context) {
             case .token(let new): credential.token = new
             case .failure(let error):
-                context.call.isFailureOfOtherWork = true
+                context.call.record(.failsForOtherWork(true))
                 throw error
             case .refused(let error): if error.kind == .cancelled { throw error }
             case .recheck: return try await self.credential(for: context, expected, provider, refresh)
@@ -206,12 +206,12 @@ extension AuthPlugin {
             return refusal
         }
         // The error that a deadline during the refresh reports as the last failure.
-        context.call.lastFailure = .unauthorized(refusal)
+        context.call.record(.failure(.unauthorized(refusal)))
         do {
             guard let new = try await refresh.replacement(for: token, in: context) else { return refusal }
             try await check(sent.account, provider)
             // The 401 is handled: a later deadline error must not report it.
-            context.call.lastFailure = nil
+            context.call.record(.failure(nil))
             refusal.bytes?.cancel()
             return try await next(renewed(request, new, in: context))
         } catch {
@@ -225,7 +225,7 @@ extension AuthPlugin {
         do {
             return try authorized(request, token)
         } catch {
-            context.call.isFailureOfOtherWork = true
+            context.call.record(.failsForOtherWork(true))
             throw error
         }
     }

@@ -67,7 +67,7 @@ public struct DigestPlugin: PulsePlugin {
         guard context.body.isReplayable, let second = authorized(request, at: origin).request else { return response }
         response.bytes?.cancel()
         // The challenge is handled: a later deadline error must not report it.
-        context.call.lastFailure = nil
+        context.call.record(.failure(nil))
         let outcome = try await next(second)
         adoptNextNonce(from: outcome, at: origin)
         // Name or password is wrong: the next call starts without a digest.

@@ -72,7 +72,7 @@ final class TokenRefresh: Sendable {
             case .token(let new): return new
             case .recheck: continue
             case .failure(let error), .refused(let error):
-                context.call.isFailureOfOtherWork = true
+                context.call.record(.failsForOtherWork(true))
                 throw error
             }
         }

@@ -122,7 +122,8 @@ extension CachePlugin {
         // A call that ended while it waited in an outer plugin sends nothing.
         try Task.checkCancellation()
         let subscription = await cache.flights.join(key, for: lookup.context.call) {
-            let outcome = await fetch.outcome(of: next.detached(for: $0), for: $0)
+            let rest = next.detached(for: $0)
+            let outcome = await fetch.outcome(for: $0) { await rest.result($0) }
             self.cache.note(lookup.key, isShareable: self.isShareable(outcome, lookup))
             return outcome
         }
@@ -138,12 +139,12 @@ extension CachePlugin {
             }
         }
         // The shared outcome does not fit this request, or it was cancelled although this call was not.
-        return try await finish(await fetch.outcome(of: next), fetch, next)
+        return try await finish(await fetch.outcome { await next.result($0) }, fetch, next)
     }
 
     private func fetchUnshared(_ fetch: CacheFetch, _ next: PluginChain) async throws -> PulseResponse {
         let lookup = fetch.lookup
-        let outcome = await fetch.outcome(of: next)
+        let outcome = await fetch.outcome { await next.result($0) }
         if isShareable(outcome, lookup) { cache.note(lookup.key, isShareable: true) }
         if case .received(let response, _) = outcome { return missed(response, lookup) }
         return try await finish(outcome, fetch, next)
@@ -171,7 +172,7 @@ extension CachePlugin {
             }
             await cache.remove(.key(lookup.key), in: lookup.context)
             let refetch = CacheFetch(lookup: lookup, stored: [], conditions: nil, cache: cache)
-            return try await finish(await refetch.outcome(of: next), refetch, next)
+            return try await finish(await refetch.outcome { await next.result($0) }, refetch, next)
         case .completed(let response):
             cache.counters.withLock { $0.revalidations += 1 }
             lookup.context.emit(.cacheRevalidated(lookup.context.summary))
@@ -246,7 +247,8 @@ extension CachePlugin {
         // One validation for each entry, whatever the options of the calls.
         let key = lookup.flightKey(isOwn: next.holdsPluginsOfTheEndpoint)
         cache.flights.startInBackground(key, unless: { $0.key == lookup.key }) {
-            await fetch.outcome(of: next.detached(for: $0), for: $0)
+            let rest = next.detached(for: $0)
+            return await fetch.outcome(for: $0) { await rest.result($0) }
         }
     }
 

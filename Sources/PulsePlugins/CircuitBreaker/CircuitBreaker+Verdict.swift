@@ -20,7 +20,7 @@ extension CircuitBreaker.Verdict {
             case .network, .revalidated, .mock: self.init(response, in: context, latency: latency, slow: slow)
             case .cache, .stale, .coalesced: self = .ignored
             }
-        case .failure where context.call.isFailureOfOtherWork:
+        case .failure where context.call.failsForOtherWork:
             self = .ignored
         case .failure(let error):
             self.init(error, hasLeft: context.call.sentCount > sentBefore, now: context.clock.now)

@@ -102,7 +102,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     ) {
         let now = context.clock.uptime
         // Measured from the last send: time in a queue or before a resend is not the host's.
-        let latency = slowCallDuration == nil ? nil : context.sendLog?.last.map { now - $0 }
+        let latency = slowCallDuration == nil ? nil : context.sendWatch?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
             result, in: context, sentBefore: sentBefore, latency: latency ?? 0, slow: slowCallDuration)
         let change = circuits.withLock { $0.settle(permit, of: key, verdict, at: now) }

@@ -52,7 +52,7 @@ public struct CoalescingPlugin: PulsePlugin {
         // A call that ended while it waited in an outer plugin sends nothing.
         try Task.checkCancellation()
         let subscription = await flights.join(key, for: context.call) { waiting in
-            await next.detachedResult(request, for: waiting)
+            await next.detached(for: waiting).result(request)
         }
         guard let subscription else { return try await next(request) }
         if subscription.isFirst { return try subscription.outcome.get() }

@@ -85,7 +85,7 @@ final class HedgedRequest: Sendable {
 
     /// The least number of seconds until the next copy is due.
     private var timeLeft: TimeInterval {
-        guard let log = context.sendLog, let last = log.last,
+        guard let log = context.sendWatch, let last = log.last,
             log.count >= state.withLock({ $0.race.started })
         else { return delay }
         let left = last + delay - context.clock.uptime

@@ -90,7 +90,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     // Not inlined: its temporaries would enlarge the frame of each attempt.
     @inline(never)
     func recordLatency(of context: PluginContext, _ latencies: Locked<RouteLatencies>) {
-        guard delay == .observed, let firstSent = context.sendLog?.first else { return }
+        guard delay == .observed, let firstSent = context.sendWatch?.first else { return }
         let latency = context.clock.uptime - firstSent
         latencies.withLock { $0.add(latency) }
     }

@@ -17,7 +17,7 @@ enum ServerPause {
         case .success(let response):
             seconds = asked(by: response, now)
         // The failure of a recovery may come from another server.
-        case .failure where context.call.isFailureOfOtherWork:
+        case .failure where context.call.failsForOtherWork:
             seconds = nil
         case .failure(.rateLimited(let retryAfter)):
             // A validator may derive this error from a response without a 429. A limiter's own rejection does not

@@ -146,7 +146,7 @@ public struct ValidatorPlugin: PulsePlugin {
             do {
                 try await recoverer.recover(recovery, sentAt: sentAt, in: context, next: next)
             } catch {
-                context.call.isFailureOfOtherWork = true
+                context.call.record(.failsForOtherWork(true))
                 throw error
             }
         }
@@ -154,7 +154,7 @@ public struct ValidatorPlugin: PulsePlugin {
 
     /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a one-shot body.
     private func mayRepeat(_ request: URLRequest, _ demand: Resend, in context: PluginContext) -> Bool {
-        context.body.isReplayable && (context.mayRepeat(request, sent: context.call.sent) || demand.repeatsUnsafe)
+        ReplaySafety(of: request, sent: context.call.sent, in: context).allowsRepeat(allowsUnsafe: demand.repeatsUnsafe)
     }
 }
 

@@ -69,7 +69,7 @@ struct CallGroupTests {
         let (expired, cancelled) = (call(deadline: 5), call(deadline: 9))
         let memberships = [expired, cancelled].map { group.join($0) }
         let work = work
-        work.lastFailure = .noConnection
+        work.record(.failure(.noConnection))
         expired.expireDeadline()
         memberships.forEach { group.leave($0) }
         #expect(expired.lastFailure?.kind == .noConnection)
@@ -80,8 +80,8 @@ struct CallGroupTests {
         let expired = call(deadline: 5)
         let membership = group.join(expired)
         let work = work
-        work.lastFailure = .noConnection
-        work.lastFailure = nil
+        work.record(.failure(.noConnection))
+        work.record(.failure(nil))
         expired.expireDeadline()
         group.leave(membership)
         #expect(expired.lastFailure == nil)
@@ -91,20 +91,20 @@ struct CallGroupTests {
         let (early, late) = (call(deadline: nil), call(deadline: nil))
         _ = group.join(early)
         let work = work
-        work.isFailureOfOtherWork = true
+        work.record(.failsForOtherWork(true))
         _ = group.join(late)
-        #expect(early.isFailureOfOtherWork && late.isFailureOfOtherWork)
+        #expect(early.failsForOtherWork && late.failsForOtherWork)
         _ = work.nextWireAttempt()
-        #expect(!early.isFailureOfOtherWork && !late.isFailureOfOtherWork)
+        #expect(!early.failsForOtherWork && !late.failsForOtherWork)
     }
 
     @Test func aFailureOfAnotherRequestIsNotTheCallsFailure() throws {
         let call = call(deadline: nil)
         let login = try #require(URL(string: "https://login.example.com/"))
-        call.auxiliaryRequest(URLRequest(url: login), to: login, limit: 1).isFailureOfOtherWork = true
-        #expect(!call.isFailureOfOtherWork)
-        call.detached().isFailureOfOtherWork = true
-        #expect(call.isFailureOfOtherWork)
+        call.auxiliaryRequest(URLRequest(url: login), to: login, limit: 1).record(.failsForOtherWork(true))
+        #expect(!call.failsForOtherWork)
+        call.detached().record(.failsForOtherWork(true))
+        #expect(call.failsForOtherWork)
     }
 
     @Test func aDetachedChainHasTheDeadlineOfItsWaiters() async throws {

@@ -45,11 +45,11 @@ struct PluginContextTests {
         _ = inner.onWire()
         await clock.advance(by: 1)
         _ = inner.onWire()
-        #expect(unwatched.sendLog == nil)
-        #expect(outer.sendLog?.count == 3)
-        #expect(outer.sendLog?.first == 100 && outer.sendLog?.last == 102)
-        #expect(inner.sendLog?.count == 2)
-        #expect(inner.sendLog?.first == 101 && inner.sendLog?.last == 102)
+        #expect(unwatched.sendWatch == nil)
+        #expect(outer.sendWatch?.count == 3)
+        #expect(outer.sendWatch?.first == 100 && outer.sendWatch?.last == 102)
+        #expect(inner.sendWatch?.count == 2)
+        #expect(inner.sendWatch?.first == 101 && inner.sendWatch?.last == 102)
     }
 
     @Test
@@ -65,7 +65,7 @@ struct PluginContextTests {
         #expect(outer.call.sentCount == 1 && detached.call.sentCount == 0)
         first.noteUnsent()
         #expect(outer.call.sentCount == 0)
-        for log in [outer.sendLog, inner.sendLog] {
+        for log in [outer.sendWatch, inner.sendWatch] {
             #expect(log?.count == 0 && log?.first == nil && log?.last == nil)
         }
         await clock.advance(by: 1)
@@ -73,7 +73,7 @@ struct PluginContextTests {
         await clock.advance(by: 1)
         first.noteSent()
         #expect(outer.call.sentCount == 2 && detached.call.sentCount == 1)
-        for log in [outer.sendLog, inner.sendLog] {
+        for log in [outer.sendWatch, inner.sendWatch] {
             #expect(log?.count == 2 && log?.first == 101 && log?.last == 102)
         }
     }

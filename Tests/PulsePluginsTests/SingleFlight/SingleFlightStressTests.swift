@@ -57,8 +57,8 @@ struct SingleFlightStressTests {
         let sent = URLRequest.mock(.get, "/sent")
         runs.startInBackground("/", unless: { _ in false }) { waiting in
             let call = PluginContext.mock().call.detached(for: waiting)
-            call.noteSent(sent)
-            call.markSecret(header: "X-Marked")
+            call.record(.request(sent))
+            call.record(.secret(header: "X-Marked", isSignature: false))
             for await _ in held {}
             return "new"
         }

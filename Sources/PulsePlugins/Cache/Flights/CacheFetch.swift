@@ -45,35 +45,25 @@ struct CacheFetch: Sendable {
         lookup.context.store[CacheSendTime.self] = sendTime
     }
 
-    /// - Parameter next: the rest of the chain, of this call or detached from it.
-    /// - Parameter waiting: the calls for which the chain was detached.
-    func outcome(of next: PluginChain, for waiting: CallGroup? = nil) async -> CacheOutcome {
-        // Inlined here: most responses change nothing in the store, and another asynchronous call would cost time.
-        noteSending()
-        switch await next.result(lookup.request(with: conditions)) {
-        case .failure(let error):
-            return .failed(error)
-        case .success(let response):
-            let verdict = judged(response, conditions, for: waiting)
-            if case .pass = verdict { return passed(response) }
-            return await outcome(by: verdict, response, of: next, for: waiting)
-        }
-    }
-
-    private func outcome(
-        by verdict: CacheVerdict, _ response: PulseResponse, of next: PluginChain, for waiting: CallGroup?
+    /// - Parameters:
+    ///   - waiting: the calls for which the chain was detached.
+    ///   - next: sends a request through the rest of the chain, of this call or detached from it.
+    func outcome(
+        for waiting: CallGroup? = nil, _ next: (URLRequest) async -> Result<PulseResponse, PulseError>
     ) async -> CacheOutcome {
-        if let outcome = await perform(verdict, response) { return outcome }
-        // The 304 names none of the conditional responses. A request without conditions cannot get a 304 again.
-        await cache.remove(.key(lookup.key), in: lookup.context)
-        noteSending()
-        switch await next.result(lookup.request(with: nil)) {
-        case .failure(let error):
-            return .failed(error)
-        case .success(let response):
-            return await perform(judged(response, nil, for: waiting), response)
-                ?? .failed(.invalidRequest(reason: "the server responds with 304 to a request without conditions"))
+        for conditions in [conditions, nil] {
+            noteSending()
+            switch await next(lookup.request(with: conditions)) {
+            case .failure(let error):
+                return .failed(error)
+            case .success(let response):
+                let verdict = judged(response, conditions, for: waiting)
+                if let outcome = await perform(verdict, response) { return outcome }
+            }
+            // The 304 names none of the conditional responses. A request without conditions cannot get a 304 again.
+            await cache.remove(.key(lookup.key), in: lookup.context)
         }
+        return .failed(.invalidRequest(reason: "the server responds with 304 to a request without conditions"))
     }
 
     /// Records the send time of a request that an inner plugin may serve, without a call to `willSend`.

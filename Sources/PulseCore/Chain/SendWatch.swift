@@ -4,19 +4,19 @@
 ///
 /// For code that judges how long a server takes: between a plugin and the wire a request may wait for reasons of this
 /// side, in a line, for a permit, or before a repeat, which says nothing about the server.
-package struct SendLog: Sendable {
+package struct SendWatch: Sendable {
     private struct State: Sendable {
         var count = 0
         var first: TimeInterval?
         var last: TimeInterval?
         /// The departures that a plugin further out watches.
-        let outer: SendLog?
+        let outer: SendWatch?
     }
 
     /// Everything is behind the lock, so that it is one block of memory: each attempt makes one.
     private let state: Locked<State>
 
-    init(within outer: SendLog?) {
+    init(within outer: SendWatch?) {
         state = Locked(State(outer: outer))
     }
 
