@@ -4,7 +4,7 @@
 ///
 /// A request may be sent again only if its body can be sent again, and one of these holds: it is idempotent, it has an
 /// `Idempotency-Key`, or nothing of it was sent. A plugin may have changed the method since the client built the
-/// request: then the method as built, the one that the retry loop sees and the one that was sent must all be idempotent.
+/// request. So the method as built, the one that the retry loop sees and the one that was sent must all be idempotent.
 ///
 /// The rule is enforced where a request could reach a server twice:
 ///
@@ -12,7 +12,7 @@
 /// |---|---|
 /// | `RetryLoop` | another attempt after a failure, or after a stale connection |
 /// | `Wire` | a transport that repeats a request by itself: ``TransportRequest/mayBeResent`` is false |
-/// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may be about to close, for a request that must not be resent |
+/// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may soon close, for such a request |
 /// | `URLSessionTransport` | Foundation's own resending: such a request gets a new session |
 /// | `ValidatorPlugin` | the repeat that a validator asks for |
 /// | `HedgedRequest` | a second copy of a request that is not safe |

@@ -109,8 +109,8 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     ///
     /// - Parameters:
     ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error does not tell: a
-    ///     plugin further in may throw any error after a response, and before a request is sent an error that looks like
-    ///     a server's, as a rate limit does.
+    ///     plugin further in may throw any error after a response, and, as a rate limit does, an error that looks like
+    ///     a server's before a request is sent.
     private func decision(
         after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, _ course: Course,
         in context: PluginContext, _ request: URLRequest

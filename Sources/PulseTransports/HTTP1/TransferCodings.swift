@@ -8,7 +8,7 @@
 /// | `chunked`, in any case, after empty members or `identity` | chunks |
 /// | `chunked` twice, as some servers send for one chunked body | chunks, once, as browsers and libcurl read it |
 /// | empty, or `identity` alone | ends with the connection, whatever `Content-Length` says |
-/// | any other, such as `gzip, chunked`, a member after `chunked`, or a parameter | rejected: the client requests none |
+/// | any other, such as `gzip, chunked`, a member after `chunked`, or a parameter | rejected: never requested |
 struct TransferCodings {
     private(set) var isKnown = true
     private var chunkedCount = 0
