@@ -11,8 +11,8 @@ public import PulseCore
 ///
 /// - Only safe methods and buffered responses are shared. A call is not shared if its body is a file or a stream, or if
 ///   its endpoint adds inner plugins. It is not shared either if its retry or redirect policy holds a closure, or if
-///   it sets ``RequestOptions/coalesces`` to false. The same holds for a call made within the work of another call, such as
-///   a validator's session renewal, since the two could wait for each other.
+///   it sets ``RequestOptions/coalesces`` to false. The same holds for a call made within the work of another call,
+///   such as a validator's session renewal, since the two could wait for each other.
 /// - A call that is cancelled, or whose deadline passes, leaves without the others; when the last one leaves, the
 ///   request is cancelled. The request has the latest of their deadlines: no retry of it sleeps past that. A call whose
 ///   own deadline comes first fails with ``PulseError/deadlineExceeded(last:)``, with the request's last failure until
