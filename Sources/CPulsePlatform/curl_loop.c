@@ -49,17 +49,13 @@ struct pulse_loop {
     // The events of the last wait.
     struct epoll_event ready[PULSE_LOOP_TURN];
     int ready_count;
-    // Whether readable sockets are left to the starters of their transfers; and the last such socket, or -1.
-    bool leaves_reading;
-    int left_socket;
     // Indexed by descriptor. A socket opened here stays in epoll between two transfers; its generation identifies the
     // socket.
     struct watch {
         bool is_ours;
         uint32_t generation;
-        // The events that epoll watches for, unless the starter polls the socket.
+        // The events that epoll watches for.
         uint32_t events;
-        bool is_left;
         // The group of the transfer that waits for it, from 1; 0 for none.
         int group;
         const PulseCURL *easy;
@@ -128,11 +124,9 @@ static bool make_room(struct pulse_loop *loop, int socket) {
 static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
     struct watch *watch = &loop->watches[socket];
     // A reused connection is already known to epoll.
-    bool is_left = loop->leaves_reading && watch->is_ours && watch->events == EPOLLIN && events == EPOLLIN;
-    if (is_left) loop->left_socket = socket;
-    if (watch->is_ours && watch->events == events && watch->is_left == is_left) return true;
+    if (watch->is_ours && watch->events == events) return true;
     struct epoll_event event = {
-        .events = is_left ? 0 : events, .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)socket,
+        .events = events, .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)socket,
     };
     int operation = watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     // epoll does not know a descriptor that libcurl has closed and reopened, such as a resolver's.
@@ -141,7 +135,6 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
         if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) return false;
     }
     watch->events = events;
-    watch->is_left = is_left;
     return true;
 }
 
@@ -149,7 +142,6 @@ static void stop_watching(struct pulse_loop *loop, int socket) {
     // A closed socket has left epoll already.
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
     loop->watches[socket].events = 0;
-    loop->watches[socket].is_left = false;
 }
 
 // Called by libcurl to watch a socket: curl_socket_callback.
@@ -311,11 +303,6 @@ bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t
     return watch_plain(loop, socket, EPOLLET | EPOLLIN, number);
 }
 
-void pulse_loop_ignore(const struct pulse_loop *loop, int socket, uint64_t number) {
-    // epoll always reports a failure; this limits it to one event.
-    watch_plain(loop, socket, EPOLLONESHOT, number);
-}
-
 int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
     pulse_curl_socket socket = PULSE_CURL_SOCKET_BAD;
     pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_ACTIVESOCKET, &socket);
@@ -372,39 +359,6 @@ void pulse_loop_act_on_timers(struct pulse_loop *loop) {
         group->timer = -1;
         act(group, PULSE_CURL_SOCKET_TIMEOUT, 0);
     }
-}
-
-void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves) {
-    loop->leaves_reading = leaves;
-    if (leaves) loop->left_socket = -1;
-}
-
-bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_socket *left) {
-    if (loop->left_socket < 0) return false;
-    *left = (struct pulse_socket){loop->left_socket, loop->watches[loop->left_socket].generation};
-    return true;
-}
-
-// The watch of a socket that is still left to its starter; NULL if the loop has acted on it since.
-static struct watch *left_watch(const struct pulse_loop *loop, struct pulse_socket left) {
-    struct watch *watch = &loop->watches[left.descriptor];
-    return watch->generation == left.generation && watch->is_left && watch->group != 0 ? watch : NULL;
-}
-
-bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_socket left) {
-    struct watch *watch = left_watch(loop, left);
-    if (watch == NULL) return false;
-    struct pollfd look = {.fd = left.descriptor, .events = POLLIN};
-    if (poll(&look, 1, 0) == 0) return true;
-    loop->now = pulse_monotonic_now();
-    watch->last_activity = watch->silent_since = loop->now;
-    act(&loop->groups[watch->group - 1], left.descriptor, PULSE_CURL_CSELECT_IN);
-    pulse_loop_act_on_timers(loop);
-    return true;
-}
-
-void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_socket left) {
-    if (left_watch(loop, left) != NULL) watch_for(loop, left.descriptor, EPOLLIN);
 }
 
 bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy) {

@@ -16,8 +16,6 @@ struct HostSlots: Sendable {
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
     ///
     /// - Parameter context: the call's context, which records the waiting request as unsent.
-    // Inlined into its only caller, to save the cost of an asynchronous call.
-    @inline(__always)
     func acquire(
         _ origin: Origin, priority: RequestPriority = .normal,
         _ context: PluginContext? = nil

@@ -166,19 +166,6 @@ struct CurlTransportTests {
         #expect(CurlFailure.isInvalidResponse(result, text, phase, isReadingHead: isReadingHead) == isBad)
     }
 
-    @Test func pollingFollowsAFastResponse() {
-        var spin = CurlSpinPolicy()
-        func next() -> Bool { spin.isWorthwhile() }
-        #expect(!next())
-        spin.note(100e-6)
-        #expect(next())
-        spin.wasInVain()
-        #expect((0..<64).allSatisfy { _ in !next() })
-        #expect(next())
-        spin.note(1)
-        #expect(!next())
-    }
-
     @Test(arguments: ["", " ", "\t "]) func aBlankFieldValueIsSentEmpty(value: String) async throws {
         let fields = try await MockServer.run { server in
             server.fallback { _ in .text("response") }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // libcurl's multi interface over epoll. One thread at a time may call its functions, with two exceptions. One thread
-// calls `pulse_loop_wait` repeatedly. Any thread may call `pulse_loop_wake`, the `pulse_loop_await` functions and
-// `pulse_loop_ignore` at any time.
+// calls `pulse_loop_wait` repeatedly. Any thread may call `pulse_loop_wake` and the `pulse_loop_await` functions at any
+// time.
 
 #ifndef PULSE_CURL_LOOP_H
 #define PULSE_CURL_LOOP_H
@@ -22,7 +22,7 @@ enum { PULSE_LOOP_GROUPS = 2 };
 struct pulse_loop *pulse_loop_create(long connections);
 
 /// Closes all of libcurl's connections. All transfers must be removed, and no thread may be waiting. Afterwards only
-/// `pulse_loop_wake`, the `pulse_loop_await` functions and `pulse_loop_ignore` may be called.
+/// `pulse_loop_wake` and the `pulse_loop_await` functions may be called.
 void pulse_loop_close(struct pulse_loop *loop);
 
 /// Frees a closed loop.
@@ -45,11 +45,8 @@ bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULS
 /// failed. The number is below 2^63. False where the system has no memory for that.
 bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number);
 
-/// Watches for every arrival, until `pulse_loop_await` or `pulse_loop_ignore`.
+/// Watches for every arrival, until `pulse_loop_await`.
 bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number);
-
-/// Stops watching the socket.
-void pulse_loop_ignore(const struct pulse_loop *loop, int socket, uint64_t number);
 
 /// `send` that neither blocks nor raises a signal.
 ssize_t pulse_socket_send(int socket, const void *bytes, size_t count);
@@ -75,16 +72,6 @@ struct pulse_socket {
     int descriptor;
     uint32_t generation;
 };
-
-/// Sets whether readable sockets are from now on left to the caller, if their connections are reused.
-void pulse_loop_leave_reading(struct pulse_loop *loop, bool leaves);
-/// The last socket left to the caller since then; false without one. The loop does not wait for its response: the
-/// starter of its transfer polls for it.
-bool pulse_loop_left(const struct pulse_loop *loop, struct pulse_socket *left);
-/// Whether the socket is still left to the caller; if it is readable, libcurl reads it.
-bool pulse_loop_look_at(struct pulse_loop *loop, struct pulse_socket left);
-/// Makes the loop wait for that socket again, if it is still left to the caller.
-void pulse_loop_take_back(struct pulse_loop *loop, struct pulse_socket left);
 
 bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy);
 void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy);

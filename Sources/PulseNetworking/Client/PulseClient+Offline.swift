@@ -20,8 +20,6 @@ extension PulseClient {
 
     /// The gate of a call whose endpoint may wait for a connection; nil for all others. Such a call has an idempotency
     /// key from its first attempt on.
-    // Not inlined, as most calls do without it.
-    @inline(never)
     func gate<E: Endpoint>(for endpoint: E, _ options: inout RequestOptions) -> OfflineGate? {
         guard let offline, endpoint.isQueueableWhenOffline else { return nil }
         if options.idempotencyKey == nil { options.idempotencyKey = .automatic }

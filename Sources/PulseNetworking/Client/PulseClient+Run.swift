@@ -38,8 +38,6 @@ extension PulseClient {
     }
 
     /// Ends a call whose plugins are completed; a streamed one ends when its body does.
-    // Not inlined: its temporaries would take room in the frame of each call.
-    @inline(never)
     private func settle(
         _ outcome: Result<PulseResponse, PulseError>, of call: Call, _ ticket: CallRegistry.Ticket,
         through pipeline: PluginPipeline
@@ -132,7 +130,6 @@ extension Call {
         return .deadlineExceeded(last: nil)
     }
 
-    @inline(never)
     fileprivate func outcome(of result: Result<PulseResponse, any Error>) -> Result<PulseResponse, PulseError> {
         result.mapError { finalError(PulseError(wrapping: $0)) }
     }

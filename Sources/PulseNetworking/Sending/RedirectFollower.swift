@@ -40,9 +40,6 @@ final class RedirectFollower: Sendable {
         var redirects: [PulseResponse.Redirect] = []
     }
 
-    // Not inlined, nor are the functions that judge the outcome: their temporaries would take room in the frame of each
-    // call.
-    @inline(never)
     private func context(
         of hop: Hop, _ outgoing: URLRequest, _ storedCookies: String?, from built: BuiltRequest, for call: Call,
         _ cache: RequestOptions.Cache?
@@ -56,7 +53,6 @@ final class RedirectFollower: Sendable {
     }
 
     /// Whether the answer is a redirect to follow; then `hop` becomes the next one.
-    @inline(never)
     private func follow(
         after response: inout PulseResponse, _ hop: inout Hop, _ context: PluginContext, from built: BuiltRequest
     ) throws -> Bool {
@@ -87,7 +83,6 @@ final class RedirectFollower: Sendable {
     }
 
     /// The error of a hop, whose answer in it tells the redirects that led there.
-    @inline(never)
     private func failure(_ error: PulseError, of hop: Hop, in call: Call) -> PulseError {
         guard !hop.redirects.isEmpty else { return error }
         let urls = [hop.url, call.sent?.url]

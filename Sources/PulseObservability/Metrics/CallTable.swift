@@ -81,8 +81,6 @@ struct CallTable<Value: Sendable>: Sendable {
         return index
     }
 
-    // Not inlined: rare, and its temporaries would enlarge the stack frame of each event.
-    @inline(never)
     private mutating func grow() {
         let old = slots
         slots = [Slot?](repeating: nil, count: max(16, old.count * 2))

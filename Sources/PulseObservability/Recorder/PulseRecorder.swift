@@ -81,8 +81,6 @@ public final class PulseRecorder: PulsePlugin {
         let start: TimeInterval
     }
 
-    // Not inlined, like `end`: their temporaries would enlarge the stack frame of each call.
-    @inline(never)
     private func begin(_ request: URLRequest, for context: PluginContext) -> Exchange {
         let call = context.call
         let start = context.clock.uptime
@@ -103,7 +101,6 @@ public final class PulseRecorder: PulsePlugin {
         return Exchange(id: id, start: start)
     }
 
-    @inline(never)
     private func end(
         _ exchange: Exchange, _ result: Result<PulseResponse, PulseError>, _ request: URLRequest,
         for context: PluginContext

@@ -67,8 +67,6 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         }
     }
 
-    // Not inlined: its temporaries would enlarge the frame of a call whose token comes from a closure.
-    @inline(never)
     private func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain, _ provider: any TokenProvider,
         _ refresh: TokenRefresh
@@ -192,8 +190,6 @@ extension AuthPlugin {
 // MARK: - A rejected token
 
 extension AuthPlugin {
-    // Not inlined: most calls do not need it, and it would enlarge their frames.
-    @inline(never)
     private func outcome(
         after refusal: PulseResponse, to request: URLRequest, _ sent: Credential, _ provider: any TokenProvider,
         _ refresh: TokenRefresh, in context: PluginContext, _ next: PluginChain

@@ -26,8 +26,6 @@ extension CachePlugin {
             for: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), now: lookup.context.clock.now)
     }
 
-    // Not inlined: its temporaries would enlarge the frame of a call that misses.
-    @inline(never)
     private func respond(
         _ lookup: CacheLookup, _ stored: [CachedResponse], _ next: PluginChain
     ) async throws -> PulseResponse {

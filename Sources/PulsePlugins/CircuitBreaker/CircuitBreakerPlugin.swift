@@ -94,8 +94,6 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         }
     }
 
-    // Not inlined: its temporaries would enlarge the frame of each attempt.
-    @inline(never)
     private func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ result: Result<PulseResponse, PulseError>,
         sentBefore: Int, for context: PluginContext

@@ -54,8 +54,6 @@ public struct CompressionPlugin: PulsePlugin {
         return try await compress(request, by: compressor, for: context, next: next)
     }
 
-    // Not inlined: its temporaries would enlarge the frame of a call with nothing to compress.
-    @inline(never)
     private func compress(
         _ request: URLRequest, by compressor: BodyCompressor, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {

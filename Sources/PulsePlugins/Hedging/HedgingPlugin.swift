@@ -87,8 +87,6 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 
     /// Records the server's response time, if copies depend on it. The time counts from the first send, so that it does
     /// not include waiting on the client.
-    // Not inlined: its temporaries would enlarge the frame of each attempt.
-    @inline(never)
     func recordLatency(of context: PluginContext, _ latencies: Locked<RouteLatencies>) {
         guard delay == .observed, let firstSent = context.sendWatch?.first else { return }
         let latency = context.clock.uptime - firstSent

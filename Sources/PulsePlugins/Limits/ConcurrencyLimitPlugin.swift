@@ -65,8 +65,6 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 }
 
 extension ConcurrencyLimitPlugin {
-    // Not inlined: its temporaries would enlarge the frame of each attempt.
-    @inline(never)
     private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
         try await semaphores.permits.wait(
             key, id, priority: context.call.options.priority ?? .normal)

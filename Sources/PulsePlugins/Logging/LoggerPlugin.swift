@@ -49,8 +49,6 @@ public struct LoggerPlugin: PulsePlugin {
         output(text(for: context).line(for: outcome, seconds: context.clock.uptime - context.call.startUptime))
     }
 
-    // Not inlined: it would enlarge the frame of each call.
-    @inline(never)
     private func write(
         _ result: Result<PulseResponse, PulseError>, _ request: URLRequest, for context: PluginContext,
         since start: TimeInterval

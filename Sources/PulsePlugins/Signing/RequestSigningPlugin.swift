@@ -103,8 +103,6 @@ public struct RequestSigningPlugin: PulsePlugin {
         return try await next(signedBySource(request, url, by: signer, for: context))
     }
 
-    // Not inlined: its temporaries would enlarge the frame of each attempt.
-    @inline(never)
     private func signedBySource(
         _ request: URLRequest, _ url: URL, by signer: Signer, for context: PluginContext
     ) async throws -> URLRequest {
@@ -113,8 +111,6 @@ public struct RequestSigningPlugin: PulsePlugin {
         return try signed(request, url, bodyHash: bodyHash, by: signer, for: context)
     }
 
-    // Not inlined: its temporaries would enlarge the frame of each attempt.
-    @inline(never)
     private func signed(
         _ request: URLRequest, _ url: URL, bodyHash: String, by signer: Signer, for context: PluginContext
     ) throws -> URLRequest {

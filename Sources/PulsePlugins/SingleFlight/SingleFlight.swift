@@ -112,8 +112,6 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     /// Joins the run for this key, which starts if there is none, and waits for its outcome. Nil for a caller that is
     /// part of the run itself, as where a plugin is twice in one chain: it would wait for itself.
-    // Inlined, like `begin`: otherwise the work would go through two more asynchronous functions.
-    @inline(__always)
     func join(_ key: Key, for call: Call, _ work: @escaping Work) async -> Subscription? {
         let (joined, watchers) = state.withLock { state in
             // Subscribes under the lock, so that no other caller is the last one to leave meanwhile.
@@ -164,7 +162,6 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     // MARK: A run
 
-    @inline(__always)
     private func begin(_ run: Run, _ number: Int, _ key: Key, priority: TaskPriority?, _ work: @escaping Work) {
         let task = Task<Void, any Error>.startingNow(priority: priority) {
             self.finish(run, number, key, await work(run.chain))

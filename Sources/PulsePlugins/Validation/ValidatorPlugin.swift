@@ -102,8 +102,6 @@ public struct ValidatorPlugin: PulsePlugin {
 
     // MARK: Resending
 
-    // Not inlined: most calls do not need it, and it would enlarge their frames.
-    @inline(never)
     private func resend(
         _ demand: Resend, sentAt: UInt64, _ request: URLRequest, in context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {

@@ -21,7 +21,6 @@ public final class CurlTransport: Transport {
     }
 
     private let library: CurlLibrary?
-    private let spin: CurlSpinPolicy
     private let slots: HostSlots
     private let connections: Int
     private let unixSocketPath: String?
@@ -46,14 +45,12 @@ public final class CurlTransport: Transport {
     /// - Parameter few: for tests: the number of cleartext requests up to which each task sends its own.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
-        spin: CurlSpinPolicy = CurlSpinPolicy(), leavesAllToCurl: Bool = false,
-        few: Int = HTTP1ConnectionPool.few
+        leavesAllToCurl: Bool = false, few: Int = HTTP1ConnectionPool.few
     ) {
         self.few = few
         self.leavesAllToCurl =
             leavesAllToCurl || unixSocketPath != nil || library?.handsConnectionsOver != true || !pulse_deflate_load()
         self.library = library
-        self.spin = spin
         self.unixSocketPath = unixSocketPath
         slots = HostSlots(limit: maximumConnectionsPerHost)
         connections = max(256, maximumConnectionsPerHost)
@@ -104,7 +101,7 @@ public final class CurlTransport: Transport {
     private func nextTransfer(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
-            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few, spin: spin)
+            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few)
             state.loop = loop
             state.nextID += 1
             return (loop, state.nextID)

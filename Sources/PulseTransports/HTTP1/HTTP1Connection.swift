@@ -86,15 +86,9 @@ final class HTTP1Connection: Sendable {
     // MARK: Exchange
 
     /// Begins an exchange and returns its number for ``end(_:exchangeID:)``.
-    ///
-    /// - Parameter poller: the loop's, if the sender itself polls for the response and the loop must not report it.
-    func begin(unseenBy poller: OpaquePointer? = nil) -> Int {
+    func begin() -> Int {
         state.withLock { state in
             state.exchangeID += 1
-            if let poller, state.isWatched {
-                pulse_loop_ignore(poller, descriptor, id)
-                state.isWatched = false
-            }
             return state.exchangeID
         }
     }

@@ -37,7 +37,6 @@ final class HTTP1ConnectionPool: Sendable {
     private let limit: Int
     private let few: Int
     private let state = Locked(State())
-    private let spin: Locked<CurlSpinPolicy>
     /// The number of exchanges under way, including those that have no connection yet.
     private let underWay = Atomic(0)
     /// When the first timeout can expire: the bits of the time, which sort as times do.
@@ -45,18 +44,15 @@ final class HTTP1ConnectionPool: Sendable {
 
     /// - Parameter limit: the maximum number of idle connections.
     /// - Parameter few: ``few``, except in tests.
-    init(limit: Int, few: Int = few, _ spin: CurlSpinPolicy) {
+    init(limit: Int, few: Int = few) {
         self.limit = limit
         self.few = few
-        self.spin = Locked(spin)
     }
 
     // MARK: Exchanges
 
     /// Which side sends a request and reads its response.
     enum Manner {
-        /// The sender sends and polls for the response.
-        case hasty
         /// The sender sends, and the loop waits for the response.
         case usual
         /// The loop sends, and reads the first bytes. With many exchanges under way it batches this work, because the
@@ -66,23 +62,12 @@ final class HTTP1ConnectionPool: Sendable {
 
     /// Records the start of an exchange.
     func enter() -> Manner {
-        let others = underWay.wrappingAdd(1, ordering: .relaxed).oldValue
-        if others == 0, spin.withLock({ $0.isWorthwhile() }) { return .hasty }
-        return others < few ? .usual : .crowded
+        underWay.wrappingAdd(1, ordering: .relaxed).oldValue < few ? .usual : .crowded
     }
 
-    /// Whether other exchanges have begun since.
-    var isShared: Bool {
-        underWay.load(ordering: .relaxed) > 1
-    }
-
-    func noteVainHaste() {
-        spin.withLock { $0.wasInVain() }
-    }
-
-    /// Records the end of an exchange and its duration.
-    func leave(seconds: TimeInterval) {
-        if underWay.wrappingSubtract(1, ordering: .relaxed).oldValue == 1 { spin.withLock { $0.note(seconds) } }
+    /// Records the end of an exchange.
+    func leave() {
+        underWay.wrappingSubtract(1, ordering: .relaxed)
     }
 
     /// An idle connection, which the caller then owns; nil without one.

@@ -30,7 +30,7 @@ struct HTTP1Exchange: Sendable {
         let queuedAt = pulse_monotonic_now()
         timings.queued = queuedAt - startedAt
         let manner = loop.plain.enter()
-        defer { loop.plain.leave(seconds: pulse_monotonic_now() - queuedAt) }
+        defer { loop.plain.leave() }
         while !request.needsNewConnection,
             let connection = try loop.plain.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
         {
@@ -48,8 +48,7 @@ struct HTTP1Exchange: Sendable {
         let connection = try loop.plain.add(made.descriptor, origin, remoteAddress: made.timings.remoteAddress)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        let later = manner == .hasty ? .usual : manner
-        guard let response = try await exchange(over: connection, &timings, later, isReused: false) else {
+        guard let response = try await exchange(over: connection, &timings, manner, isReused: false) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
         return response
@@ -61,7 +60,7 @@ struct HTTP1Exchange: Sendable {
         isReused: Bool
     ) async throws -> PulseResponse? {
         var progress = Progress(isReused: isReused, parser: HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit))
-        let exchangeID = loop.begin(over: connection, looksItself: manner == .hasty)
+        let exchangeID = loop.begin(over: connection)
         let outcome: Result<Void, any Error>
         do {
             try await withTaskCancellationHandler {
@@ -117,9 +116,8 @@ struct HTTP1Exchange: Sendable {
     ) async throws {
         try connection.check()
         progress.lastActivity = pulse_monotonic_now()
-        var lookLimit = manner == .hasty ? progress.lastActivity + CurlSpinPolicy.patience : -.infinity
         // The first read would find nothing: a server needs some time.
-        var mayRead = manner == .hasty
+        var mayRead = false
         var leavesSending = manner == .crowded
         var readCount = 0
         while !progress.parser.isComplete {
@@ -131,9 +129,6 @@ struct HTTP1Exchange: Sendable {
                 if readCount % 64 == 0 { await Task.yield() }
             } else if let failure = progress.sendFailure {
                 throw failure
-            } else if mayLook(until: &lookLimit) {
-                // The server may be waiting for this processor.
-                sched_yield()
             } else {
                 let deadline = progress.lastActivity + request.idleTimeout
                 let (sends, isSending) = (leavesSending, progress.isSending)
@@ -151,16 +146,6 @@ struct HTTP1Exchange: Sendable {
 
     private func send(over connection: HTTP1Connection, _ progress: inout Progress) {
         progress.note(connection.send(outgoing.bytes[progress.sentCount...]), of: outgoing.bytes.count)
-    }
-
-    /// Whether the sender keeps polling for the response: briefly, while no other request is under way.
-    private func mayLook(until limit: inout TimeInterval) -> Bool {
-        guard limit > -.infinity else { return false }
-        let isInTime = pulse_monotonic_now() < limit
-        if isInTime, !loop.plain.isShared { return true }
-        if !isInTime { loop.plain.noteVainHaste() }
-        limit = -.infinity
-        return false
     }
 
     /// False if there is nothing to read yet.

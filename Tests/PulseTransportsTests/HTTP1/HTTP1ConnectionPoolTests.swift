@@ -32,7 +32,7 @@ struct HTTP1ConnectionPoolTests {
     }
 
     private let origin: Origin
-    private let connections = HTTP1ConnectionPool(limit: 4, CurlSpinPolicy())
+    private let connections = HTTP1ConnectionPool(limit: 4)
 
     init() throws {
         origin = try #require(URL(string: "http://a.test").flatMap { Origin($0) })
@@ -455,18 +455,6 @@ struct HTTP1ConnectionPoolTests {
         }
     }
 
-    @Test func aPollingSenderDoesNotWakeTheLoop() async throws {
-        let (pair, poller) = (try Pair(), try Poller())
-        let connection = try await idleAfterCrowdedExchange(pair, poller)
-        _ = connection.begin(unseenBy: poller.pointer)
-        #expect(send(pair.far, [9], 1, 0) == 1)
-        #expect(readyNumbers(poller).isEmpty)
-        var byte: UInt8 = 0
-        #expect(recv(pair.near, &byte, 1, 0) == 1)
-        #expect(connection.finish())
-        await expectNextResponse(over: connection, pair, poller)
-    }
-
     @Test func aOneShotWatchReportsOneEvent() async throws {
         let (pair, poller) = (try Pair(), try Poller())
         let connection = try await idleAfterCrowdedExchange(pair, poller)
@@ -558,11 +546,9 @@ struct HTTP1ConnectionPoolTests {
     }
 
     @Test func theLoopSendsWhenManyExchangesAreUnderWay() {
-        let connections = HTTP1ConnectionPool(limit: 4, few: 2, CurlSpinPolicy(isAlwaysOn: true))
-        #expect((0..<4).map { _ in connections.enter() } == [.hasty, .usual, .crowded, .crowded])
-        #expect(connections.isShared)
-        for _ in 0..<3 { connections.leave(seconds: 1) }
-        #expect(!connections.isShared)
+        let connections = HTTP1ConnectionPool(limit: 4, few: 2)
+        #expect((0..<4).map { _ in connections.enter() } == [.usual, .usual, .crowded, .crowded])
+        for _ in 0..<3 { connections.leave() }
         #expect(connections.enter() == .usual)
     }
 

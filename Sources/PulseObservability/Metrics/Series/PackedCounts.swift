@@ -84,6 +84,7 @@ struct PackedCounts: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
+    // Inlined, with those below, for "a snapshot of 100 routes" and "all events of a call" in Docs/Benchmarks.md.
     @inline(__always)
     fileprivate func count<Count: FixedWidthInteger & BitwiseCopyable>(_ index: Int, of type: Count.Type) -> Count {
         precondition((index + 1) * MemoryLayout<Count>.size <= count)

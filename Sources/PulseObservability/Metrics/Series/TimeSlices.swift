@@ -30,8 +30,6 @@ struct TimeSlices<Value: Mergeable>: Sendable {
         body(&slices[slices.count - 1].value)
     }
 
-    // Not inlined: it runs once in ten seconds, and its temporaries would enlarge the stack frame of each event.
-    @inline(never)
     private mutating func begin(_ tick: Int) {
         if slices.isEmpty { slices.append(Slice(tick: .min)) }
         let end = slices.dropFirst().firstIndex { $0.tick > tick - SliceClock.slicesInFiveMinutes } ?? slices.count

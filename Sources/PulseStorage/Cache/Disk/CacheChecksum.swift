@@ -58,6 +58,7 @@ struct CacheChecksum: Sendable {
         return value ^ value >> 32
     }
 
+    // Inlined, with the two below, for "a hit on disk adds" in Docs/Benchmarks.md.
     @inline(__always)
     private static func mix(
         _ lanes: inout (UInt64, UInt64, UInt64, UInt64), _ bytes: UnsafeRawBufferPointer, _ start: Int

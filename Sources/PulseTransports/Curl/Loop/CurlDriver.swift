@@ -19,10 +19,8 @@ struct CurlDriver: @unchecked Sendable {
     /// When the waiting thread wakes by itself.
     private var wake = TimeInterval.infinity
     private var hasEnded = false
-    private var spin: CurlSpinPolicy
 
-    init(_ environment: CurlTransfer.Environment, _ spin: CurlSpinPolicy) {
-        self.spin = spin
+    init(_ environment: CurlTransfer.Environment) {
         library = environment.library
         poller = environment.poller
         deferred = environment.deferred
@@ -53,57 +51,14 @@ struct CurlDriver: @unchecked Sendable {
         /// Whether the thread would wake too late.
         var isLate = false
         var rest: [CurlDeferredActions.Step] = []
-        /// The response to poll for now.
-        var awaited: Awaited?
-    }
-
-    /// A response that may come so soon that the sender polls for it.
-    struct Awaited {
-        fileprivate let id: UInt64
-        fileprivate let socket: pulse_socket
     }
 
     private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
 
     mutating func processInPlace(_ commands: [CurlCommandQueue.Command]) -> InPlaceResult {
         guard !hasEnded else { return InPlaceResult() }
-        let only = transfers.isEmpty && commands.count == 1 && spin.isWorthwhile() ? commands.first?.started : nil
-        pulse_loop_leave_reading(poller, only != nil)
         perform(commands)
-        pulse_loop_leave_reading(poller, false)
-        var result = InPlaceResult(isLate: isLate, rest: deferred.take())
-        var socket = pulse_socket()
-        if let only, transfers[only] != nil, pulse_loop_left(poller, &socket) {
-            result.awaited = Awaited(id: only, socket: socket)
-        }
-        return result
-    }
-
-    /// Checks whether the response has arrived. It stays awaited while further polling may pay off.
-    mutating func look(for awaited: Awaited) -> InPlaceResult {
-        guard !hasEnded else { return InPlaceResult() }
-        guard transfers[awaited.id] != nil, pulse_loop_look_at(poller, awaited.socket) else {
-            // The transfer was ended elsewhere; the next one on this connection may not request its socket again.
-            pulse_loop_take_back(poller, awaited.socket)
-            return InPlaceResult()
-        }
-        endFinished()
-        // A request that restarts on another connection waits for a timer first.
-        var result = InPlaceResult(isLate: isLate, rest: deferred.take())
-        if result.rest.isEmpty {
-            result.awaited = awaited
-        } else {
-            // The caller has received the head of a stream and continues.
-            pulse_loop_take_back(poller, awaited.socket)
-        }
-        return result
-    }
-
-    /// Leaves the response to the thread.
-    mutating func giveUp(_ awaited: Awaited, inVain: Bool) {
-        guard !hasEnded else { return }
-        if inVain { spin.wasInVain() }
-        pulse_loop_take_back(poller, awaited.socket)
+        return InPlaceResult(isLate: isLate, rest: deferred.take())
     }
 
     /// Ends all transfers and notifies their callers.
@@ -177,7 +132,6 @@ struct CurlDriver: @unchecked Sendable {
     }
 
     private mutating func end(_ transfer: CurlTransfer, _ outcome: Result<Void, any Error>) {
-        if transfers.count == 1 { spin.note(pulse_monotonic_now() - transfer.startedAt) }
         transfers[transfer.id] = nil
         release(transfer)
         deferred.add(.end(transfer, outcome))

@@ -28,13 +28,13 @@ final class CurlEngine: Sendable {
     nonisolated(unsafe) let environment: CurlTransfer.Environment
     private let startsInPlace: Bool
 
-    init(_ library: CurlLibrary, _ poller: OpaquePointer, _ spin: CurlSpinPolicy, connections: Int, few: Int) {
-        plain = HTTP1ConnectionPool(limit: connections, few: few, spin)
+    init(_ library: CurlLibrary, _ poller: OpaquePointer, connections: Int, few: Int) {
+        plain = HTTP1ConnectionPool(limit: connections, few: few)
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         environment = CurlTransfer.Environment(
             library: library, poller: poller, sessions: CurlSessions(), deferred: CurlDeferredActions(),
             hasNoProxyAround: names.allSatisfy { getenv($0) == nil })
-        driver = Locked(CurlDriver(environment, spin))
+        driver = Locked(CurlDriver(environment))
         // Writes that raise SIGPIPE must run on the thread, which blocks the signal.
         startsInPlace = library.writesWithoutSignal
     }
@@ -114,7 +114,6 @@ final class CurlEngine: Sendable {
             // The lock's holder checks the queue again after releasing the lock; the thread does so before it sleeps.
             guard let result else { return }
             finish(result)
-            if let awaited = result.awaited { look(for: awaited) }
         } while !commands.isEmpty
     }
 
@@ -122,22 +121,6 @@ final class CurlEngine: Sendable {
         // Needed if the thread is asleep or about to sleep.
         if result.isLate { pulse_loop_wake(poller) }
         perform(result.rest)
-    }
-
-    /// Polls for a response until it arrives, another command comes, or the polling time is over.
-    private func look(for awaited: CurlDriver.Awaited) {
-        let limit = pulse_monotonic_now() + CurlSpinPolicy.patience
-        var isInTime = true
-        while isInTime, commands.isEmpty {
-            if let result = driver.withLockIfFree({ $0.look(for: awaited) }) {
-                finish(result)
-                guard result.awaited != nil else { return }
-            }
-            // The server may be waiting for this processor.
-            sched_yield()
-            isInTime = pulse_monotonic_now() < limit
-        }
-        driver.withLock { [isInTime] in $0.giveUp(awaited, inVain: !isInTime) }
     }
 
     func tell(_ command: CurlCommandQueue.Command) {

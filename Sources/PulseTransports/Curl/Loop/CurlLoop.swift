@@ -9,11 +9,11 @@ final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
     /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
-    init(_ library: CurlLibrary, connections: Int, few: Int, spin: CurlSpinPolicy) throws {
+    init(_ library: CurlLibrary, connections: Int, few: Int) throws {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller, spin, connections: connections, few: few)
+        let engine = CurlEngine(library, poller, connections: connections, few: few)
         self.engine = engine
         let thread = Thread { engine.run() }
         thread.name = "PulseKit.curl"
@@ -46,8 +46,8 @@ final class CurlLoop: Sendable {
     }
 
     /// Begins an exchange on a connection and returns its number.
-    func begin(over connection: HTTP1Connection, looksItself: Bool) -> Int {
-        connection.begin(unseenBy: looksItself ? engine.poller : nil)
+    func begin(over connection: HTTP1Connection) -> Int {
+        connection.begin()
     }
 
     /// Queues a connection for sending, or watches it for readability or writability. False if the system has no
