@@ -34,6 +34,11 @@ extension CurlTransfer {
     /// Records why the transfer ends when libcurl is about to resend the request.
     func refuseResend() {
         guard progress.failure == nil else { return }
+        // A connection that the server ends because it refuses the client certificate is not stale.
+        if let refusal = progress.notes?.refusal {
+            progress.failure = TransportFailure(code: refusal, phase: .maybeSent)
+            return
+        }
         progress.failure = failure(of: loss(resendResult), resendResult, text: String(cString: errorText))
     }
 
