@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// The account on whose behalf a call goes out: `context.store[AccountID.self]`.
+/// The account that a call is sent for: `context.store[AccountID.self]`.
 ///
-/// The plugin that authenticates calls writes it, once for each hop and before the plugins further in run. Plugins that
-/// keep answers for later calls read it, so that no account gets another's. Nil means that no plugin knows the account.
+/// The plugin that authenticates calls sets it once for each hop, before the inner plugins run. Plugins that store
+/// responses for later calls read it, so that no account gets another account's response. Nil means that no plugin
+/// knows the account.
 public enum AccountID: ContextKey {
     /// The account's identifier, as the app's token provider names it.
     public typealias Value = String
 }
 
-/// The account that a call must go out for, or not at all. It is set by code that repeats an earlier call, when another
-/// user may have logged in since. Without it a call goes out for whoever is logged in.
+/// The account that a call must be sent for; the call is never sent for another account. Code that resends an earlier
+/// call sets it, since another user may have logged in meanwhile. Without it, a call is sent for the current user.
 package enum ExpectedAccount: ContextKey {
     package typealias Value = String
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether a plugin that authenticates has seen to the call, though the request carries no credential yet: its server
-/// may have to challenge it first, or the call is itself part of a token's refresh. False if the call needs a
-/// credential and no plugin gives one.
+/// Whether an authentication plugin has handled the call, although the request carries no credential yet. The server
+/// may have to send a challenge first, or the call is itself part of a token refresh. False if the call needs a
+/// credential and no plugin provides one.
 package enum AuthIsHandled: ContextKey {
     package typealias Value = Bool
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension Call {
-    /// Suspends until `monitor` shows a way to the network, for at least `shortest` and at most `longest` seconds: a
-    /// monitor may be wrong, and only an attempt to connect tells. Throws `CancellationError` when the call is
+    /// Suspends until `monitor` reports a network path, for at least `shortest` and at most `longest` seconds. A
+    /// monitor may be wrong: only an attempt to connect can tell. Throws `CancellationError` when the call is
     /// cancelled.
     func waitForConnectivity(
         _ monitor: any ConnectivityMonitor, atLeast shortest: TimeInterval, atMost longest: TimeInterval
@@ -16,7 +16,7 @@ extension Call {
                     try? await clock.sleep(longest, for: .connectivity)
                     return true
                 }
-                // A monitor whose updates end knows nothing more: then only the time counts.
+                // A monitor whose updates end reports nothing more. Then only the time limit counts.
                 while let isOver = await group.next(), !isOver {}
                 group.cancelAll()
             }
@@ -33,7 +33,7 @@ extension Call {
 }
 
 extension ConnectivityMonitor {
-    /// Waits for a status with a way to the network; false if the updates end without one.
+    /// Waits for a status with a network path; false if the updates end without such a status.
     fileprivate func showsAWay() async -> Bool {
         for await status in updates where status.path != .unsatisfied {
             return true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension Call {
-    /// The distributed trace that a plugin made the call part of.
+    /// The distributed trace that a plugin added the call to.
     package struct Trace: Sendable {
         package let high: UInt64
         package let low: UInt64
@@ -19,7 +19,7 @@ extension Call {
             self.parentSpan = parentSpan
         }
 
-        // Made when it is asked for: only events need it, and most calls have no listener.
+        // Built on demand: only events need it, and most calls have no listener.
         /// The trace's identifier: 32 hexadecimal digits in lower case.
         package var id: String {
             String(unsafeUninitializedCapacity: 32) { digits in

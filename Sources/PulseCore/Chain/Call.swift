@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// One call: what all its hops, attempts and contexts share.
+/// The state of one call, which all its hops, attempts and contexts share.
 package final class Call: Sendable {
     private struct State {
         var sends = SendLog()
@@ -24,23 +24,24 @@ package final class Call: Sendable {
     package let startUptime: TimeInterval
     /// The call's own deadline, in the clock's uptime.
     private let ownDeadline: TimeInterval?
-    /// The calls that wait for this one, if it is work that they share.
+    /// The calls that wait for this call, if it is shared work.
     let waiting: CallGroup?
     package let environment: CallEnvironment
     package let host: String
-    /// Whether the call goes to the offline queue if it finds no connection.
+    /// Whether the call goes to the offline queue if there is no connection.
     package let isQueueable: Bool
-    /// The endpoint's type, whose name is the route if the options set none. Its text takes longer to make than
+    /// The endpoint's type. Its name is the route if the options set none. Making that name takes longer than
     /// everything else here.
     private let routeType: Any.Type?
-    /// The call that this one was detached from, or is made for: a request that leaves here counts for that one too.
+    /// The call that this call was detached from, or is made for. A request of this call counts as sent for that call
+    /// too.
     private let origin: Call?
-    /// Whether the call makes another request than the one it is made for, so that its answers do not count for that
-    /// one.
+    /// Whether the call makes a different request than the call that it is made for. Then its responses do not count
+    /// for that call.
     private let isForAnotherRequest: Bool
     private let state = Locked(State())
 
-    /// - Parameter origin: the call for which this one makes another request.
+    /// - Parameter origin: the call for which this call makes another request.
     package init(
         endpointPath: String,
         routeType: Any.Type?,
@@ -65,7 +66,7 @@ package final class Call: Sendable {
         self.environment = environment
         startedAt = environment.clock.now
         startUptime = environment.clock.uptime
-        // NaN or infinity is no deadline.
+        // NaN and infinity mean no deadline.
         ownDeadline = options.deadline.flatMap { [startUptime] in $0 < .infinity ? startUptime + $0 : nil }
         waiting = nil
     }
@@ -90,26 +91,26 @@ package final class Call: Sendable {
         state.withLock { ($0.store.typed, $0.secrets, $0.idempotencyKey) = before }
     }
 
-    /// Whether it is part of the work that those wait for, through however many shares of work in between.
+    /// Whether the call is part of the work that those calls wait for, directly or through other shared work.
     package func isWork(for calls: CallGroup) -> Bool {
         waiting === calls || origin?.isWork(for: calls) == true
     }
 
-    /// A call for work that outlives this one: with an id and a store of its own, and no deadline but that of the calls
-    /// that wait for it.
+    /// Returns a call for work that outlives this call. It has its own id and store. Its only deadline is that of the
+    /// calls that wait for it.
     func detached(for waiting: CallGroup? = nil) -> Call {
         Call(detachedFrom: self, for: waiting)
     }
 
-    /// A call for a ready request that a plugin makes of its own: with an id and a store of its own, under the settings
-    /// of this call, but without a deadline, and with nobody who would follow its redirects.
+    /// Returns a call for a plugin's own ready request. It has its own id and store, and the settings of this call. It
+    /// has no deadline, and its redirects are not followed.
     ///
-    /// - Parameter url: the request's.
-    /// - Parameter limit: bytes of its answer's body.
+    /// - Parameter url: the URL of the request.
+    /// - Parameter limit: the maximum size of the response body, in bytes.
     func auxiliaryRequest(_ request: URLRequest, to url: URL, limit: Int) -> Call {
         var options = options
         (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
-        // The call's own request must be authenticated; this one may be what logs in.
+        // This call's own request must be authenticated. The plugin's request may be the login itself.
         if options.auth == .required { options.auth = .optional }
         let other = Call(
             endpointPath: url.path, routeType: nil, method: HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? .get,
@@ -123,12 +124,12 @@ package final class Call: Sendable {
         return other
     }
 
-    /// The deadline in the clock's uptime; nil for none. The deadline of shared work moves as calls join it and leave.
+    /// The deadline in the clock's uptime; nil for none. The deadline of shared work changes as calls join and leave.
     package var deadline: TimeInterval? {
         waiting == nil ? ownDeadline : waiting?.deadline
     }
 
-    /// The call that this work belongs to: the call itself, or the one that it was detached from or is made for.
+    /// The call that this work belongs to: the call itself, or the call that it was detached from or is made for.
     package var root: Call {
         origin?.root ?? self
     }
@@ -137,7 +138,7 @@ package final class Call: Sendable {
         options.route ?? routeType.map { environment.typeNames.name(of: $0) } ?? host
     }
 
-    /// The route as a key, which two calls share if they have the same route. Cheaper than its text.
+    /// The route as a key. Calls with the same route have equal keys. A key is cheaper than the route's text.
     package var routeKey: RouteKey {
         if let name = options.route { return .name(name) }
         return routeType.map { .type(ObjectIdentifier($0)) } ?? .name(host)
@@ -150,20 +151,20 @@ package final class Call: Sendable {
 
     // MARK: Notes
 
-    /// Records a note, here and wherever else it counts: for the call that this one was detached from or is made for,
-    /// and for the calls that wait for this work.
+    /// Records a note in this call and in the other calls that it concerns. These are the call that this call was
+    /// detached from or is made for, and the calls that wait for this work.
     ///
     /// | Note | Origin | Origin of a request that a plugin makes | Waiting calls |
     /// |---|---|---|---|
     /// | `sent`, `unsent` | yes | yes | no: the origin is one of them |
     /// | `request`, `responded`, `failsForOtherWork` | yes | no | yes |
-    /// | `failure` | no | no | those whose deadline ends the wait |
+    /// | `failure` | no | no | calls whose deadline ends the wait |
     /// | `secret` | no | no | yes |
     package func record(_ note: Note) {
-        // A status that only names another place means that nothing was done yet.
+        // A 307 or 308 only names another URL: the server has done no work yet.
         if case .responded(status: 307) = note { return }
         if case .responded(status: 308) = note { return }
-        // What is replaced is released after the lock is left.
+        // The replaced value is released outside the lock.
         let replaced = state.withLock { state -> (any Sendable)? in
             switch note {
             case .sent: state.sends.noteSent()
@@ -196,7 +197,7 @@ package final class Call: Sendable {
     func nextWireAttempt() -> Int {
         origin?.record(.sent)
         let (number, failedForOtherWork) = state.withLock { ($0.sends.nextAttempt(), $0.failsForOtherWork) }
-        // What the call fails with from here on is its own.
+        // From here on, a failure of the call is its own.
         if failedForOtherWork { record(.failsForOtherWork(false)) }
         return number
     }
@@ -205,17 +206,17 @@ package final class Call: Sendable {
         state.withLock { $0.sends.attempts }
     }
 
-    /// The number of requests that a server may have seen something of, as far as this side knows.
+    /// The number of requests of which a server may have seen something, as far as the client knows.
     package var sentCount: Int {
         state.withLock { $0.sends.count }
     }
 
-    /// The last request that was sent for this call, by itself or by work that it shares; nil if there was none.
+    /// The last request that was sent for this call, by the call itself or by shared work; nil if there was none.
     package var sent: URLRequest? {
         state.withLock { $0.sends.request }
     }
 
-    /// Whether a server has responded to a call that may be queued, so that queueing it would do its work twice.
+    /// Whether a server has responded to a call that may be queued. Queueing such a call would do its work twice.
     package var isResponded: Bool {
         state.withLock { $0.sends.isResponded }
     }
@@ -225,19 +226,19 @@ package final class Call: Sendable {
         state.withLock { $0.lastFailure }
     }
 
-    /// Whether what the call fails with is the failure of other work, see ``Note/failsForOtherWork(_:)``.
+    /// Whether the call's failure is the failure of other work, see ``Note/failsForOtherWork(_:)``.
     package var failsForOtherWork: Bool {
         state.withLock { $0.failsForOtherWork }
     }
 
     // MARK: Plugins
 
-    /// Notes that a plugin was entered; false for a call that is complete.
+    /// Records that a plugin was entered. Returns false if the call is complete.
     func enter(_ index: Int, with context: PluginContext) -> Bool {
         state.withLock { $0.plugins.enter(index, with: context) }
     }
 
-    /// Completes the call and returns the plugins that were entered, once. No plugin can be entered any more.
+    /// Completes the call and returns the plugins that were entered, once. Afterwards no plugin can be entered.
     func takeEntered() -> [(index: Int, context: PluginContext)] {
         state.withLock { $0.plugins.complete() }
     }
@@ -251,14 +252,14 @@ package final class Call: Sendable {
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
 
-    /// The trace that the call is part of; one for the call and everything detached from it, whichever of them begins
-    /// it.
+    /// The trace that the call is part of. The call and everything detached from it share one trace, whichever of them
+    /// begins it.
     package var trace: Trace? {
         root.state.withLock { $0.trace }
     }
 
-    /// Makes the call part of a trace unless it is part of one already, and returns the trace that was there before. If
-    /// copies of a call begin one at the same time, one of them succeeds.
+    /// Makes the call part of a trace unless it already is, and returns the trace that was there before. If copies of a
+    /// call begin a trace at the same time, one copy succeeds.
     package func begin(_ trace: Trace) -> Trace? {
         root.state.withLock { state in
             guard state.trace == nil else { return state.trace }
@@ -278,7 +279,7 @@ package final class Call: Sendable {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
     }
 
-    /// Whether a header tells whose request it is: it is secret, and not the signature of a single request.
+    /// Whether a header identifies the sender of a request: it is secret, and not the signature of a single request.
     package func isCredential(header name: String) -> Bool {
         isSecret(header: name) && !state.withLock { $0.secrets.isSignature(name) }
     }
@@ -287,7 +288,7 @@ package final class Call: Sendable {
         state.withLock { $0.secrets.names }
     }
 
-    // MARK: The end
+    // MARK: Deadline
 
     package func expireDeadline() {
         state.withLock { $0.isExpired = true }
@@ -313,18 +314,18 @@ package final class Call: Sendable {
         return CallSummary(identity, of: trace)
     }
 
-    /// The summary for the event of the call's start, when nobody has asked for one before.
+    /// The summary for the event of the call's start, for use before any other summary was made.
     package var firstSummary: CallSummary {
         CallSummary(makeIdentity(), of: nil)
     }
 
-    /// The identity and the trace at once: each event needs both.
+    /// The identity and the trace, read together: each event needs both.
     var identityAndTrace: (identity: CallSummary.Identity, trace: Trace?) {
         let (known, own) = state.withLock { ($0.identity, $0.trace) }
         return (known ?? makeIdentity(), origin == nil ? own : trace)
     }
 
-    /// Made for the first event: most calls of a client without listeners need none.
+    /// Makes the identity for the first event. Most calls of a client without listeners need none.
     private func makeIdentity() -> CallSummary.Identity {
         let identity = CallSummary.Identity(
             id: id, rootID: root.id, endpointPath: endpointPath, route: route, method: method, host: host)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// What all calls of one client share, as far as the chain needs it.
+/// The state that all calls of one client share, as far as the chain needs it.
 package final class CallEnvironment: Sendable {
     package let clock: any PulseClock
     package let randomness: any Randomness
     package let identifiers: IdentifierSource
     package let events: (any EventSink)?
-    /// The same sink, if it can be asked and told in one call.
+    /// The same sink, if it can check for listeners and emit in one call.
     let lazyEvents: (any LazyEventSink)?
-    /// The base URL's origin and the trusted ones. If it is empty, the client has no home.
+    /// The base URL's origin and the trusted origins. If it is empty, the client has no home.
     package let home: Set<Origin>
     package let redaction: Redaction
-    /// What goes under the header fields of a request that the app made ready itself; nothing without a client.
+    /// The default header fields of a request that the app built itself; the request's own fields override them. Empty
+    /// without a client.
     private let defaultHeaders: [String: String]
-    /// The monitor that a call may wait on after it failed for lack of a connection.
+    /// The monitor that a call may wait for after it failed for lack of a connection.
     package let connectivity: (any ConnectivityMonitor)?
     package let retryBudgets = RetryBudgets()
     package let warnings = OneTimeWarnings()
@@ -40,13 +41,13 @@ package final class CallEnvironment: Sendable {
         return home.contains(origin)
     }
 
-    /// Whether the secrets of the configuration and of plugins may go there. Without a home no origin is foreign: each
-    /// call names its server, and the settings are meant for it.
+    /// Whether the secrets of the configuration and of plugins may be sent there. Without a home no origin is foreign:
+    /// each call names its server, and the settings are meant for that server.
     package func allowsSecrets(at destination: Destination) -> Bool {
         destination.isHome || home.isEmpty
     }
 
-    /// The default header fields that may go there.
+    /// The default header fields that may be sent there.
     func defaults(at destination: Destination) -> [String: String] {
         allowsSecrets(at: destination) ? defaultHeaders : defaultHeaders.filter { !redaction.isSecret($0.key) }
     }

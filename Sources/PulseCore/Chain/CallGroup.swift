@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT
 
-/// The calls that wait for one piece of shared work, which may take as long as the most patient of them waits.
+/// The calls that wait for one piece of shared work. The work may take as long as the most patient call waits.
 ///
-/// Code that shares work between calls makes one of these for each piece, lets every call join before it waits and
-/// leave afterwards, and runs the work through a chain that is detached for it. Then no retry of the work sleeps past
-/// the latest deadline, a wire that is cut because that deadline has passed says so, and a call whose own deadline
-/// strikes earlier learns what has failed so far.
+/// Code that shares work between calls creates one group for each piece of work. Each call joins the group before it
+/// waits, and leaves it afterwards. The work runs through a chain that is detached for the group. This has three
+/// effects:
+///
+/// - No retry of the work sleeps past the latest deadline.
+/// - A request that is cut off because that deadline has passed reports an exceeded deadline.
+/// - A call whose own deadline expires earlier learns the last failure of the work so far.
 package final class CallGroup: Sendable {
     private struct State {
-        /// The calls by their places.
+        /// The calls by their number in the group.
         var calls = Members<Call>()
         var joined = 0
-        /// The deadline of the last call that left, once none waits.
+        /// The deadline of the last call that left; set once no call waits.
         var lastDeadline: TimeInterval?
         var isExpired = false
         var lastFailure: PulseError?
         var status: Int?
         var failsForOtherWork = false
-        /// The names of secret headers, with whether each is a signature.
+        /// The names of the secret headers, and whether each is a signature.
         var secrets: [String: Bool] = [:]
         var request: URLRequest?
 
-        /// What a call learns that joins late.
+        /// The notes for a call that joins late.
         var notes: [Call.Note] {
             var notes: [Call.Note] = secrets.map { .secret(header: $0.key, isSignature: $0.value) }
             if let status { notes.append(.responded(status: status)) }
@@ -34,8 +37,8 @@ package final class CallGroup: Sendable {
 
     package init() {}
 
-    /// Adds a call and returns its place, to be passed to ``leave(_:)`` later: one call may wait several times, as
-    /// copies of it do.
+    /// Adds a call and returns its number in the group, for ``leave(_:)``. One call may join several times, since
+    /// copies of it wait separately.
     package func join(_ call: Call) -> Int {
         let (place, notes) = state.withLock { state in
             state.joined += 1
@@ -46,13 +49,13 @@ package final class CallGroup: Sendable {
         return place
     }
 
-    /// Removes a call that no longer waits; does nothing if it has left already.
+    /// Removes a call that no longer waits. Does nothing if the call has already left.
     ///
-    /// If its deadline has ended the wait, the call learns what the work had failed with. To be called before the work
-    /// is cancelled because nobody waits any more.
+    /// If the call's deadline has ended the wait, the call learns the last failure of the work. Must run before the
+    /// work is cancelled because no call waits any more.
     package func leave(_ place: Int) {
         guard let call = state.withLock({ $0.calls[place] }) else { return }
-        // Read outside the lock: the call may be shared work itself, and its deadline that of others.
+        // Read outside the lock: the call may itself be shared work, whose deadline comes from other calls.
         let (isExpired, deadline) = (call.isExpired, call.deadline)
         let failure = state.withLock { state -> PulseError? in
             guard state.calls.remove(place) != nil else { return nil }
@@ -62,7 +65,7 @@ package final class CallGroup: Sendable {
         if let failure { call.record(.failure(failure)) }
     }
 
-    /// The latest deadline of the calls, in the clock's uptime; nil if one of them has none.
+    /// The latest deadline of the calls, in the clock's uptime; nil if any call has none.
     package var deadline: TimeInterval? {
         let (calls, lastDeadline) = state.withLock { ($0.calls, $0.lastDeadline) }
         guard !calls.isEmpty else { return lastDeadline }
@@ -71,15 +74,15 @@ package final class CallGroup: Sendable {
         return latest < .infinity ? latest : nil
     }
 
-    /// Whether nobody waits any more because the last deadline has passed.
+    /// Whether no call waits any more because the last deadline has passed.
     var isExpired: Bool {
         state.withLock { $0.isExpired && $0.calls.isEmpty }
     }
 
-    /// Records a note of the shared work for each of the calls, and for those that join later. A failure waits until a
+    /// Records a note of the shared work in each call, and in calls that join later. A failure is held back until a
     /// call leaves because of its deadline.
     func record(_ note: Call.Note) {
-        // What is replaced is released after the lock is left.
+        // The replaced value is released outside the lock.
         let (calls, replaced) = state.withLock { state -> (Members<Call>?, (any Sendable)?) in
             switch note {
             case .sent, .unsent: return (nil, nil)
@@ -99,7 +102,7 @@ package final class CallGroup: Sendable {
         withExtendedLifetime(replaced) {}
     }
 
-    /// Marks the secret headers of the work as secret for a call that does not wait.
+    /// Marks the work's secret headers as secret for a call that does not wait.
     package func tellSecrets(to call: Call) {
         for (header, isSignature) in state.withLock({ $0.secrets }) {
             call.record(.secret(header: header, isSignature: isSignature))

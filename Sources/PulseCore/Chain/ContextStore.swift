@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// The values that plugins keep for one call. All hops, attempts and copies of its context share one store, which is
-/// safe to use from any thread.
+/// The values that plugins store for one call. All hops, attempts and copies of its context share one store. The store
+/// is safe to use from any thread.
 public struct ContextStore: Sendable {
     struct Values: Sendable {
         var named: [String: any Sendable] = [:]
-        /// Typed values; there are few, so that looking at each is quicker than hashing a key.
+        /// Typed values. There are few, so a linear search is faster than hashing a key.
         var typed: [(key: ObjectIdentifier, value: any Sendable)] = []
 
         subscript(key: ObjectIdentifier) -> (any Sendable)? {
-            // By index: going through the entries themselves would copy each value.
+            // By index: iterating over the entries themselves would copy each value.
             for index in typed.indices where typed[index].key == key { return typed[index].value }
             return nil
         }
 
-        /// Sets the value under a key, or removes it if it is nil, and returns what was there before.
+        /// Sets the value under a key, or removes it if `value` is nil. Returns the previous value.
         mutating func set(_ value: (any Sendable)?, for key: ObjectIdentifier) -> (any Sendable)? {
             guard let index = typed.firstIndex(where: { $0.key == key }) else {
                 guard let value else { return nil }
@@ -33,11 +33,11 @@ public struct ContextStore: Sendable {
         self.call = call
     }
 
-    /// The value under a name, `context.store["start"] = Date()`, or nil if there is none. Setting nil removes it.
+    /// The value under a name, `context.store["start"] = Date()`; nil if there is none. Setting nil removes it.
     public subscript(name: String) -> (any Sendable)? {
         get { call.withStore { $0.named[name] } }
         nonmutating set {
-            // The old value is released after the lock is left: its end may use the store.
+            // The old value is released outside the lock: its deinitializer may use the store.
             _ = call.withStore { values in
                 defer { values.named[name] = newValue }
                 return values.named[name]
@@ -45,8 +45,8 @@ public struct ContextStore: Sendable {
         }
     }
 
-    /// Returns the value under a typed key, which is set to `other` first if there is none. If copies of a call ask at
-    /// the same time, one of them sets it.
+    /// Returns the value under a typed key, and sets it to `other` first if there is none. If copies of a call do this
+    /// at the same time, one copy sets it.
     package func value<Key: ContextKey>(of key: Key.Type, orKeep other: Key.Value) -> Key.Value {
         call.withStore { values in
             if let known = values[ObjectIdentifier(key)] as? Key.Value { return known }
@@ -55,9 +55,9 @@ public struct ContextStore: Sendable {
         }
     }
 
-    // Inlinable, so that the caller's module knows the types: most lookups find nothing, and a cast is not cheap.
-    /// The value under a typed key, or nil if there is none; setting nil removes it. Two plugins cannot mistake each
-    /// other's keys.
+    // Inlinable, so that the caller's module knows the types. Most lookups find nothing, and a cast is expensive.
+    /// The value under a typed key; nil if there is none. Setting nil removes it. The keys of two plugins cannot
+    /// collide.
     @inlinable
     public subscript<Key: ContextKey>(key: Key.Type) -> Key.Value? {
         get {
@@ -74,7 +74,7 @@ public struct ContextStore: Sendable {
 
     @usableFromInline
     func setTypedValue(_ value: (any Sendable)?, _ key: ObjectIdentifier) {
-        // The old value is released after the lock is left: its end may use the store.
+        // The old value is released outside the lock: its deinitializer may use the store.
         _ = call.withStore { $0.set(value, for: key) }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a hop goes, which most plugins ask for and which is found out once. In a box, since contexts are copied at
-/// every plugin and nearly all calls of a client share one.
+/// The destination of a hop. Most plugins need it, so it is computed once. It is a class, since contexts are copied at
+/// every plugin and nearly all calls of a client share one destination.
 package final class Destination: Sendable {
     /// The origin; nil for a URL that has none.
     package let origin: Origin?

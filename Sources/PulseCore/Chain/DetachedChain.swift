@@ -3,7 +3,7 @@
 /// The rest of the chain for work that outlives its call or is shared between calls: ``PluginChain/detached()``.
 ///
 /// Each run is a call of its own, with its own id and no deadline. Its store starts with the typed values that the
-/// original call had when the chain was detached. Its plugins are completed with the run.
+/// original call had when the chain was detached. The end of a run completes its plugins.
 public struct DetachedChain: Sendable {
     private let chain: PluginChain
     /// A context of the call that every run is derived from.
@@ -27,7 +27,7 @@ public struct DetachedChain: Sendable {
 
     /// Runs the rest of the chain in a call of its own and returns the outcome as a value.
     ///
-    /// - Parameter context: gives the attempt and the body; nil for those at the time of detaching.
+    /// - Parameter context: the source of the attempt and the body; nil for those at the time of detaching.
     public func result(
         _ request: URLRequest, context: PluginContext? = nil
     ) async -> Result<PulseResponse, PulseError> {

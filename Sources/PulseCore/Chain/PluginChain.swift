@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// The rest of the chain: everything further in than the plugin that holds it, down to the wire.
+/// The rest of the chain: all inner plugins of the plugin that holds it, down to the wire.
 ///
-/// A plugin calls it once to continue, several times to repeat the request, or not at all to respond itself. Every
-/// outcome is a response or a ``PulseError``. Once the call is complete it throws ``PulseError/cancelled``: work that
-/// outlives the call needs ``detached()``.
+/// A plugin calls it once to continue, several times to resend the request, or not at all to respond itself. Every
+/// outcome is a response or a ``PulseError``. Once the call is complete, the chain throws ``PulseError/cancelled``:
+/// work that outlives the call needs ``detached()``.
 public struct PluginChain: Sendable {
-    /// Sends the request that comes out of the chain; the plugins are those whose `willSend` sees it.
+    /// Sends the request that comes out of the chain. The plugins are those whose `willSend` sees the request.
     package typealias Wire = @Sendable (URLRequest, PluginContext, [any PulsePlugin]) async throws -> PulseResponse
 
     private let pipeline: PluginPipeline
@@ -23,24 +23,24 @@ public struct PluginChain: Sendable {
         self.context = context
     }
 
-    /// Whether the rest differs from endpoint to endpoint, because plugins of the endpoint stand further in.
+    /// Whether the rest of the chain differs between endpoints, because plugins of the endpoint stand further in.
     package var holdsPluginsOfTheEndpoint: Bool {
         index < pipeline.endOfEndpointPlugins
     }
 
-    /// Runs the rest of the chain with the context that the plugin was given. Throws only ``PulseError``.
+    /// Runs the rest of the chain with the context that the plugin received. Throws only ``PulseError``.
     public func callAsFunction(_ request: URLRequest) async throws -> PulseResponse {
         try await result(request, context: context).get()
     }
 
-    /// Runs the rest of the chain with another context: for another attempt, or another body. Throws only
+    /// Runs the rest of the chain with another context, for another attempt or another body. Throws only
     /// ``PulseError``.
     public func callAsFunction(_ request: URLRequest, context: PluginContext) async throws -> PulseResponse {
         try await result(request, context: context).get()
     }
 
-    /// Runs the rest of the chain and returns the outcome as a value. A `context` of nil is the one that the plugin was
-    /// given.
+    /// Runs the rest of the chain and returns the outcome as a value. If `context` is nil, the chain uses the context
+    /// that the plugin received.
     public func result(
         _ request: URLRequest, context: PluginContext? = nil
     ) async -> Result<PulseResponse, PulseError> {
@@ -71,13 +71,13 @@ public struct PluginChain: Sendable {
         detached(for: nil)
     }
 
-    /// Returns the rest of the chain for work that those calls wait for; its deadline is the latest of theirs.
+    /// Returns the rest of the chain for work that those calls wait for. Its deadline is the latest of their deadlines.
     package func detached(for waiting: CallGroup?) -> DetachedChain {
         DetachedChain(self, context: context.detached(for: waiting))
     }
 
-    /// Sends another request than the call's own through the rest of the chain, in a call of its own. The request is
-    /// ready except for the default header fields, and its bytes are in its `httpBody`.
+    /// Sends a request other than the call's own through the rest of the chain, in a call of its own. The request is
+    /// ready except for the default header fields. Its bytes are in its `httpBody`.
     ///
     /// The response is buffered, since the call's stream or file is not meant for it. Redirects are not followed.
     package func send(ready request: URLRequest, limit: Int) async throws -> PulseResponse {
@@ -90,7 +90,8 @@ public struct PluginChain: Sendable {
         PluginChain(pipeline, index: index, context: context)
     }
 
-    /// Runs the rest of the chain and completes the context's call afterwards; a streamed one when its stream ends.
+    /// Runs the rest of the chain and then completes the context's call. A streamed call completes when its stream
+    /// ends.
     func completingResult(_ request: URLRequest) async -> Result<PulseResponse, PulseError> {
         let result = await result(request)
         let (call, pipeline) = (context.call, pipeline)
@@ -102,7 +103,7 @@ public struct PluginChain: Sendable {
         return result
     }
 
-    /// Runs `didComplete` of the plugins that the call entered, the last one first.
+    /// Runs `didComplete` of the plugins that the call entered, in reverse order.
     package static func complete(_ call: Call, _ pipeline: PluginPipeline) async {
         for (index, context) in call.takeEntered().reversed() {
             await pipeline.plugins[index].didComplete(context)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// What a plugin knows about the call that it serves.
+/// The information that a plugin has about the current call.
 ///
-/// It is a value: copies may differ in attempt and body, and all share the call's ``store``. It is safe to keep until
-/// the call is complete.
+/// A context is a value. Copies may differ in attempt and body; all copies share the call's ``store``. A plugin may
+/// keep a context until the call is complete.
 public struct PluginContext: Sendable {
-    /// What most copies share, in a box, since contexts are copied at every plugin.
+    /// The fields that most copies share. A box holds them, because contexts are copied at every plugin.
     private struct Shared: Sendable {
         var call: Call
         let hop: Int
@@ -31,11 +31,11 @@ public struct PluginContext: Sendable {
     private var box: Box
     /// The number of the attempt in the retry loop, counted from 1.
     public private(set) var attempt: Int
-    /// The number of the request among all that the call sends to the wire, over all hops and attempts, counted from 1.
+    /// The number of this request among all wire requests of the call, over all hops and attempts, counted from 1.
     public private(set) var wireAttempt: Int
-    /// Whether the retry loop sends the attempt once more if its connection turns out stale.
+    /// Whether the retry loop resends the attempt once if its connection turns out stale.
     package internal(set) var isResentIfStale = false
-    /// Whether the attempt follows one whose connection turned out stale.
+    /// Whether the attempt is a resend after a stale connection.
     package internal(set) var isResend = false
 
     package init(
@@ -62,13 +62,13 @@ public struct PluginContext: Sendable {
         set { shared.call = newValue }
     }
 
-    /// The body of the request if it is a file or a stream; bytes are in the request's `httpBody`.
+    /// The body of the request if it is a file or a stream. Bytes are in the request's `httpBody`.
     public var body: BodySource {
         get { box.shared.body }
         set { shared.body = newValue }
     }
 
-    /// Records when requests of this context are sent, for a plugin that asked for it.
+    /// Records when the requests of this context are sent; nil unless a plugin asked for it.
     package private(set) var sendWatch: SendWatch? {
         get { box.shared.sendWatch }
         set { shared.sendWatch = newValue }
@@ -76,17 +76,17 @@ public struct PluginContext: Sendable {
 
     /// The URL that the client built this hop for.
     package var url: URL { box.shared.url }
-    /// The header fields as the client built them for this hop, if it leaves home: the wire lets no other secret header
-    /// through.
+    /// The header fields that the client built for this hop if it goes to a foreign origin; nil otherwise. The wire
+    /// drops every other secret header.
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
-    /// Whether the request's `Cookie` is as the store gave it for the hop, or still missing: no plugin has set it.
+    /// Whether the request's `Cookie` still has the value from the store, or is still missing: no plugin has set it.
     package func carriesStoredCookies(_ request: URLRequest) -> Bool {
         request.header("Cookie") == storedCookies && box.shared.request?.header("Cookie") == nil
     }
 
-    /// The method of this hop; a redirect may have changed the call's method to GET.
+    /// The method of this hop. A redirect may have changed the call's method to GET.
     public var method: HTTPMethod { box.shared.method }
     /// The number of redirects followed so far: 0 for the call's own request.
     public var hop: Int { box.shared.hop }
@@ -96,33 +96,33 @@ public struct PluginContext: Sendable {
     public var endpointPath: String { call.endpointPath }
     /// The name under which metrics count the call.
     public var route: String { call.route }
-    /// The settings of the call, merged from the call's, the endpoint's and the configuration's. Of these only `retry`
-    /// is not filled in from the configuration.
+    /// The settings of the call, merged from the call's own, the endpoint's and the configuration's settings. All
+    /// settings but `retry` fall back to the configuration.
     public var options: RequestOptions {
         guard let cache = box.shared.cacheOverride else { return call.options }
         return call.options.with(\.cache, value: cache)
     }
-    /// How the body of the answer is to be delivered.
+    /// How the response body is delivered.
     public var delivery: TransportRequest.Delivery { call.delivery }
-    /// The date on which the call began, by the wall clock.
+    /// The wall-clock time at which the call started.
     public var startedAt: Date { call.startedAt }
-    /// The time by which the call has to end, in the uptime of ``clock``; nil for no deadline.
+    /// The time by which the call must end, in the uptime of ``clock``; nil for no deadline.
     public var deadline: TimeInterval? { call.deadline }
     /// The client's clock, the source of all times in a plugin.
     public var clock: any PulseClock { call.environment.clock }
     /// The client's source of random numbers.
     public var randomness: any Randomness { call.environment.randomness }
-    /// The values that plugins keep for this call, shared by all its hops and copies of its context.
+    /// The values that plugins store for this call. All its hops and all copies of its context share them.
     public var store: ContextStore { ContextStore(call: call) }
 
-    /// The idempotency key, which makes repeating the call safe; nil for none. It is the same on all attempts. Setting
-    /// it does not write the header.
+    /// The idempotency key, which makes it safe to resend the call; nil for none. All attempts use the same key.
+    /// Setting it does not write the header.
     public var idempotencyKey: String? {
         get { call.idempotencyKey }
         nonmutating set { call.idempotencyKey = newValue }
     }
 
-    /// Returns a context for another attempt, for plugins that repeat a request.
+    /// Returns a context for another attempt, for plugins that retry a request.
     public func with(attempt: Int) -> PluginContext {
         var copy = self
         copy.attempt = attempt
@@ -132,15 +132,15 @@ public struct PluginContext: Sendable {
 
     /// Returns a context for another attempt of the retry loop.
     ///
-    /// - Parameter isResend: whether the connection of the one before turned out stale. Then no stale connection is
-    ///   looked for in this one, and its own would not be resent.
+    /// - Parameter isResend: whether the previous attempt failed on a stale connection. The new attempt then uses a new
+    ///   connection, and is not resent again.
     func with(attempt: Int, isResend: Bool) -> PluginContext {
         var copy = with(attempt: attempt)
         (copy.isResend, copy.isResentIfStale) = (isResend, isResentIfStale && !isResend)
         return copy
     }
 
-    /// Returns the context of a request that goes to the wire now.
+    /// Returns the context of a request that goes to the wire now, and counts the request as sent.
     package func onWire() -> PluginContext {
         var copy = self
         copy.wireAttempt = call.nextWireAttempt()
@@ -148,39 +148,39 @@ public struct PluginContext: Sendable {
         return copy
     }
 
-    /// Notes that the request was not sent: it waits on this side, or is not sent after all.
+    /// Records that the request was not sent: it waits on the client's side, or will not be sent at all.
     package func noteUnsent() {
         call.record(.unsent)
         sendWatch?.noteUnsent()
     }
 
-    /// Notes that the request is sent now.
+    /// Records that the request is sent now.
     package func noteSent() {
         call.record(.sent)
         sendWatch?.noteSent(call.environment.clock.uptime)
     }
 
-    /// Returns a context for everything further in, whose ``sendWatch`` tells the caller when requests are sent from
-    /// there.
+    /// Returns a context for the rest of the chain. Its ``sendWatch`` tells the caller when the rest of the chain sends
+    /// requests.
     package func watchingSends() -> PluginContext {
         var copy = self
         copy.sendWatch = SendWatch(within: sendWatch)
         return copy
     }
 
-    /// Whether credentials may be sent to that URL: its origin is the base URL's or one of the configuration's trusted
-    /// ones.
+    /// Whether credentials may be sent to that URL: its origin is that of the base URL or one of the configuration's
+    /// trusted origins.
     public func isTrusted(_ url: URL) -> Bool {
         url == box.shared.url ? box.shared.destination.isHome : call.environment.isHome(url)
     }
 
-    /// The origin of a URL; it is known already for the URL that the hop was built for.
+    /// The origin of a URL. It is already known for the URL that the hop was built for.
     package func origin(of url: URL) -> Origin? {
         url == box.shared.url ? box.shared.destination.origin : Origin(url)
     }
 
-    /// Whether the client is going to follow that answer as a redirect. A plugin that judges answers leaves such an
-    /// answer alone.
+    /// Whether the client will follow that response as a redirect. A plugin that judges responses leaves such a
+    /// response unchanged.
     public func willFollow(_ response: PulseResponse) -> Bool {
         guard (300..<400).contains(response.statusCode) else { return false }
         let policy = call.options.redirectPolicy ?? .default
@@ -192,18 +192,19 @@ public struct PluginContext: Sendable {
         }
     }
 
-    /// Marks the header of that name as a secret of this call from now on: it is masked in texts, and dropped when a
-    /// redirect leads to a foreign origin.
+    /// Marks the header of that name as a secret for the rest of this call. The header is masked in texts, and dropped
+    /// when a redirect leads to a foreign origin.
     public func markSecret(header name: String) {
         call.record(.secret(header: name, isSignature: false))
     }
 
-    /// Marks the header as a secret that is a signature: it belongs to one request, and does not tell users apart.
+    /// Marks the header as a secret that is a signature. A signature belongs to one request and does not identify a
+    /// user.
     package func markSignature(header name: String) {
         call.record(.secret(header: name, isSignature: true))
     }
 
-    /// Emits an event, which is built only for a listener.
+    /// Emits an event. The event is built only if there is a listener.
     public func emit(_ event: @autoclosure () -> NetworkEvent) {
         call.emit(event())
     }
@@ -213,7 +214,7 @@ public struct PluginContext: Sendable {
         summary(retryDelay: 0)
     }
 
-    /// The host of this hop. The call's own is known already, and parsing a URL is not cheap.
+    /// The host of this hop. The call's own host is already known, and parsing a URL is expensive.
     package var host: String {
         hop == 0 ? call.host : url.host ?? call.host
     }
@@ -221,7 +222,7 @@ public struct PluginContext: Sendable {
     /// The summary of this call with the span of a request, for the events of that request.
     package func summary(sending request: URLRequest) -> CallSummary {
         let (identity, trace) = identityAndTrace
-        // Reading a header is not cheap: only where a plugin has made the call part of a trace.
+        // Reading a header is expensive: it is read only if a plugin has added the call to a trace.
         guard let trace, let header = request.header("traceparent") else {
             return CallSummary(identity, attempt: attempt, of: trace)
         }
@@ -238,7 +239,7 @@ public struct PluginContext: Sendable {
 
     private var identityAndTrace: (identity: CallSummary.Identity, trace: Call.Trace?) {
         let (identity, trace) = call.identityAndTrace
-        // A redirect may have led to another host, by another method.
+        // A redirect may have changed the host and the method.
         return hop == 0 && method == call.method ? (identity, trace) : (identity.rebased(onto: host, by: method), trace)
     }
 
@@ -247,8 +248,8 @@ public struct PluginContext: Sendable {
         rebased(onto: call.detached(for: waiting)).with(attempt: 1)
     }
 
-    /// Returns a ready request that a plugin makes of its own, over the default header fields, and its context, as the
-    /// client would build them: nothing of this context's request is in either.
+    /// Returns a plugin's own ready request, on top of the default header fields, and its context. Both are as the
+    /// client would build them: neither contains anything of this context's request.
     func auxiliaryRequest(_ ready: URLRequest, limit: Int) throws -> (request: URLRequest, context: PluginContext) {
         let environment = call.environment
         let url = try ready.readyURL()

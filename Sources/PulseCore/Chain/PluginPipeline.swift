@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// The plugins of a call in their order, with the wire at the end.
+/// The plugins of a call in order, with the wire at the end.
 package final class PluginPipeline: Sendable {
     package let plugins: [any PulsePlugin]
     package let wire: PluginChain.Wire
-    /// The plugins that see what goes to the wire.
+    /// The plugins that see each request to the wire.
     package let observers: [any PulsePlugin]
-    /// The index after the last plugin that the endpoint brought; 0 if it brought none.
+    /// The index after the last plugin of the endpoint; 0 if the endpoint has none.
     let endOfEndpointPlugins: Int
-    /// Which plugins have their `didComplete` called, with false for the wire at the end. All are false in a pipeline
-    /// whose calls are never completed: the call would keep the contexts that it notes for them.
+    /// Whether `didComplete` runs, for each plugin; false for the wire at the end. All are false in a pipeline whose
+    /// calls never complete: such a call would retain the contexts that it records for them.
     let isCompleted: [Bool]
-    /// Whether there are plugins besides the configuration's loop.
+    /// Whether there are plugins besides the configuration's retry loop.
     package let hasPlugins: Bool
 
-    /// Creates the pipeline, sorted by scope: an endpoint's plugins before the client's, and among those the caller's
-    /// order.
+    /// Creates the pipeline, sorted by scope. Within a scope, an endpoint's plugins come before the client's, each in
+    /// the caller's order.
     ///
-    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins: that of `retry` if there is one,
-    /// else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's policy.
+    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins. It is that of `retry` if there is
+    /// one, else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's policy.
     package init(
         client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
         configured policy: RetryPolicy, completes: Bool = true, wire: @escaping PluginChain.Wire

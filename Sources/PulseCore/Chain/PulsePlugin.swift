@@ -1,61 +1,62 @@
 // SPDX-License-Identifier: MIT
 
-/// A layer around calls: it prepares requests, looks at answers, answers by itself, or calls the rest of the chain
-/// again.
+/// A layer around calls. A plugin prepares requests, inspects responses, responds by itself, or calls the rest of the
+/// chain again.
 ///
 /// Most plugins need only the hooks (``prepare(_:for:)``, ``didReceive(_:for:)`` …) and never implement
-/// ``intercept(_:for:next:)``. Every method is called concurrently for concurrent calls: what a plugin keeps must be
-/// thread-safe, and what belongs to one call goes into ``PluginContext/store``. Any error may be thrown: the chain
+/// ``intercept(_:for:next:)``. Concurrent calls run every method concurrently. So the state of a plugin must be
+/// thread-safe, and the state of one call belongs in ``PluginContext/store``. A method may throw any error: the chain
 /// turns it into a ``PulseError``.
 ///
-/// Mind the signatures: a method that misses a requirement by a type compiles as a member of its own and is never
+/// Check the signatures: a method whose types differ from the requirement compiles as a separate member and is never
 /// called. A ``didReceive(_:for:)`` may return `Result<…>` without the `?`, see ``ReplacesOutcome``.
 public protocol PulsePlugin: ReplacesOutcome, Sendable {
     /// The name of the plugin in reverse-DNS form: `com.example.audit`.
     var identifier: String { get }
 
-    /// Where in the chain the plugin stands; ``PluginScope/attempt`` by default.
+    /// The position of the plugin in the chain; ``PluginScope/attempt`` by default.
     var scope: PluginScope { get }
 
     /// Changes the request on its way in. Does nothing by default.
     ///
-    /// An error ends the call with that error. In a plugin of scope ``PluginScope/attempt`` it ends the attempt: the
-    /// retry policy judges it as it does any failure.
+    /// A thrown error ends the call with that error. In a plugin of scope ``PluginScope/attempt`` it ends the attempt:
+    /// the retry policy judges it like any other failure.
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws
 
-    /// Sees the final request right before each time that it goes to the wire, without the secrets that must not go
-    /// there. Does nothing by default.
+    /// Sees the final request right before each send to the wire, without the secrets that must not go there. Does
+    /// nothing by default.
     func willSend(_ request: URLRequest, for context: PluginContext) async
 
-    /// Sees the outcome on its way out. A result replaces it; nil, the default, leaves it as it is.
+    /// Sees the outcome on its way out. A returned result replaces the outcome; nil, the default, leaves it unchanged.
     ///
-    /// Any answer of a server is a success here, whatever its status; ``PulseError/init(validating:accepted:)`` tells
-    /// whether it is accepted. Not called if this plugin's own `prepare` threw.
+    /// Any server response is a success here, whatever its status; ``PulseError/init(validating:accepted:)`` tells
+    /// whether the status is accepted. The chain does not call this hook if the plugin's own `prepare` threw.
     func didReceive(
         _ result: Result<PulseResponse, PulseError>, for context: PluginContext
     ) async throws -> Result<PulseResponse, PulseError>?
 
-    /// Runs once per call, after decoding, whatever the outcome; for a streamed call when its stream has ended. Called
-    /// for every plugin that was entered, in reverse order. Does nothing by default.
+    /// Runs once per call, after decoding, whatever the outcome. For a streamed call it runs when the stream has ended.
+    /// It runs for every plugin that was entered, in reverse order. Does nothing by default.
     func didComplete(_ context: PluginContext) async
 
-    /// Runs around the rest of the chain: it may answer without calling `next`, or call it several times.
+    /// Runs around the rest of the chain. It may respond without calling `next`, or call `next` several times.
     ///
-    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a streamed answer must cancel it.
+    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a streamed response must cancel
+    /// it.
     func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse
 
-    /// Ends the background work that is under way. The plugin stays usable, since several clients may share it, and
-    /// work that calls wait for goes on: a client's own calls have ended by then. Does nothing by default.
+    /// Ends the background work in progress. The plugin stays usable, since several clients may share it. Work that
+    /// calls wait for continues: a client's own calls have ended by then. Does nothing by default.
     func shutdown() async
 }
 
-/// Where in the chain a plugin stands. Within a scope the caller's order holds, outermost first.
+/// The position of a plugin in the chain. Within a scope the caller's order applies, outermost first.
 public enum PluginScope: Int, Sendable, Hashable, Comparable {
     /// Once around all attempts of a call, and of each redirect hop.
     case call
-    /// In place of the retry loop: the plugin repeats what is further in.
+    /// In place of the retry loop: the plugin itself retries the rest of the chain.
     case retry
     /// Around each attempt.
     case attempt
@@ -88,20 +89,20 @@ extension PulsePlugin {
 
     public func shutdown() async {}
 
-    /// Runs `prepare`, then the rest of the chain, then `didReceive`: for a plugin that has an `intercept` of its own
-    /// and still wants its hooks.
+    /// Runs `prepare`, then the rest of the chain, then `didReceive`. For a plugin that implements `intercept` and
+    /// still wants its hooks.
     public func runHooks(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         var request = request
         try await prepare(&request, for: context)
         let result = await next.result(request, context: context)
-        // By a pattern: `get` would copy the answer.
+        // A pattern match, since `get` would copy the response.
         var streamed: ByteStream?
         if case .success(let response) = result { streamed = response.bytes }
         do {
             let response = try await didReceive(result, for: context)?.get() ?? result.get()
-            // The new answer may have a stream made of this one; without a stream, nobody reads this one.
+            // The new response may have a stream made from this stream. If it has no stream, this stream has no reader.
             if let streamed, response.bytes == nil { streamed.cancel() }
             return response
         } catch {
@@ -111,12 +112,12 @@ extension PulsePlugin {
     }
 }
 
-/// A plugin that tells which hooks it has beside its `intercept`. Only the library's own do, so that a call does not
-/// stop at each of them just to ask.
+/// A plugin that declares which hooks it has besides its `intercept`. Only the library's own plugins conform. So a call
+/// does not enter each of them just to find out.
 package protocol TellsItsHooks: PulsePlugin {
     /// The hooks that the plugin has; none by default.
     var hooks: PluginHooks { get }
-    /// Whether the plugin asks code of the app for header fields; false by default.
+    /// Whether the plugin asks the app's code for header fields; false by default.
     var asksTheAppForFields: Bool { get }
 }
 
@@ -125,7 +126,7 @@ extension TellsItsHooks {
     package var asksTheAppForFields: Bool { false }
 }
 
-/// The hooks that run apart from a plugin's `intercept`.
+/// The hooks that run separately from a plugin's `intercept`.
 package struct PluginHooks: OptionSet, Sendable {
     package let rawValue: Int
 
@@ -136,7 +137,7 @@ package struct PluginHooks: OptionSet, Sendable {
     package static let willSend = PluginHooks(rawValue: 1)
     package static let didComplete = PluginHooks(rawValue: 2)
 
-    /// The hooks of a plugin; one from outside the library may have any.
+    /// The hooks of a plugin. A plugin from outside the library may have any hook.
     init(of plugin: any PulsePlugin) {
         self = (plugin as? any TellsItsHooks)?.hooks ?? [.willSend, .didComplete]
     }

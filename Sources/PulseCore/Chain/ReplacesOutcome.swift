@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// A protocol of its own, for the same reason as `WholeSecondTimeout`.
+// A separate protocol, for the same reason as `WholeSecondTimeout`.
 /// The form of ``PulsePlugin/didReceive(_:for:)`` without the `?`, for a plugin that always returns an outcome.
 ///
 /// Every ``PulsePlugin`` may implement either form. If it implements both, the optional one is called.
 public protocol ReplacesOutcome {
-    /// Sees the outcome on its way out, and returns the one that takes its place.
+    /// Sees the outcome on its way out, and returns its replacement.
     func didReceive(
         _ result: Result<PulseResponse, PulseError>, for context: PluginContext
     ) async throws -> Result<PulseResponse, PulseError>
@@ -19,7 +19,7 @@ extension ReplacesOutcome {
     }
 }
 
-/// Calls the method by its protocol, where its type is not in doubt.
+/// Calls the method through its protocol, where its type is unambiguous.
 func replacement(
     by plugin: some ReplacesOutcome, of result: Result<PulseResponse, PulseError>, for context: PluginContext
 ) async throws -> Result<PulseResponse, PulseError> {

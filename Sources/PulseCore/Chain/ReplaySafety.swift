@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// The rule that keeps a server from doing the work of a request twice (RFC 9110, section 9.2.2).
+/// The rule that prevents a server from doing the work of a request twice (RFC 9110, section 9.2.2).
 ///
-/// A request may be sent again only if its body can be sent again, and one of these holds: it is idempotent, it has an
-/// `Idempotency-Key`, or nothing of it was sent. A plugin may have changed the method since the client built the
-/// request. So the method as built, the one that the retry loop sees and the one that was sent must all be idempotent.
+/// A request may be resent only if its body can be resent, and one of these holds: it is idempotent, it has an
+/// `Idempotency-Key`, or no part of it was sent. A plugin may have changed the method since the client built the
+/// request. So the method as built, the method that the retry loop sees and the method that was sent must all be
+/// idempotent.
 ///
 /// The rule is enforced where a request could reach a server twice:
 ///
 /// | Place | What it prevents |
 /// |---|---|
 /// | `RetryLoop` | another attempt after a failure, or after a stale connection |
-/// | `Wire` | a transport that repeats a request by itself: ``TransportRequest/mayBeResent`` is false |
+/// | `Wire` | a transport that resends a request by itself: ``TransportRequest/mayBeResent`` is false |
 /// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may soon close, for such a request |
-/// | `URLSessionTransport` | Foundation's own resending: such a request gets a new session |
-/// | `ValidatorPlugin` | the repeat that a validator asks for |
+/// | `URLSessionTransport` | Foundation's own resends: such a request gets a new session |
+/// | `ValidatorPlugin` | the retry that a validator requests |
 /// | `HedgedRequest` | a second copy of a request that is not safe |
-/// | `PulseClient.run` | asking again after a stored response that cannot be read |
-/// | `RedirectPolicy` | a body that follows a redirect and cannot be sent again |
+/// | `PulseClient.run` | a new request after a stored response that cannot be read |
+/// | `RedirectPolicy` | a body that follows a redirect and cannot be resent |
 /// | `OfflineGate` | queueing a call that a server has responded to |
 package struct ReplaySafety: Sendable {
     private let isBodyReplayable: Bool
@@ -31,11 +32,11 @@ package struct ReplaySafety: Sendable {
             && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey } ?? true)
     }
 
-    /// Whether a server may get the request twice.
+    /// Whether a server may receive the request twice.
     ///
     /// - Parameters:
     ///   - isUnsent: whether no attempt so far has sent anything.
-    ///   - allowsUnsafe: whether the app has allowed repeating unsafe requests.
+    ///   - allowsUnsafe: whether the app has allowed retries of unsafe requests.
     package func allowsRepeat(isUnsent: Bool = false, allowsUnsafe: Bool = false) -> Bool {
         isBodyReplayable && (isHarmless || isUnsent || allowsUnsafe)
     }
@@ -46,8 +47,8 @@ extension URLRequest {
         HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent ?? false
     }
 
-    /// Whether the request has an `Idempotency-Key`, by which a server that knows it does the work only once. A key
-    /// that the call knows and no header carries protects nothing, nor does an empty one.
+    /// Whether the request has an `Idempotency-Key`. A server that supports the key does the work only once. A key that
+    /// the call knows but no header carries gives no protection, nor does an empty key.
     package var hasIdempotencyKey: Bool {
         !(header("Idempotency-Key") ?? "").isEmpty
     }

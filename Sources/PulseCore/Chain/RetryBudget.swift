@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// How many retries one host may still get: at most 20 % of the calls of the last 10 seconds, while 30 in any 10
-/// seconds are always allowed.
+/// The number of retries that one host may still get: at most 20 % of the calls of the last 10 seconds. In any 10
+/// seconds, 30 retries are always allowed.
 ///
-/// So clients add at most a fifth to the load of a server that fails under it, and a client with few calls notices
-/// nothing. Calls and retries are counted by the second, of which the last ten count; the 30 are exact. It is a value:
-/// the time is passed in as the clock's uptime, and a time older than the one before counts as the latest.
+/// So clients add at most a fifth to the load of an overloaded server, and a client with few calls notices no limit.
+/// The budget counts calls and retries by the second, over the last ten seconds; the 30 are exact. It is a value: the
+/// caller passes the time as the clock's uptime. A time older than the previous one counts as the latest.
 package struct RetryBudget: Sendable {
     private struct Second {
         var calls: Int32 = 0
@@ -16,13 +16,13 @@ package struct RetryBudget: Sendable {
     private static let callsPerRetry = 5
     private static let alwaysAllowed = 30
 
-    /// A ring of seconds; `slot` is the current one.
+    /// A ring of seconds; `slot` is the index of the current second.
     private var seconds = [Second](repeating: Second(), count: Self.window)
     private var slot = 0
     private var current: TimeInterval
     private var calls = 0
     private var retries = 0
-    /// When the last 30 retries were granted; a ring once there are that many, with the oldest at `oldest`.
+    /// The times of the last 30 granted retries. Once there are 30, it is a ring with the oldest at `oldest`.
     private var granted: [TimeInterval] = []
     private var oldest = 0
 
@@ -30,16 +30,16 @@ package struct RetryBudget: Sendable {
         current = now.rounded(.down)
     }
 
-    /// Counts a call that begins, whatever becomes of it.
+    /// Counts a call at its start, whatever its outcome.
     package mutating func countCall(at now: TimeInterval) {
         advance(to: now)
-        // Beyond this number the share is more than anybody uses, and the sum must not overflow.
+        // Beyond this number the share is higher than any real use, and the sum must not overflow.
         guard seconds[slot].calls < 100_000_000 else { return }
         seconds[slot].calls += 1
         calls += 1
     }
 
-    /// Whether one more retry may be made, which is then counted.
+    /// Whether one more retry is allowed. If so, the retry is counted.
     package mutating func takeRetry(at now: TimeInterval) -> Bool {
         advance(to: now)
         let isFewInAll = granted.count < Self.alwaysAllowed || now - granted[oldest] >= TimeInterval(Self.window)
@@ -57,7 +57,7 @@ package struct RetryBudget: Sendable {
 
     private mutating func advance(to now: TimeInterval) {
         let second = now.rounded(.down)
-        // False for NaN too.
+        // The comparison is false for NaN too.
         guard second > current else { return }
         let passed = second - current
         current = second
@@ -75,7 +75,7 @@ package struct RetryBudget: Sendable {
     }
 }
 
-/// The budgets of the hosts that a client calls; it keeps the most recent ones.
+/// The budgets of the hosts that a client calls. Only those of the most recently used hosts are stored.
 package struct RetryBudgets: Sendable {
     package static let capacity = 1024
 

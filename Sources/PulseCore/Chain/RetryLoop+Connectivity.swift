@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Waiting for a connection: only for a call that asks for it, only after it failed for lack of one, and only while the
-/// monitor reports none. The attempt after such a wait does not count for the policy: nothing was sent before it, so it
-/// adds no load.
+/// Waiting for a connection: only for a call that asks for it, only after it failed for lack of a connection, and only
+/// while the monitor reports none. The policy does not count the attempt after such a wait: nothing was sent before it,
+/// so it adds no load.
 extension RetryLoop {
-    /// The monitor to wait on after that failure, or nil if the call does not wait.
+    /// The monitor to wait for after that failure; nil if the call does not wait.
     func monitor(after failure: PulseError, in context: PluginContext) -> (any ConnectivityMonitor)? {
         guard failure.kind == .noConnection, context.call.options.waitsForConnectivity == true,
             let monitor = context.call.environment.connectivity, monitor.current.path == .unsatisfied
@@ -12,10 +12,10 @@ extension RetryLoop {
         return monitor
     }
 
-    /// Waits until another attempt is worth it; false if the deadline comes first. Throws `CancellationError`.
+    /// Waits until another attempt is worthwhile; false if the deadline comes first. Throws `CancellationError`.
     ///
-    /// It waits a minute at most, since a monitor may be wrong. It waits at least a second, then two, four and so on,
-    /// since a monitor that reports a way again and again where there is none would make a busy loop.
+    /// It waits a minute at most, since a monitor may be wrong. It waits at least a second, then two, four and so on: a
+    /// monitor that keeps reporting a path where there is none would cause a busy loop.
     func hasWaited(for monitor: any ConnectivityMonitor, waits: Int, in context: PluginContext) async throws -> Bool {
         let call = context.call
         let longest = min(Self.longestWait, (call.deadline ?? .infinity) - call.environment.clock.uptime)
@@ -26,7 +26,7 @@ extension RetryLoop {
         } catch  where call.isExpired {
             return false
         }
-        // Asked again: calls that share the work may have joined since, which wait longer.
+        // Read again: calls that share the work may have joined meanwhile, with later deadlines.
         return call.environment.clock.uptime < call.deadline ?? .infinity
     }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// The plugin that retries a request as a policy says. The configuration's policy and the retry plugin both use it.
+/// The plugin that retries a request according to a policy. The configuration's policy and the retry plugin both use
+/// it.
 package final class RetryLoop: PulsePlugin, TellsItsHooks {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 
     /// Creates a loop that follows a policy.
     ///
-    /// - Parameter counts: whether a failure may pass; by default the policy decides. It never lifts the rule on
-    ///   methods and idempotency keys.
+    /// - Parameter counts: whether a failure may be temporary; by default the policy decides. It never lifts the rule
+    ///   on methods and idempotency keys.
     package init(_ policy: RetryPolicy, counts: (@Sendable (PulseError) -> Bool)? = nil) {
         self.policy = policy
         self.counts = counts ?? { policy.counts($0) }
@@ -17,7 +18,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     package var identifier: String { "com.pulse.retry" }
     package var scope: PluginScope { .retry }
 
-    /// Whether a request whose connection turns out stale is sent once more: by every policy that allows more than one
+    /// Whether a request is resent once after a stale connection: true for every policy that allows more than one
     /// attempt.
     private var resends: Bool { policy.maxAttempts > 1 }
 
@@ -25,7 +26,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         let call = context.call
-        // The time of the call's start is known, and close enough for its first hop.
+        // The time of the call's start is already known, and close enough for its first hop.
         call.environment.retryBudgets.countCall(
             to: context.host, at: context.hop == 0 ? call.startUptime : call.environment.clock.uptime)
         let sentBefore = call.sentCount
@@ -36,7 +37,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         while true {
             let result = await next.result(request, context: attempt)
             guard let failure = failure(of: result, in: context) else {
-                // The failure is overcome: a later deadline is not due to it.
+                // The failure is overcome: it is not the cause of a later exceeded deadline.
                 if course.attempt > 1 { call.record(.failure(nil)) }
                 return try result.get()
             }
@@ -72,13 +73,13 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
 
     /// The attempts of a request so far.
     private struct Course {
-        /// Of the latest attempt, counted from 1.
+        /// The number of the latest attempt, counted from 1.
         var attempt = 1
-        /// The waits for a connection, whose attempts the policy does not count.
+        /// The number of waits for a connection. The policy does not count the attempts that follow them.
         var waits = 0
-        /// The attempts that followed a stale connection, which the policy does not count either.
+        /// The number of resends after a stale connection, which the policy does not count either.
         var resends = 0
-        /// Whether the latest attempt is one of those.
+        /// Whether the latest attempt is a resend.
         var isResend = false
 
         /// The attempts that the policy counts.
@@ -94,23 +95,23 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     }
 
     private enum Decision {
-        /// The failure is not one to retry, or the request not one to repeat.
+        /// The failure is not retryable, or the request must not be resent.
         case stop
-        /// The failure would be retried, but must not be any more.
+        /// The failure is retryable, but no further attempt is allowed.
         case giveUp
-        /// The connection was stale: the request goes out once more at once.
+        /// The connection was stale: the request is resent at once.
         case resend
         case retry(after: TimeInterval)
-        /// The attempt is repeated as soon as that monitor shows a way to the network.
+        /// The attempt is retried as soon as that monitor reports a network path.
         case reconnect(any ConnectivityMonitor)
     }
 
     /// Decides what to do after a failed attempt.
     ///
     /// - Parameters:
-    ///   - isUnsent: whether no attempt so far has sent anything, by the count of the wire. An error does not tell: a
-    ///     plugin further in may throw any error after a response, and, as a rate limit does, an error that looks like
-    ///     a server's before a request is sent.
+    ///   - isUnsent: whether no attempt so far has sent anything, by the sent count of the wire. An error is not proof.
+    ///     An inner plugin may throw any error after a response. It may also throw an error that looks like a server's
+    ///     before a request is sent, as a rate limit does.
     private func decision(
         after failure: PulseError, of result: Result<PulseResponse, PulseError>, isUnsent: Bool, _ course: Course,
         in context: PluginContext, _ request: URLRequest
@@ -134,26 +135,25 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         return .retry(after: delay)
     }
 
-    /// Whether the request goes out once more because its connection had carried others before. Nothing is known
-    /// against the server: so it is neither waited for, nor is there need of the budget, which spares a server that
-    /// fails. It follows each attempt of the policy once: a server that ends every connection does not get a request
-    /// without end.
+    /// Whether the request is resent because its reused connection was stale. Such a failure says nothing against the
+    /// server. So the loop does not wait, and does not use the retry budget, which protects a failing server. Each
+    /// attempt of the policy gets one resend: a server that ends every connection does not get requests without end.
     private func mayResend(after failure: PulseError, _ course: Course, in context: PluginContext) -> Bool {
         resends && failure.isStaleConnection && !course.isResend
             && context.clock.uptime < context.deadline ?? .infinity
     }
 
-    /// Whether the failure is a verdict on the attempt. Some are verdicts on the call, or not a server's, whatever a
-    /// judge says: then there is nothing to try again.
+    /// Whether the failure is a verdict on the attempt. Some failures are verdicts on the call, or do not come from a
+    /// server, whatever the policy says. Then a retry cannot help.
     private func isVerdictOnTheAttempt(_ failure: PulseError, _ result: Result<PulseResponse, PulseError>) -> Bool {
         switch failure.kind {
         case .cancelled, .deadlineExceeded, .circuitOpen: false
-        // A stored or made answer, such as the 504 to `only-if-cached`, will not change.
+        // A stored or generated response, such as the 504 for `only-if-cached`, will not change.
         default: (try? result.get())?.origin != .cache
         }
     }
 
-    /// The seconds that this side wants to wait, or nil if the failure does not count as one that may pass.
+    /// The delay that the client wants, in seconds; nil if the failure does not count as temporary.
     private func ownDelay(after failure: PulseError, attempt: Int, in context: PluginContext) -> TimeInterval? {
         let proposed =
             counts(failure)
@@ -163,7 +163,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         return decided.map { $0 > 0 ? $0 : 0 }
     }
 
-    /// The failure that an outcome counts as, whether or not it will be retried; nil if it does not count as one.
+    /// The failure that an outcome counts as, whether or not it will be retried; nil if it is not a failure.
     private func failure(of result: Result<PulseResponse, PulseError>, in context: PluginContext) -> PulseError? {
         switch result {
         case .failure(let error):

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// When the requests of one part of a call left for the wire, in the clock's uptime.
+/// The times at which the requests of one part of a call were sent, in the clock's uptime.
 ///
-/// For code that judges how long a server takes: between a plugin and the wire a request may wait for reasons of this
-/// side, in a line, for a permit, or before a repeat, which says nothing about the server.
+/// For code that judges how long a server takes. Between a plugin and the wire a request may wait on the client's side:
+/// in a queue, for a permit, or before a retry. Such a wait says nothing about the server.
 package struct SendWatch: Sendable {
     private struct State: Sendable {
         var count = 0
         var first: TimeInterval?
         var last: TimeInterval?
-        /// The departures that a plugin further out watches.
+        /// The watch of an outer plugin, which counts the same requests.
         let outer: SendWatch?
     }
 
-    /// Everything is behind the lock, so that it is one block of memory: each attempt makes one.
+    /// All state is behind the lock, so that it is one block of memory: each attempt makes a watch.
     private let state: Locked<State>
 
     init(within outer: SendWatch?) {
@@ -30,7 +30,7 @@ package struct SendWatch: Sendable {
         outer?.noteSent(uptime)
     }
 
-    /// Takes one departure back: that request stands in a line of this side, and is noted again when it leaves.
+    /// Takes back one sent request: it waits on the client's side, and is recorded again when it is sent.
     func noteUnsent() {
         let outer = state.withLock { state in
             state.count -= 1
@@ -40,9 +40,9 @@ package struct SendWatch: Sendable {
         outer?.noteUnsent()
     }
 
-    /// The number of requests that have left.
+    /// The number of requests that were sent.
     package var count: Int { state.withLock { $0.count } }
-    /// When the first request left; nil if none has.
+    /// The time at which the first request was sent; nil if none was sent.
     package var first: TimeInterval? { state.withLock { $0.first } }
     package var last: TimeInterval? { state.withLock { $0.last } }
 }

@@ -29,7 +29,7 @@ extension PulseClient {
 }
 
 extension RequestOptions {
-    /// What is wrong with the options of a call, or nil. A timeout of zero is ambiguous (no time or no limit), and an
+    /// The fault in the options of a call, or nil. A timeout of zero is ambiguous (no time or no limit), and an
     /// empty idempotency key protects nothing.
     var fault: String? {
         if case .value(let key) = idempotencyKey, key.isEmpty || !key.isHTTPFieldValue {
@@ -46,7 +46,7 @@ extension RequestOptions {
 }
 
 extension BuiltRequest {
-    /// Whether the request may be sent again, starting from the first hop.
+    /// Whether the request may be resent, starting from the first hop.
     var mayStartAgain: Bool {
         body.isReplayable && urlRequest.isIdempotent
     }

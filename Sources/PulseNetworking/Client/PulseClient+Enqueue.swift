@@ -3,20 +3,23 @@
 public import PulseCore
 
 extension PulseClient {
-    /// Puts a call into the offline queue at once, without trying to send it first, and gives its id there.
+    /// Adds a call to the offline queue without trying to send it first, and returns the id of its queue entry.
     ///
-    /// It is in the journal when this returns. It is sent as soon as it is its turn, perhaps right away, by the rules
-    /// of ``offlineQueue``: after what waits under its tag, through the client's plugins but not the endpoint's own,
-    /// with one idempotency key on every try, under the account that is logged in now. `offlineQueue.result(of:)` waits
-    /// for its outcome.
+    /// The entry is in the journal when this method returns. The queue sends it by the rules of ``offlineQueue``: after
+    /// the pending entries with its tag, perhaps right away. The entry keeps the account that is logged in now. Every
+    /// attempt has the same idempotency key, and runs through the client's plugins, but not the endpoint's own.
+    /// `offlineQueue.result(of:)` waits for the outcome.
     ///
-    /// The endpoint need not be ``Endpoint/isQueueableWhenOffline``, which decides what becomes of calls that fail. Of
-    /// the plugins those of your own run now, too, as far as the wire: they may know the account, or secret headers.
+    /// The endpoint need not be ``Endpoint/isQueueableWhenOffline``, which applies only to failed calls. The app's own
+    /// plugins also run now, up to the wire: they may set the account or secret headers.
     ///
-    /// Throws, and stores nothing: ``PulseError/unsupported(_:)`` if the client has no offline queue, for a body that
-    /// can be read only once, and for a secret header of the endpoint that the policy does not list;
-    /// ``PulseError/offlineQueueFull``; ``PulseError/cancelled`` after ``shutdown()``; ``PulseError/custom(_:)`` with a
-    /// `JournalFailure` if the disk fails; and what a request that cannot be built, or a plugin of your own, throws.
+    /// After an error, the call is not stored. The method throws:
+    /// - ``PulseError/unsupported(_:)`` if the client has no offline queue, for a body that can be read only once, and
+    ///   for a secret header of the endpoint that the policy does not list;
+    /// - ``PulseError/offlineQueueFull``;
+    /// - ``PulseError/cancelled`` after ``shutdown()``;
+    /// - ``PulseError/custom(_:)`` with a `JournalFailure` if the disk fails;
+    /// - the error of a request that cannot be built, or of a plugin of the app.
     @discardableResult
     public func enqueue<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
@@ -32,7 +35,7 @@ extension PulseClient {
         }
         let path = Result { try endpoint.path }
         let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
-        // So that a shutdown waits for what is being written.
+        // Registered, so that a shutdown waits for the write to the journal.
         guard !Task.isCancelled, let ticket = calls.add(tag: options.tag) else { throw PulseError.cancelled }
         defer { calls.remove(ticket) }
         do {
@@ -50,7 +53,7 @@ extension PulseClient {
             }
             let gate = OfflineGate(
                 offline, configuration.offlineQueuePolicy, environment: environment,
-                ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: nil)
+                ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wirelessPipeline: nil)
             let all = pipeline(for: endpoint.plugins, options).plugins
             return try await gate.enqueue(built, of: call, asking: all)
         } catch {
@@ -58,8 +61,8 @@ extension PulseClient {
         }
     }
 
-    /// Whether a plugin runs before a call is queued by hand: only the app's own code may know the account or a secret
-    /// header. The library's other plugins would only make the call wait.
+    /// Whether a plugin runs before `enqueue` stores a call: only the app's own code may know the account or a secret
+    /// header. The library's other plugins would only delay the call.
     private static func isAskedBeforeQueueing(_ plugin: any PulsePlugin) -> Bool {
         ((plugin as? any TellsItsHooks)?.asksTheAppForFields ?? true) && plugin.scope != .retry
     }

@@ -4,7 +4,7 @@ import PulseCore
 public import PulseStorage
 
 extension PulseClient {
-    /// The queue of calls that wait for a connection. Nil if the configuration's
+    /// The queue of calls that wait for a connection; nil if the configuration's
     /// ``PulseConfiguration/offlineQueuePolicy`` is disabled, as it is by default.
     public var offlineQueue: OfflineQueue? { offline }
 
@@ -18,18 +18,18 @@ extension PulseClient {
             redaction: environment.redaction)
     }
 
-    /// The gate of a call whose endpoint may wait for a connection; nil for all others. Such a call has an idempotency
-    /// key from its first attempt on.
+    /// The offline gate of a call whose endpoint is queueable; nil for all other calls. A queueable call has an
+    /// idempotency key from its first attempt on.
     func gate<E: Endpoint>(for endpoint: E, _ options: inout RequestOptions) -> OfflineGate? {
         guard let offline, endpoint.isQueueableWhenOffline else { return nil }
         if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
-        let wireless =
+        let wirelessPipeline =
             options.queuesBehindPending == true
             ? pipeline(for: endpoint.plugins, retry: .never) { request, context, _ in
                 do throws(PulseError) {
                     if let url = request.url { try context.checkAuth(of: request, at: url) }
                 } catch {
-                    // Not queued, since no plugin would give it a credential later.
+                    // The call is not queued: no plugin would add a credential at the replay.
                     context.store[AuthIsHandled.self] = false
                     throw error
                 }
@@ -37,14 +37,14 @@ extension PulseClient {
             } : nil
         return OfflineGate(
             offline, configuration.offlineQueuePolicy, environment: environment,
-            ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wireless: wireless)
+            ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wirelessPipeline: wirelessPipeline)
     }
 
-    /// Sends an entry of the queue: a call like any other, with all plugins of the client, except that it is tied to
-    /// its account.
+    /// Sends a queue entry as a regular call, with all plugins of the client. The call fails if its account is no
+    /// longer logged in.
     func replay(_ replay: Replay) async -> ReplayOutcome {
         var options = replay.options
-        // Nobody waits for a 401 here: the plugin that can put it right is to do so.
+        // An accepted 401 would bypass the auth plugin, and a replay has no caller to handle it.
         options.acceptedStatuses = options.acceptedStatuses?.without(401)
         resolve(&options, idleTimeout: 0)
         let pipeline = pipeline(for: [], retry: nil) { [pipeline] request, context, plugins in
@@ -52,7 +52,7 @@ extension PulseClient {
             return try await pipeline.wire(request, context, plugins)
         }
         let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
-        // Queueable as it was, so that it notes whether a server has answered.
+        // Still queueable, so that the call records whether a server has responded.
         let call = call(
             to: replay.request.url?.absoluteString ?? "", nil, method, options, isQueueable: true)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
@@ -73,8 +73,8 @@ extension PulseClient {
 }
 
 extension PulseError {
-    /// Whether the call was held back because another account is logged in. The place that finds this out says so by
-    /// its error, since a call may also fail before the account is looked at.
+    /// Whether the call was not sent because another account is logged in. The account check reports this by its
+    /// error, since a call may also fail before that check.
     fileprivate var meansAnotherAccount: Bool {
         switch self {
         case .custom(is AccountMismatch): true
@@ -85,7 +85,7 @@ extension PulseError {
 }
 
 extension Call {
-    /// Whether another account is logged in than when the call was queued, or none.
+    /// Whether the account under which the call was queued is no longer logged in.
     fileprivate var isOfOtherAccount: Bool {
         let store = ContextStore(call: self)
         guard let expected = store[ExpectedAccount.self] else { return false }

@@ -3,10 +3,10 @@
 public import PulseCore
 
 extension PulseClient {
-    /// Sends an endpoint and gives its value.
+    /// Sends an endpoint and returns the decoded value.
     ///
-    /// Throws ``PulseError`` and nothing else. Cancelling the calling task cancels the call and its wire at once.
-    /// - Parameter options: beat the endpoint's own options, field by field.
+    /// Throws only ``PulseError``. Cancelling the calling task cancels the call and its network request at once.
+    /// - Parameter options: the options of this call. Each option that is set overrides that of the endpoint.
     @inlinable
     public func request<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
@@ -14,9 +14,8 @@ extension PulseClient {
         try await response(for: endpoint, options: options).value
     }
 
-    // Inlinable, as `request` is: in the caller's module the type of the value is known, which saves the run-time's
-    // look-ups.
-    /// Sends an endpoint and gives its value together with the answer it was read from. Errors are as in
+    // Inlinable, like `request`: the caller's module knows the type of the value, which saves lookups at run time.
+    /// Sends an endpoint and returns the decoded value together with its response. Errors are those of
     /// ``request(_:options:)``.
     @inlinable
     public func response<E: Endpoint>(
@@ -35,18 +34,18 @@ extension PulseClient {
         return DecodedResponse(value: value, response: response)
     }
 
-    /// Sends an endpoint and gives the answer undecoded. A status that the call does not accept is an error here too;
-    /// `acceptedStatuses = .any` hands over every one.
+    /// Sends an endpoint and returns the undecoded response. A status that the call does not accept is an error here
+    /// too; `acceptedStatuses = .any` accepts every status.
     public func rawRequest<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         try await send(endpoint, options) { _, _ in }
     }
 
-    /// Sends a ready request through the whole chain and gives the answer undecoded.
+    /// Sends a ready request through the whole chain and returns the undecoded response.
     ///
-    /// Its method, headers and body stand for an endpoint's. So does its timeout, unless it is the 60 seconds that
-    /// Foundation gives every request. The configuration's default headers are added under its own. Throws
+    /// The request's method, headers and body take the place of an endpoint's. So does its timeout, unless it is
+    /// Foundation's default of 60 seconds. The request's headers override the configuration's default headers. Throws
     /// ``PulseError``, among others ``PulseError/unsupported(_:)`` for a request with an `httpBodyStream`.
     public func rawRequest(
         _ request: URLRequest, options: RequestOptions = RequestOptions()
@@ -54,7 +53,7 @@ extension PulseClient {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
         let own = options
         var options = options
-        // A ready request always has a timeout; Foundation's own default is not one that the caller asked for.
+        // A ready request always has a timeout. The caller did not ask for Foundation's default.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
         let pipeline = pipeline(for: [], options)
@@ -69,7 +68,7 @@ extension PulseClient {
 
     private static let foundationTimeout: TimeInterval = 60
 
-    /// Sends an endpoint and gives its outcome, with the error typed. It throws nothing.
+    /// Sends an endpoint and returns the outcome with a typed error. It does not throw.
     public func result<E: Endpoint>(
         of endpoint: E, options: RequestOptions = RequestOptions()
     ) async -> Result<E.Response, PulseError> {
@@ -81,14 +80,14 @@ extension PulseClient {
     }
 }
 
-/// A decoded value and the answer it was read from.
+/// A decoded value and its response.
 public struct DecodedResponse<Value: Sendable>: Sendable {
-    /// The value that the answer's body decoded to.
+    /// The value decoded from the body of the response.
     public let value: Value
-    /// The answer: its status, headers, body and timings.
+    /// The response: its status, headers, body and timings.
     public let response: PulseResponse
 
-    /// Pairs a value with its answer, as a stand-in for a client does.
+    /// Pairs a value with its response, for test doubles of a client.
     @inlinable
     public init(value: Value, response: PulseResponse) {
         self.value = value
@@ -96,11 +95,11 @@ public struct DecodedResponse<Value: Sendable>: Sendable {
     }
 }
 
-// MARK: - The way of a request
+// MARK: - The path of a request
 
 extension PulseClient {
-    /// Reads an accepted answer. The value stays with the closure's owner: so all that follows is free of the value's
-    /// type, which saves a call more than its decoder costs.
+    /// Decodes an accepted response. The closure keeps the value, so the code below is not generic over its type. This
+    /// saves more time per call than the decoder costs.
     @usableFromInline
     typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
 
@@ -130,14 +129,14 @@ extension PulseClient {
             }, decode: decode)
     }
 
-    /// Builds a call's request and runs it in a task of its own: so the caller, a tag, the deadline or a shutdown can
-    /// cancel it.
+    /// Builds a call's request and runs it in a task of its own, which the caller, a tag, the deadline or a shutdown
+    /// can cancel.
     func perform(
         _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
         let ticket = try begin(call)
-        // Built here, so that no closure has to carry the parts into the task; the task reports a failure.
+        // Built here, so that no closure has to capture the parts for the task. The task reports a failed build.
         let built = Result { try build() }
         let task = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
         let alarm = watch(call, ticket, .task(task))
@@ -149,7 +148,7 @@ extension PulseClient {
         return try await finish(result, of: call, ticket, alarm, through: pipeline)
     }
 
-    /// The whole way of a request, in order: the offline gate, the hops through the chain, validation, decoding.
+    /// The whole path of a request, in order: the offline gate, the hops through the chain, validation, decoding.
     private func run(
         _ built: Result<BuiltRequest, any Error>, _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate?,
         _ decode: Decode
@@ -170,8 +169,8 @@ extension PulseClient {
             where error.isOfTheBody && response.origin.isStored && request.mayStartAgain
             && call.options.cache != .onlyIfCached
         {
-            // What the cache keeps may be damaged, or older than the app's types: the server is asked, once. Not if a
-            // POST came before it, which nobody asked to repeat.
+            // A stored body may be damaged, or older than the app's types, so the client reloads it once. A reload
+            // resends the first hop, so it requires an idempotent request: it must not repeat a POST.
             return try await reload(request, for: call, through: pipeline, decode)
         }
     }
@@ -195,7 +194,7 @@ extension PulseClient {
 }
 
 extension PulseError {
-    /// Whether the call could not read the answer's body.
+    /// Whether the body of the response is missing or cannot be decoded.
     fileprivate var isOfTheBody: Bool {
         switch kind {
         case .decodingFailed, .emptyBody: true

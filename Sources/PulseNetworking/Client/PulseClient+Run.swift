@@ -3,8 +3,8 @@
 import PulseCore
 
 extension PulseClient {
-    /// Announces a call and registers it, unless it must not even begin. Its work starts afterwards: a task that a
-    /// shutdown does not know of would outlive the client.
+    /// Emits the start event of a call and registers it, or throws if the call must not start. Its work starts
+    /// afterwards: an unregistered task would outlive a shutdown.
     func begin(_ call: Call) throws(PulseError) -> CallRegistry.Ticket {
         call.emit(.requestStarted(call.firstSummary))
         let error = call.endBeforeStart
@@ -13,7 +13,7 @@ extension PulseClient {
         throw error?.naming(call) ?? .cancelled
     }
 
-    /// Lets a tag, a shutdown and the deadline end the work of a call; gives the deadline's alarm, if there is one.
+    /// Lets a tag, a shutdown and the deadline cancel the work of a call. Returns the alarm of the deadline, if any.
     func watch(_ call: Call, _ ticket: CallRegistry.Ticket, _ work: CallRegistry.Work) -> DeadlineHeap.Alarm? {
         calls.update(ticket, work)
         return call.deadline.map { deadline in
@@ -24,38 +24,38 @@ extension PulseClient {
         }
     }
 
-    /// Sees a call to its end: plugins are completed and the last event is emitted.
+    /// Ends a call: completes its plugins and emits its last event.
     func finish(
         _ result: Result<PulseResponse, any Error>, of call: Call, _ ticket: CallRegistry.Ticket,
         _ alarm: DeadlineHeap.Alarm?, through pipeline: PluginPipeline
     ) async throws -> PulseResponse {
         if let alarm { deadlines.remove(alarm) }
         let outcome = call.outcome(of: result)
-        // Without plugins there is nobody to complete, nor anybody who could still come late with a `next`.
+        // Without plugins there is nothing to complete, and no plugin can call `next` late.
         if pipeline.hasPlugins, !outcome.isStreamed { await PluginChain.complete(call, pipeline) }
         settle(outcome, of: call, ticket, through: pipeline)
         return try outcome.get()
     }
 
-    /// Ends a call whose plugins are completed; a streamed one ends when its body does.
+    /// Ends a call whose plugins are completed. A streamed call ends when its body ends.
     private func settle(
         _ outcome: Result<PulseResponse, PulseError>, of call: Call, _ ticket: CallRegistry.Ticket,
         through pipeline: PluginPipeline
     ) {
-        guard case .success(var answer) = outcome, let stream = answer.bytes else {
+        guard case .success(var response) = outcome, let stream = response.bytes else {
             call.emitEnd(outcome, calls.canceller(of: ticket))
             return calls.remove(ticket)
         }
         calls.update(ticket, .other { [weak stream] in stream?.cancel() })
-        // Without its stream, which would otherwise keep itself alive.
-        answer.bytes = nil
+        // Without its stream, which would otherwise retain itself.
+        response.bytes = nil
         let timings = stream.timingsAtEnd
-        stream.onEnd { [answer] error in
+        stream.onEnd { [response] error in
             Task {
                 await PluginChain.complete(call, pipeline)
-                var answer = answer
-                answer.timings = timings?() ?? answer.timings
-                call.emitEnd(error.map { .failure($0) } ?? .success(answer), self.calls.canceller(of: ticket))
+                var response = response
+                response.timings = timings?() ?? response.timings
+                call.emitEnd(error.map { .failure($0) } ?? .success(response), self.calls.canceller(of: ticket))
                 self.calls.remove(ticket)
             }
         }
@@ -65,7 +65,7 @@ extension PulseClient {
 extension Result<PulseResponse, PulseError> {
     fileprivate var isStreamed: Bool { (try? get())?.bytes != nil }
 
-    // `map` and `mapError` would each copy the whole answer.
+    // `map` and `mapError` would each copy the whole response.
     fileprivate func summary(_ call: Call, _ canceller: CallRegistry.Canceller?) -> Result<
         ResponseSummary, ErrorSummary
     > {
@@ -83,7 +83,7 @@ extension Result<PulseResponse, PulseError> {
 }
 
 extension CallRegistry.Canceller? {
-    // The error has no room for it: its case has no value.
+    // Only the event can state the reason: `PulseError.cancelled` has no associated value.
     fileprivate var reason: String {
         switch self {
         case .cancelAll: "by cancelAll() of the client"
@@ -95,7 +95,7 @@ extension CallRegistry.Canceller? {
 }
 
 extension PulseError {
-    /// The same error with the method and path of the call, where its text has room for them.
+    /// Adds the method and path of the call to an error that has a text.
     func naming(_ call: Call) -> PulseError {
         let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.endpointPath.onOneLine))"
         return switch self {
@@ -116,13 +116,13 @@ extension Call {
                 outcome.summary(self, canceller), summary, latency: environment.clock.uptime - startUptime))
     }
 
-    /// The length of the deadline, and how far the call had got.
+    /// The length of the deadline, and the sent count of the call.
     fileprivate var deadlineText: String {
         (options.deadline.map { ", \($0) s" } ?? "")
             + (sentCount == 0 ? ", before anything was sent" : ", with \(sentCount) sent")
     }
 
-    /// Why the call must not even begin.
+    /// The error of a call that must not start.
     fileprivate var endBeforeStart: PulseError? {
         if Task.isCancelled { return .cancelled }
         if let fault = options.fault { return .invalidRequest(reason: fault) }
@@ -134,7 +134,7 @@ extension Call {
         result.mapError { finalError(PulseError(wrapping: $0)) }
     }
 
-    /// What the caller gets: a call that its deadline cut names the failure before it.
+    /// The error that the caller receives. An expired deadline includes the call's last failure.
     private func finalError(_ error: PulseError) -> PulseError {
         switch error {
         case .deadlineExceeded(last: nil): .deadlineExceeded(last: lastFailure)

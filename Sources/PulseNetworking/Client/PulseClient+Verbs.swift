@@ -2,26 +2,26 @@
 
 public import PulseCore
 
-/// Calls too small for an endpoint of their own.
+/// Calls that need no endpoint type.
 ///
-/// Each takes a path that may carry a query, a `URL`, or a template with values for its gaps, and throws ``PulseError``
-/// and nothing else. The type of the result is inferred, `let user: User = try await client.get("/users/1")`, or named,
+/// The target is a `URL`, a path with or without a query, or a path template with values. Each method throws only
+/// ``PulseError``. The type of the result is inferred, `let user: User = try await client.get("/users/1")`, or named,
 /// `let user = try await client.get("/users/1", as: User.self)`.
 ///
-/// - `path` fills the gaps of a template: `client.get("/users/{id}", path: ["id": id], as: User.self)`. Each value is
-///   encoded as one segment. A path without values stands as it is.
-/// - `query` is encoded, sorted by name, and appended to the query that the path has; a nil value adds nothing.
-/// - `headers` win over the configuration's, `options` over the configuration's, field by field.
+/// - `path` fills the placeholders of a template: `client.get("/users/{id}", path: ["id": id], as: User.self)`. Each
+///   value is encoded as one segment. Without values, the path is used unchanged.
+/// - `query` is encoded, sorted by name, and appended to the query of the path. A nil value adds nothing.
+/// - `headers` and `options` override those of the configuration, field by field.
 extension PulseClient {
-    /// Raw values by name, for the gaps of a path template.
+    /// Raw values by name, for the placeholders of a path template.
     public typealias PathValues = [String: any CustomStringConvertible & Sendable]
     /// Raw values by name, for a query; nil adds nothing.
     public typealias QueryValues = [String: (any CustomStringConvertible & Sendable)?]
 
     /// Sends a GET and decodes the response: `let user: User = try await client.get("/users/1")`.
     ///
-    /// The path may carry a query. Options beat the configuration's, field by field. Throws ``PulseError`` and nothing
-    /// else.
+    /// The path may have a query. The options override the configuration's, field by field. Throws only
+    /// ``PulseError``.
     public func get<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
@@ -29,9 +29,9 @@ extension PulseClient {
         try await request(Verb<Value>(.get, target, values, query: query, headers: headers), options: options)
     }
 
-    /// Sends a HEAD and gives the response, which has a status and headers but no body.
+    /// Sends a HEAD and returns the response, which has a status and headers but no body.
     ///
-    /// A status outside 2xx is an error, as with every verb, unless `options.acceptedStatuses` takes it.
+    /// A status outside 2xx is an error, as with every verb, unless `options.acceptedStatuses` accepts it.
     public func head(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], options: RequestOptions = RequestOptions()
@@ -42,10 +42,10 @@ extension PulseClient {
 
     // MARK: POST
 
-    /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are as in
+    /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are those of
     /// ``get(_:path:query:headers:as:options:)``.
     ///
-    /// It is sent again only with an idempotency key, or if nothing of it was sent (RFC 9110, section 9.2.2).
+    /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
@@ -58,8 +58,8 @@ extension PulseClient {
     /// Sends a POST with an encoded value and decodes the response:
     /// `let made: User = try await client.post("/users", body: NewUser(name: "Ada"))`.
     ///
-    /// The call's encoder makes the body, JSON by default; if it fails, ``PulseError/encodingFailed(underlying:)`` is
-    /// thrown and nothing is sent.
+    /// The call's encoder creates the body, JSON by default. If it fails, the call throws
+    /// ``PulseError/encodingFailed(underlying:)`` and sends nothing.
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
@@ -94,7 +94,7 @@ extension PulseClient {
 
     // MARK: PUT
 
-    /// Sends a PUT with that body, or none, and decodes the response. The other parameters and the errors are as in
+    /// Sends a PUT with that body, or none, and decodes the response. The other parameters and the errors are those of
     /// ``get(_:path:query:headers:as:options:)``.
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
@@ -105,7 +105,7 @@ extension PulseClient {
             Verb<Value>(.put, target, values, query: query, headers: headers, body), options: options)
     }
 
-    /// Sends a PUT with an encoded value and decodes the response. The call's encoder makes the body,
+    /// Sends a PUT with an encoded value and decodes the response. The call's encoder creates the body,
     /// JSON by default.
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
@@ -141,10 +141,10 @@ extension PulseClient {
 
     // MARK: PATCH
 
-    /// Sends a PATCH with that body, or none, and decodes the response. The other parameters and the errors are as in
-    /// ``get(_:path:query:headers:as:options:)``.
+    /// Sends a PATCH with that body, or none, and decodes the response. The other parameters and the errors are those
+    /// of ``get(_:path:query:headers:as:options:)``.
     ///
-    /// It is sent again only with an idempotency key, or if nothing of it was sent (RFC 9110, section 9.2.2).
+    /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
@@ -154,7 +154,7 @@ extension PulseClient {
             Verb<Value>(.patch, target, values, query: query, headers: headers, body), options: options)
     }
 
-    /// Sends a PATCH with an encoded value and decodes the response. The call's encoder makes the body,
+    /// Sends a PATCH with an encoded value and decodes the response. The call's encoder creates the body,
     /// JSON by default.
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
@@ -190,7 +190,7 @@ extension PulseClient {
 
     // MARK: DELETE
 
-    /// Sends a DELETE without a body and decodes the response. Parameters and errors are as in
+    /// Sends a DELETE without a body and decodes the response. The parameters and errors are those of
     /// ``get(_:path:query:headers:as:options:)``.
     public func delete<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],

@@ -4,12 +4,12 @@ public import PulseCore
 public import PulseObservability
 import PulseStorage
 
-/// Sends endpoints and gives typed results.
+/// Sends endpoints and returns typed results.
 ///
-/// Make one client for each server, keep it as long as the app needs it, and share it freely: every method may be
-/// called from any thread. ``shutdown()`` ends what is under way and frees the transport.
+/// Create one client for each server, keep it as long as the app needs it, and share it freely: every method may be
+/// called from any thread. ``shutdown()`` ends the calls in progress and frees the transport.
 public final class PulseClient: Sendable {
-    /// The settings that the client was made with.
+    /// The settings that the client was created with.
     public let configuration: PulseConfiguration
 
     let environment: CallEnvironment
@@ -17,13 +17,13 @@ public final class PulseClient: Sendable {
     let follower: RedirectFollower
     let calls = CallRegistry()
     let deadlines: DeadlineHeap
-    /// The chain of every call whose endpoint and options change nothing about it.
+    /// The chain for calls whose endpoint and options do not change it.
     let pipeline: PluginPipeline
-    /// Nil if it is disabled.
+    /// The offline queue; nil if it is disabled.
     let offline: OfflineQueue?
-    /// The base URL's, for events.
+    /// The host of the base URL, for events.
     let host: String
-    /// What the configuration says of each call; of a call that sets nothing itself, these are the options.
+    /// The configuration's options for each call; a call without options of its own uses them unchanged.
     let defaults: RequestOptions
     private let plugins: [any PulsePlugin]
     private let transport: any Transport
@@ -35,15 +35,16 @@ public final class PulseClient: Sendable {
     let endpointCheck: EndpointCheck
     #endif
 
-    /// Makes a client. Nothing is started before the first call, unless the offline queue has something to send, or to
-    /// clear away after a crash.
+    /// Creates a client. It starts no work before the first call, unless the offline queue has entries to send or
+    /// leftovers of a crash to clean up.
     ///
-    /// Emits a ``NetworkEvent/warning(_:)`` for each questionable setting. A base URL that is no http or https URL is
-    /// also written to the log, whatever the log level.
+    /// Emits a ``NetworkEvent/warning(_:)`` for each questionable setting. If the base URL is not an http or https URL,
+    /// that warning is also written to the log, at every log level.
     ///
-    /// - Parameter plugins: in the caller's order within each ``PluginScope``, outermost first.
-    /// - Parameter transport: belongs to the caller; without one the client makes the platform's and shuts it down.
-    /// - Parameter events: where the client tells what happens to its calls; by default the bus that clients share.
+    /// - Parameter plugins: the plugins, outermost first. Each ``PluginScope`` keeps the caller's order.
+    /// - Parameter transport: a transport that the caller owns and shuts down. By default the client creates the
+    ///   platform's transport and shuts it down itself.
+    /// - Parameter events: the bus for the events of the client's calls; by default the shared bus of all clients.
     public init(
         configuration: PulseConfiguration,
         plugins: [any PulsePlugin] = [],
@@ -105,9 +106,9 @@ public final class PulseClient: Sendable {
         }
     }
 
-    /// Makes a client for the server at that URL, with the default settings.
+    /// Creates a client for the server at that URL, with the default settings.
     ///
-    /// The parameters are as in ``init(configuration:plugins:transport:events:)``.
+    /// The other parameters are those of ``init(configuration:plugins:transport:events:)``.
     public convenience init(
         baseURL: URL,
         plugins: [any PulsePlugin] = [],
@@ -122,20 +123,21 @@ public final class PulseClient: Sendable {
         offline?.abandon()
     }
 
-    /// Cancels every call under way; each ends with ``PulseError/cancelled``. Later calls are not affected.
+    /// Cancels every call in progress; each ends with ``PulseError/cancelled``. Later calls are not affected.
     public func cancelAll() {
         calls.cancelAll()
     }
 
-    /// Cancels the calls under way whose options have that tag; each ends with ``PulseError/cancelled``.
+    /// Cancels the calls in progress whose options have that tag; each ends with ``PulseError/cancelled``.
     public func cancelAll(tag: String) {
         calls.cancelAll(tag: tag)
     }
 
-    /// Cancels what is under way, waits for it to end, and shuts down the plugins, and the transport if the client made
-    /// it. A later call throws ``PulseError/cancelled`` and sends nothing.
+    /// Cancels the work in progress, waits for it to end, and shuts down the plugins. Also shuts down the transport if
+    /// the client created it. A later call throws ``PulseError/cancelled`` and sends nothing.
     ///
-    /// Do not await it inside a call of this client (in a plugin, say): it would wait for itself.
+    /// Do not await the shutdown inside a call of this client, for example in a plugin: the two would wait for each
+    /// other.
     public func shutdown() async {
         await calls.shutdown()
         await offline?.close()
@@ -146,13 +148,13 @@ public final class PulseClient: Sendable {
         if ownsTransport { await transport.shutdown() }
     }
 
-    /// The chain of a call, with its endpoint's plugins and its own retry policy, if it has any.
+    /// The chain of a call, with its endpoint's plugins and its own retry policy, if any.
     func pipeline(for plugins: [any PulsePlugin], _ options: RequestOptions) -> PluginPipeline {
         guard !plugins.isEmpty || options.retry != nil else { return pipeline }
         return self.pipeline(for: plugins, retry: options.retry, wire: pipeline.wire)
     }
 
-    /// The client's and an endpoint's plugins around another wire, or those of them that are chosen.
+    /// A chain of the client's and an endpoint's plugins around another wire, filtered by `isChosen`.
     func pipeline(
         for plugins: [any PulsePlugin], retry: RetryPolicy?, where isChosen: (any PulsePlugin) -> Bool = { _ in true },
         wire: @escaping PluginChain.Wire
@@ -164,7 +166,7 @@ public final class PulseClient: Sendable {
 }
 
 extension PulseConfiguration {
-    /// What a developer should know about these settings.
+    /// Warnings about questionable settings, for the developer.
     fileprivate func problems(
         with capabilities: TransportCapabilities, in environment: CallEnvironment
     ) -> [String] {
@@ -184,9 +186,10 @@ extension PulseConfiguration {
 }
 
 extension PulseClient {
-    /// Fills the nil fields in from the configuration; `retry` stays, since a retry plugin may stand between the two.
+    /// Fills nil options from the configuration. `retry` is not filled: a retry plugin takes precedence over
+    /// the configuration's policy.
     ///
-    /// - Parameter idleTimeout: the endpoint's own; 0 takes the client's.
+    /// - Parameter idleTimeout: the endpoint's idle timeout; 0 means that of the client.
     func resolve(_ options: inout RequestOptions, idleTimeout: TimeInterval) {
         if idleTimeout != 0, options.timeout == nil { options.timeout = idleTimeout }
         options.inherit(defaults)
@@ -213,12 +216,14 @@ extension RequestOptions {
 extension PulseClient {
     private static let sharedDefault = Locked<PulseClient?>(nil)
 
-    /// The client for code that is not handed one. Set it once, at start-up, before anything reads it; a later value is
-    /// ignored with a ``NetworkEvent/warning(_:)``. Unset, it is a client without a base URL. Safe from any thread.
+    /// The client for code that does not receive one. If unset, it is a client without a base URL.
+    ///
+    /// Set it once, at start-up, before the first read; a later value is ignored with a ``NetworkEvent/warning(_:)``.
+    /// It may be read and set from any thread.
     public static var `default`: PulseClient {
         get {
             if let shared = sharedDefault.withLock({ $0 }) { return shared }
-            // Made outside the lock: it may warn, and a listener may ask for this very client.
+            // Created outside the lock: it may emit a warning, whose listener may read the default client.
             let client = PulseClient(configuration: PulseConfiguration())
             return sharedDefault.withLock { shared in
                 let first = shared ?? client
@@ -240,6 +245,6 @@ extension PulseClient {
 }
 
 extension PulseClient: CustomReflectable {
-    /// Its configuration, which shows no secret.
+    /// The configuration, which shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
 }

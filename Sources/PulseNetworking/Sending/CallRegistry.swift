@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// The calls of one client that are under way, so that they can be cancelled and waited for.
+/// The calls in progress of one client. They can be cancelled and waited for.
 struct CallRegistry: Sendable {
     typealias Ticket = UInt64
 
-    /// How a call is cancelled.
+    /// The work of a call, with its way of cancellation.
     enum Work: Sendable {
         case none
         case task(Task<PulseResponse, any Error>)
@@ -21,7 +21,7 @@ struct CallRegistry: Sendable {
         }
     }
 
-    /// Who has cancelled a call, other than the task that made it.
+    /// The source of a cancellation, other than the calling task.
     enum Canceller: Sendable {
         case cancelAll
         case tag(String)
@@ -51,8 +51,8 @@ struct CallRegistry: Sendable {
         state.withLock { $0.entries.count }
     }
 
-    /// Adds a call and gives its number; nil after shutdown. The call begins afterwards, so that a shutdown waits for
-    /// it.
+    /// Registers a call and returns its ticket; nil after shutdown. The work starts only after this, so that a shutdown
+    /// waits for it.
     func add(tag: String?, _ work: Work = .none) -> Ticket? {
         state.withLock { state in
             guard !state.isShutDown else { return nil }
@@ -62,20 +62,20 @@ struct CallRegistry: Sendable {
         }
     }
 
-    /// Says how the call is cancelled from now on: its task runs, or its head is there and its stream goes on. If it
-    /// was cancelled before, while there was nothing to cancel, that happens at once.
+    /// Replaces the work of the call, when its task starts or when only its body still streams. If the call was
+    /// cancelled before, cancels the new work at once.
     func update(_ id: Ticket, _ work: Work) {
-        // What is replaced leaves the lock first: it may be the last owner of a stream.
+        // The replaced entry is freed outside the lock: it may be the last owner of a stream.
         let replaced = state.withLock { state -> Entry? in
             guard let entry = state.entries[id] else { return nil }
-            // Replaced as a whole: a change in place would cost three allocations.
+            // The entry is replaced as a whole: a change in place would cost three allocations.
             state.entries[id] = Entry(tag: entry.tag, work: work, canceller: entry.canceller)
             return entry
         }
         if replaced?.canceller != nil { work.cancel() }
     }
 
-    /// What has cancelled the call; nil if its own task has, or if it is not cancelled.
+    /// The source of the cancellation; nil if the calling task cancelled the call, or if it is not cancelled.
     func canceller(of id: Ticket) -> Canceller? {
         state.withLock { $0.entries[id]?.canceller }
     }
@@ -90,7 +90,7 @@ struct CallRegistry: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Cancels all calls, or those of one tag.
+    /// Cancels all calls, or those with one tag.
     func cancelAll(tag: String? = nil) {
         cancel(tag.map { .tag($0) } ?? .cancelAll) { tag == nil || $0 == tag }
     }
@@ -104,7 +104,7 @@ struct CallRegistry: Sendable {
         cancelled.forEach { $0.cancel() }
     }
 
-    /// Refuses further calls, cancels those under way and waits until they have ended.
+    /// Refuses new calls, cancels the calls in progress, and waits until they have ended.
     func shutdown() async {
         state.withLock { $0.isShutDown = true }
         cancel(.shutdown) { _ in true }

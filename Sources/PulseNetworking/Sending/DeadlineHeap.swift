@@ -4,30 +4,31 @@ import PulseCore
 
 /// Runs a closure at the deadline of each call, with one sleeping task for all calls of a client.
 ///
-/// A binary heap by deadline. The sleeper lives while there is something to wait for; it is replaced when an earlier
-/// deadline comes, and outlives a later one that goes, since waking once for nothing is cheaper than a task for each
-/// call. One alarm strikes at a time, the earliest first: two sleepers at work would strike in either order. Neither a
-/// strike nor the clock runs under the lock, since both are foreign code.
+/// A binary heap, ordered by deadline. The sleeper exists while alarms are pending. An earlier deadline replaces the
+/// sleeper. A removed alarm leaves it running: one needless wakeup is cheaper than a task for each call.
+///
+/// Alarms expire one at a time, the earliest first; two running sleepers would not keep this order. The closures and
+/// the clock never run under the lock, since both are foreign code.
 final class DeadlineHeap: Sendable {
     final class Alarm: Sendable {
         let deadline: TimeInterval
-        let strike: @Sendable () -> Void
-        /// Its place in the heap, nil outside; guarded by the heap's lock.
+        let expire: @Sendable () -> Void
+        /// Its index in the heap, nil if removed; guarded by the heap's lock.
         fileprivate let index = Locked<Int?>(nil)
 
-        fileprivate init(deadline: TimeInterval, strike: @escaping @Sendable () -> Void) {
+        fileprivate init(deadline: TimeInterval, expire: @escaping @Sendable () -> Void) {
             self.deadline = deadline
-            self.strike = strike
+            self.expire = expire
         }
     }
 
     private struct State {
         var alarms: [Alarm] = []
         var sleeper: Task<Void, Never>?
-        /// When the sleeper wakes.
+        /// The uptime at which the sleeper wakes.
         var wake = TimeInterval.infinity
-        /// Whether a task is striking. It looks at the alarms again before it ends, so that no sleeper is needed.
-        var isStriking = false
+        /// Whether a task runs due alarms. It checks the heap again before it ends, so no sleeper is needed meanwhile.
+        var isExpiring = false
         var generation: UInt64 = 0
     }
 
@@ -42,10 +43,10 @@ final class DeadlineHeap: Sendable {
         state.withLock { $0.sleeper }?.cancel()
     }
 
-    /// Calls `strike` once, at that uptime of the clock or soon after, unless it is removed before. A deadline that has
-    /// passed strikes too, and never within this call.
-    func add(_ deadline: TimeInterval, strike: @escaping @Sendable () -> Void) -> Alarm {
-        let alarm = Alarm(deadline: deadline, strike: strike)
+    /// Calls `expire` once, at that uptime of the clock or soon after, unless the alarm is removed before. A deadline
+    /// in the past expires too, but never within this call.
+    func add(_ deadline: TimeInterval, expire: @escaping @Sendable () -> Void) -> Alarm {
+        let alarm = Alarm(deadline: deadline, expire: expire)
         let replaced = state.withLock { state -> Task<Void, Never>? in
             state.alarms.append(alarm)
             alarm.index.withLock { [count = state.alarms.count] in $0 = count - 1 }
@@ -63,9 +64,9 @@ final class DeadlineHeap: Sendable {
         }
     }
 
-    /// Ends the sleeper; nothing strikes any more.
+    /// Ends the sleeper and removes all alarms; none of them expires.
     func shutdown() {
-        // The alarms are freed outside the lock, since their closures hold foreign objects.
+        // The alarms are freed outside the lock, since their closures retain foreign objects.
         let (sleeper, _) = state.withLock { state in
             state.alarms.forEach { $0.index.withLock { $0 = nil } }
             state.generation += 1
@@ -78,14 +79,14 @@ final class DeadlineHeap: Sendable {
         sleeper?.cancel()
     }
 
-    /// Makes a sleeper that wakes at the first deadline, unless there is one; gives the sleeper that it replaces.
+    /// Starts a sleeper for the first deadline, unless the current one wakes in time. Returns the replaced sleeper.
     private func wakeInTime(_ state: inout State) -> Task<Void, Never>? {
-        guard !state.isStriking, let first = state.alarms.first?.deadline else { return nil }
+        guard !state.isExpiring, let first = state.alarms.first?.deadline else { return nil }
         guard state.sleeper == nil || first < state.wake else { return nil }
         let replaced = state.sleeper
         state.generation += 1
         state.wake = first
-        // Urgent whoever set the first deadline: it is that of others, too.
+        // A fixed, high priority, since the sleeper serves the deadlines of all calls.
         state.sleeper = Task(priority: .userInitiated) { [weak self, clock, generation = state.generation] in
             try? await clock.sleep(first - clock.uptime, for: .deadline)
             self?.wakeUp(generation)
@@ -97,26 +98,26 @@ final class DeadlineHeap: Sendable {
         let wake = state.withLock { state -> TimeInterval? in
             guard generation == state.generation else { return nil }
             state.sleeper = nil
-            state.isStriking = true
+            state.isExpiring = true
             return state.wake
         }
         guard let wake else { return }
-        // What the sleeper waited for is due, even if the clock is off by a rounding error.
+        // The alarm that the sleeper waited for is due, even if the clock is off by a rounding error.
         var now = max(clock.uptime, wake)
         while let alarm = next(dueBy: now) {
-            alarm.strike()
+            alarm.expire()
             now = max(now, clock.uptime)
         }
     }
 
-    /// Takes the first alarm out of the heap if it is due by then; without one the striking is over.
+    /// Removes and returns the first alarm if it is due by then. Otherwise ends the run of due alarms.
     private func next(dueBy now: TimeInterval) -> Alarm? {
         state.withLock { state in
             if let first = state.alarms.first, first.deadline <= now {
                 Self.remove(at: 0, from: &state.alarms)
                 return first
             }
-            state.isStriking = false
+            state.isExpiring = false
             _ = wakeInTime(&state)
             return nil
         }

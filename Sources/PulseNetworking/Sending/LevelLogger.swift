@@ -8,7 +8,7 @@ import PulsePlatform
 import os
 #endif
 
-/// Writes one line for each event that the configuration's `logLevel` asks for, and passes every event on to the bus.
+/// Logs one line for each event that the configuration's `logLevel` includes, and forwards every event to the bus.
 final class LevelLogger: EventSink {
     private let level: PulseConfiguration.LogLevel
     private let bus: any EventSink

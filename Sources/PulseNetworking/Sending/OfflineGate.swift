@@ -3,27 +3,27 @@
 import PulseCore
 import PulseStorage
 
-/// The outermost layer of a call: one that ends without a connection, or with another failure that the policy queues,
-/// before any server has answered it, goes into the offline queue, and its caller gets the entry's id.
+/// The outermost layer of a call. It queues a call that fails without a connection, or with another failure that the
+/// policy queues, before any server has responded. The caller then gets the id of the queue entry.
 final class OfflineGate: Sendable {
     private let queue: OfflineQueue
     private let policy: OfflineQueuePolicy
     private let environment: CallEnvironment
     /// The headers that the endpoint and its options set themselves.
     private let ownHeaders: [String: String]
-    /// The chain without a wire, for a call that joins the queue: its plugins still tell who is logged in. Nil for a
-    /// call that does not ask for that.
-    private let wireless: PluginPipeline?
+    /// The chain without a wire, for a call that queues behind pending entries: its plugins still set the account. Nil
+    /// for a call that does not ask to queue behind them.
+    private let wirelessPipeline: PluginPipeline?
 
     init(
         _ queue: OfflineQueue, _ policy: OfflineQueuePolicy, environment: CallEnvironment,
-        ownHeaders: [String: String], wireless: PluginPipeline?
+        ownHeaders: [String: String], wirelessPipeline: PluginPipeline?
     ) {
         self.queue = queue
         self.policy = policy
         self.environment = environment
         self.ownHeaders = ownHeaders
-        self.wireless = wireless
+        self.wirelessPipeline = wirelessPipeline
     }
 
     /// Sends the request, or throws ``PulseError/queuedOffline(id:)`` once it is in the journal.
@@ -32,7 +32,9 @@ final class OfflineGate: Sendable {
     ) async throws -> PulseResponse {
         var pipeline = pipeline
         var isBehind = false
-        if let wireless, try await queue.hasPending(tag: call.options.tag) { (pipeline, isBehind) = (wireless, true) }
+        if let wirelessPipeline, try await queue.hasPending(tag: call.options.tag) {
+            (pipeline, isBehind) = (wirelessPipeline, true)
+        }
         if call.options.auth != .anonymous, pipeline.asksForAccount {
             ContextStore(call: call)[AccountIsAsked.self] = false
         }
@@ -50,9 +52,9 @@ final class OfflineGate: Sendable {
         }
     }
 
-    /// Puts a request into the queue that was not sent.
+    /// Adds an unsent request to the queue.
     ///
-    /// - Parameter plugins: those of its chain, of which one may know who is logged in.
+    /// - Parameter plugins: the plugins of its chain, one of which may know the account that is logged in.
     func enqueue(_ built: BuiltRequest, of call: Call, asking plugins: [any PulsePlugin]) async throws -> UUID {
         if built.isHome {
             for case let plugin as any AsksForAccount in plugins {
@@ -65,14 +67,14 @@ final class OfflineGate: Sendable {
 
     private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
 
-    /// Whether it failed before the plugin that knows accounts was asked: later it would be sent under whichever
-    /// account is logged in then.
+    /// Whether the call failed before the plugin that knows the account was asked. The queue would send such a call
+    /// under any account that is logged in later.
     private func hasFailedUnasked(_ call: Call) -> Bool {
         let store = ContextStore(call: call)
         return store[AccountIsAsked.self] == false && store[AccountID.self] == nil
     }
 
-    /// The parts of the request that may lie on a disk.
+    /// The queue entry of a request, with only the parts that may be stored on disk.
     private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
         var request = built.urlRequest
         let marked = call.markedSecrets
@@ -86,7 +88,7 @@ final class OfflineGate: Sendable {
                         + "storableSecretHeaders has it; let a plugin or the default headers set it")
             }
             guard !isOwn else { continue }
-            // A default is merged again at the replay, where nobody has marked it yet.
+            // The replay merges the default headers again, when no plugin has marked them as secret yet.
             request.setValue(nil, forHTTPHeaderField: name)
             dropped.append(name)
         }
@@ -103,10 +105,11 @@ extension PluginPipeline {
 }
 
 extension PulseError {
-    /// Whether a call that joins its tag's queue may be queued after this failure, since it may be over when its turn
-    /// comes: an open breaker, a limit, a refresh. Not a fault of the call itself, nor its cancellation.
+    /// Whether a call that queues behind pending entries may be queued after this failure. A failure that may
+    /// pass before the replay qualifies: an open breaker, a limit, a refresh. A fault of the call itself or a
+    /// cancellation does not.
     ///
-    /// - Parameter accountIsKnown: if false, an unknown failure may have come before the account was asked for.
+    /// - Parameter accountIsKnown: if false, an unknown failure may have occurred before the account was asked for.
     fileprivate func mayPass(accountIsKnown: Bool) -> Bool {
         switch self {
         case .noConnection, .timeout, .transport, .unauthorized, .sessionExpired, .rateLimited, .http, .circuitOpen:

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Follows redirects above the chain: each hop is a request of its own through all plugins.
+/// Follows redirects outside the chain: each hop is a request of its own that passes all plugins.
 final class RedirectFollower: Sendable {
     private let environment: CallEnvironment
     private let cookies: (any CookieStore)?
@@ -12,7 +12,7 @@ final class RedirectFollower: Sendable {
         cookies = configuration.cookieStore
     }
 
-    /// Sends the request and whatever its redirects ask for; gives the last answer, whatever its status.
+    /// Sends the request and follows its redirects. Returns the last response, with any status.
     func send(
         _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, cache: RequestOptions.Cache? = nil
     ) async throws -> PulseResponse {
@@ -32,7 +32,7 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    /// What the client sends next, and what led to it.
+    /// The next request, and the redirects that led to it.
     private struct Hop {
         var request: URLRequest
         var url: URL
@@ -52,7 +52,7 @@ final class RedirectFollower: Sendable {
             destination: hop.redirects.isEmpty ? built.destination : nil)
     }
 
-    /// Whether the answer is a redirect to follow; then `hop` becomes the next one.
+    /// Whether the response is a redirect to follow. If so, `hop` becomes the next hop.
     private func follow(
         after response: inout PulseResponse, _ hop: inout Hop, _ context: PluginContext, from built: BuiltRequest
     ) throws -> Bool {
@@ -82,34 +82,34 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    /// The error of a hop, whose answer in it tells the redirects that led there.
+    /// The error of a hop. The response in it lists the redirects that led to the hop.
     private func failure(_ error: PulseError, of hop: Hop, in call: Call) -> PulseError {
         guard !hop.redirects.isEmpty else { return error }
         let urls = [hop.url, call.sent?.url]
         let tell = { (response: inout PulseResponse) in
-            // The answer to another URL is that of another request, which a plugin made for the call.
+            // A response from another URL belongs to another request, which a plugin sent for the call.
             guard response.redirects.isEmpty, urls.contains(response.request.url) else { return }
             response.redirects = hop.redirects
         }
-        // Which the error of a deadline is going to name.
+        // The error of an expired deadline includes the last failure.
         if let last = call.lastFailure { call.record(.failure(last.withResponse(tell))) }
         return error.withResponse(tell)
     }
 
-    /// Whether the secrets that plugins set may go there; elsewhere the wire lets through only those of the built
-    /// request.
+    /// Whether secrets set by plugins may be sent to that URL. For other URLs the wire sends only the secrets of the
+    /// built request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
         if url == built.url { return environment.allowsSecrets(at: built.destination) }
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
-    /// Whether the endpoint's own secrets may go there: to home if the call began there, else to the origin where it
-    /// began.
+    /// Whether the endpoint's own secrets may be sent to that URL. A call that began at home keeps them at home
+    /// origins, any other call at the origin where it began.
     private func keepsOwnSecrets(_ url: URL, from built: BuiltRequest) -> Bool {
         built.isHome ? environment.isHome(url) : Origin(url) == Origin(built.url)
     }
 
-    /// Headers that must not follow to another origin, and do not come back on the way home.
+    /// Removes the headers that must not be sent to another origin. A later hop back home does not restore them.
     private func removeSecrets(from request: inout URLRequest, of call: Call) {
         let marked = call.markedSecrets
         for name in (request.allHTTPHeaderFields ?? [:]).keys
@@ -120,7 +120,7 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    /// The cookies for that URL, unless the request has a `Cookie` of its own.
+    /// The stored cookies for that URL; nil if the request has a `Cookie` of its own.
     private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
         guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
         return await cookies.cookieHeader(for: url, now: environment.clock.now)
@@ -128,7 +128,7 @@ final class RedirectFollower: Sendable {
 }
 
 extension PulseError {
-    /// The same error with its answer changed, if it carries one.
+    /// The same error with its response changed, if it has one.
     fileprivate func withResponse(_ change: (inout PulseResponse) -> Void) -> PulseError {
         switch self {
         case .http(var response):

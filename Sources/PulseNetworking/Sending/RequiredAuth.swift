@@ -3,10 +3,10 @@
 import PulseCore
 
 extension PluginContext {
-    /// Throws unless the request may leave under the call's ``RequestOptions/auth``: a call that requires
-    /// authentication never goes out without a credential, whichever plugin was to set it.
+    /// Throws unless the request may be sent under the call's ``RequestOptions/auth``. A call that requires
+    /// authentication is never sent without a credential, no matter which plugin should have set it.
     ///
-    /// - Parameter request: as it would be sent, without the secrets that must not go there.
+    /// - Parameter request: the request to send, already without the secrets that its URL must not receive.
     func checkAuth(of request: URLRequest, at url: URL) throws(PulseError) {
         guard call.options.auth == .required, !carriesCredential(request), url.user ?? "" == "" else { return }
         guard isTrusted(url) else {
@@ -22,8 +22,8 @@ extension PluginContext {
         }
     }
 
-    /// Whether a secret header does not say who asks: a cookie may be anything, and the others are for a proxy, or
-    /// against forged requests.
+    /// Whether a secret header does not identify the caller. A cookie may have any meaning; the other headers are for a
+    /// proxy, or protect against forged requests.
     private static func provesNothing(_ name: String) -> Bool {
         name == "cookie" || name == "proxy-authorization" || name.contains("csrf") || name.contains("xsrf")
             || name.hasPrefix("x-signature")

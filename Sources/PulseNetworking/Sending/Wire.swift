@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// The end of the chain, which every request passes last, whichever plugin sent it.
+/// The end of the chain. Every request passes it last, no matter which plugin sent it.
 final class Wire: Sendable {
     private let transport: any Transport
     private let environment: CallEnvironment
     private let calls: CallRegistry
-    /// Nil if it is switched off.
+    /// The pinning policy; nil if pinning is disabled.
     private let pinning: SSLPinningPolicy?
     private let tls: TLSSettings
     private let proxy: ProxySettings
-    /// The policies of a request without pins.
+    /// The policies of requests without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
     private let hasWarnedOfExpiry = Locked(false)
@@ -30,7 +30,7 @@ final class Wire: Sendable {
         cookies = configuration.cookieStore
     }
 
-    /// Strips what must not go there, shows the request to every plugin, and sends it.
+    /// Strips the secrets that the URL must not receive, shows the request to every plugin, and sends it.
     func send(
         _ request: URLRequest, for context: PluginContext, plugins: [any PulsePlugin]
     ) async throws -> PulseResponse {
@@ -44,7 +44,7 @@ final class Wire: Sendable {
             await plugin.willSend(request, for: context)
         }
         do {
-            // Detached work of a plugin may come here after the client has shut down.
+            // Detached work of a plugin may get here after the client has shut down.
             guard !Task.isCancelled, !calls.isShutDown else {
                 context.noteUnsent()
                 throw PulseError.cancelled
@@ -59,14 +59,14 @@ final class Wire: Sendable {
                     context.summary(sending: request), status: response.statusCode, byteCount: response.data.count))
             return response
         } catch {
-            // A wire that was cut may report anything: the real reason is the cancellation, or the deadline that caused
-            // it.
+            // A cancelled transport may report any error. The real reason is the cancellation, or the deadline that
+            // caused it.
             let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
             throw error.kind == .cancelled && context.call.isExpired ? .deadlineExceeded(last: nil) : error
         }
     }
 
-    /// Throws for a request without the credential that its call requires: then nothing of it has left.
+    /// Throws for a request without the credential that its call requires. Nothing of it has been sent then.
     private func checkAuth(of request: URLRequest, at url: URL, for context: PluginContext) throws {
         guard context.call.options.auth == .required else { return }
         do throws(PulseError) {
@@ -77,8 +77,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// The request with what the cookie store holds when it is sent (RFC 6265, section 5.4): since the hop began, an
-    /// answer, a refresh or a logout may have changed that. A `Cookie` from the endpoint or a plugin stays.
+    /// The request with the cookies that the store holds at the time of sending (RFC 6265, section 5.4). A response, a
+    /// refresh or a logout may have changed them since the hop began. A `Cookie` from the endpoint or a plugin stays.
     private func withCookiesOfNow(
         _ request: URLRequest, to url: URL, for context: PluginContext, from cookies: any CookieStore
     ) async throws -> URLRequest {
@@ -102,12 +102,12 @@ final class Wire: Sendable {
         if !lines.isEmpty { await cookies.store(setCookie: lines, from: url, now: environment.clock.now) }
     }
 
-    // MARK: What may leave
+    // MARK: Checks before sending
 
-    /// The request as it may leave: a valid URL, method and headers, and at a foreign origin no secret that the client
-    /// did not build into the request itself.
+    /// The request as it may be sent, with a valid URL, method and headers. For a foreign origin it has only the
+    /// secrets that the client itself built into it.
     private func checked(_ request: URLRequest, for context: PluginContext) throws -> (URLRequest, URL) {
-        // Whether the cache has nothing, has nothing to do with such a request, or is not there.
+        // The request got here, so the cache has no entry, does not apply to such a request, or is not installed.
         guard context.call.options.cache != .onlyIfCached else { throw PulseError.cacheMiss }
         guard var url = request.url, url == context.url || Origin(url) != nil else {
             throw PulseError.invalidURL("a plugin set a URL that is no absolute http or https URL")
@@ -127,7 +127,7 @@ final class Wire: Sendable {
             (url, stripped.url) = (plain, plain)
         }
         if hasMoved(to: url, context) {
-            // Cookies of one origin are not for another, trusted or not; nor is who somebody is there.
+            // Cookies and user info of one origin must not be sent to another, trusted or not.
             if let cookies = context.storedCookies, headers.header("Cookie") == cookies {
                 stripped.setValue(nil, forHTTPHeaderField: "Cookie")
             }
@@ -147,20 +147,20 @@ final class Wire: Sendable {
         return (stripped, url)
     }
 
-    /// Whether a plugin has moved the request to another origin than it was built for.
+    /// Whether a plugin has moved the request to another origin than the one it was built for.
     private func hasMoved(to url: URL, _ context: PluginContext) -> Bool {
         url != context.url && Origin(url) != Origin(context.url)
     }
 
-    /// The secret headers that may go to that URL, or nil if any may.
+    /// The secret headers that may be sent to that URL; nil means all.
     private func permittedSecrets(at url: URL, for context: PluginContext) -> [String: String]? {
         guard hasMoved(to: url, context) else { return context.builtHeaders }
-        // Secrets that were meant for the first origin do not go along.
+        // Secrets meant for the first origin are not sent to the new one.
         let isUnderstood = environment.home.isEmpty ? context.builtHeaders == nil : environment.isHome(url)
         return isUnderstood ? nil : [:]
     }
 
-    // MARK: What the transport must know
+    // MARK: The request for the transport
 
     private func transportRequest(
         _ request: URLRequest, _ url: URL, for context: PluginContext
@@ -197,7 +197,8 @@ final class Wire: Sendable {
         return try pinning.pinSet(forHost: host, now: now)
     }
 
-    /// The pins may expire while the client lives. Told once, and not before somebody listens.
+    /// Warns that the pins have expired, which may happen while the client is in use. The warning is emitted once, and
+    /// not before the event sink is active.
     private func warnOfExpiry() {
         guard let events = environment.events, events.isActive else { return }
         let isFirst = hasWarnedOfExpiry.withLock { hasWarned in
