@@ -36,7 +36,7 @@ struct LanguagePlugin: PulsePlugin {
         localized.setValue(language, forHTTPHeaderField: "Accept-Language")
         let response = try await next(localized)
         guard response.statusCode == 406, context.method.isSafe else { return response }
-        response.bytes?.cancel()
+        response.discard()
         localized.setValue("en", forHTTPHeaderField: "Accept-Language")
         return try await next(localized)
     }

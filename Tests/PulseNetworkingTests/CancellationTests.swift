@@ -323,11 +323,12 @@ struct CancellationTests {
             let wasFreed = Locked(false)
             let transport = MockTransport { request in
                 var response = PulseResponse(statusCode: 200, request: request)
-                response.bytes = ByteStream(
-                    next: {
-                        try await clock.sleep(3600)
-                        return nil
-                    }, cancel: { wasFreed.withLock { $0 = true } })
+                response.body = .stream(
+                    ByteStream(
+                        next: {
+                            try await clock.sleep(3600)
+                            return nil
+                        }, cancel: { wasFreed.withLock { $0 = true } }))
                 return response
             }
             let client = Self.client(clock, transport)

@@ -41,8 +41,8 @@ public protocol PulsePlugin: ReplacesOutcome, Sendable {
 
     /// Runs around the rest of the chain. It may respond without calling `next`, or call `next` several times.
     ///
-    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a streamed response must cancel
-    /// it.
+    /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a response must call
+    /// ``PulseResponse/discard()``, which ends its stream or connection.
     func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse
@@ -97,16 +97,13 @@ extension PulsePlugin {
         var request = request
         try await prepare(&request, for: context)
         let result = await next.result(request, context: context)
-        // A pattern match, since `get` would copy the response.
-        var streamed: ByteStream?
-        if case .success(let response) = result { streamed = response.bytes }
         do {
             let response = try await didReceive(result, for: context)?.get() ?? result.get()
-            // The new response may have a stream made from this stream. If it has no stream, this stream has no reader.
-            if let streamed, response.bytes == nil { streamed.cancel() }
+            // A pattern match, since `get` would copy the response.
+            if case .success(let received) = result { received.discard(replacedBy: response) }
             return response
         } catch {
-            streamed?.cancel()
+            if case .success(let received) = result { received.discard() }
             throw error
         }
     }

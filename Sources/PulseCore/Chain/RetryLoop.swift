@@ -54,7 +54,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
                 emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
             case .retry(let delay):
                 course.isResend = false
-                (try? result.get())?.bytes?.cancel()
+                (try? result.get())?.discard()
                 emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
                 try await context.clock.sleep(delay, for: .backoff)
             case .reconnect(let monitor):
@@ -180,7 +180,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     ) -> Result<PulseResponse, PulseError> {
         context.emit(.retryGivenUp(context.with(attempt: course.attempt).summary, ErrorSummary(failure)))
         guard policy.reportsExhaustion, course.counted >= policy.maxAttempts else { return result }
-        (try? result.get())?.bytes?.cancel()
+        (try? result.get())?.discard()
         return .failure(.retryExhausted(last: failure, attempts: course.attempt))
     }
 }

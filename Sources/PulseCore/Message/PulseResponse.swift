@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// The response to a request: status, headers, and a body that is buffered, streamed or in a file.
+/// The response to a request: status, headers, and a ``Body-swift.enum`` that is buffered, streamed, in a file, or a
+/// connection.
 ///
-/// A value with cheap copies; all copies share one ``bytes``.
+/// A value with cheap copies; all copies share one stream or connection.
 public struct PulseResponse: Sendable {
     /// Where a response came from.
     public enum Origin: String, Sendable, Hashable {
@@ -41,8 +42,6 @@ public struct PulseResponse: Sendable {
         var latency: TimeInterval
         var origin: Origin
         var timings: TransferTimings?
-        var bytes: ByteStream?
-        var file: URL?
         var isTruncated = false
         var redirects: [Redirect] = []
         var foundationResponse: HTTPURLResponse?
@@ -60,8 +59,8 @@ public struct PulseResponse: Sendable {
     private var box: Box
 
     // Outside the box, so that it can be changed in place.
-    /// The buffered body; empty for a streamed or downloaded response.
-    public var data: Data
+    /// The body. ``data``, ``bytes``, ``file`` and ``connection`` are its forms.
+    public var body: Body
 
     private var values: Values {
         get { box.values }
@@ -79,7 +78,7 @@ public struct PulseResponse: Sendable {
     ) {
         box = Box(
             Values(statusCode: statusCode, headers: headers, request: request, latency: latency, origin: origin))
-        self.data = data
+        body = .buffered(data)
     }
 
     /// Creates a response from a transport that measures its transfers.
@@ -91,7 +90,7 @@ public struct PulseResponse: Sendable {
             Values(
                 statusCode: statusCode, headers: headers, request: request, latency: 0, origin: .network,
                 timings: timings, isTruncated: isTruncated))
-        self.data = data
+        body = .buffered(data)
     }
 
     /// Creates a response from Foundation's types. Repeated headers are joined, as Foundation returns them. `latency`
@@ -139,18 +138,6 @@ public struct PulseResponse: Sendable {
     public var timings: TransferTimings? {
         get { box.values.timings }
         set { values.timings = newValue }
-    }
-
-    /// The body of a streamed response, which can be read once; nil for any other.
-    public var bytes: ByteStream? {
-        get { box.values.bytes }
-        set { values.bytes = newValue }
-    }
-
-    /// The file with the body of a downloaded response; nil for any other.
-    public var file: URL? {
-        get { box.values.file }
-        set { values.file = newValue }
     }
 
     /// Whether the body was truncated. In a stream or download, the body of an error status is cut after 64 KiB.
@@ -222,10 +209,10 @@ extension PulseError {
 }
 
 extension PulseResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The status, method, redacted URL and size, never a header or the body.
+    /// The status, method, redacted URL, and kind and size of the body, never a header or the body itself.
     public var description: String {
         let url = request.url.map { Redaction.standard.url($0) } ?? "(no URL)"
-        return "\(statusCode) for \(request.httpMethod ?? "GET") \(url), \(data.count) bytes"
+        return "\(statusCode) for \(request.httpMethod ?? "GET") \(url), \(body)"
     }
 
     public var debugDescription: String { description }

@@ -17,6 +17,7 @@ public protocol DuplexConnection: AnyObject, Sendable {
     func write(_ bytes: Data) async throws
     /// Ends this side's direction: the peer reads the end of the bytes, and may still send.
     func finishWriting()
-    /// Closes both directions. Waiting reads and writes, and all later ones, throw `CancellationError`.
+    /// Closes both directions. Waiting reads and writes, and all later ones, throw `CancellationError`. May be called
+    /// again.
     func close()
 }

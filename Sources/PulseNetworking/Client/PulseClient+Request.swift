@@ -186,7 +186,7 @@ extension PulseClient {
     private static func accept(_ response: PulseResponse, of call: Call, _ decode: Decode) throws {
         let accepted = call.options.acceptedStatuses ?? .successful
         if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now) {
-            response.bytes?.cancel()
+            response.discard()
             throw error
         }
         try decode(response, call.options.decoder ?? .json)

@@ -48,7 +48,7 @@ extension PulseClient {
         }
         calls.update(ticket, .other { [weak stream] in stream?.cancel() })
         // Without its stream, which would otherwise retain itself.
-        response.bytes = nil
+        response.data = Data()
         let timings = stream.timingsAtEnd
         stream.onEnd { [response] error in
             Task {

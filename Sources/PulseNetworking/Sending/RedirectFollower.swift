@@ -64,11 +64,11 @@ final class RedirectFollower: Sendable {
         case .stop:
             return false
         case .tooManyRedirects:
-            response.bytes?.cancel()
+            response.discard()
             throw PulseError.transport(.httpTooManyRedirects, underlying: PulseError.http(response))
         case .follow(var next, let dropsBody):
             guard let target = next.url else { return false }
-            response.bytes?.cancel()
+            response.discard()
             context.emit(.requestRedirected(context.summary, status: response.statusCode))
             context.call.record(.responded(status: response.statusCode))
             if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: context.call) }

@@ -54,21 +54,23 @@ package struct ExchangeCapture: Sendable {
             method: method(of: request), url: url(of: request), headers: masked(headers), body: body)
     }
 
-    /// - Parameter data: the body of a streamed or downloaded response, if it is known.
+    /// - Parameter data: the body of a streamed or downloaded response, if it is known. A connection is captured like a
+    ///   stream.
     package func response(
         _ response: PulseResponse, data: Data? = nil, isCut: Bool = false
     ) -> RecordedExchange.Response {
         let type = response.headers["Content-Type"]
-        let body: RecordedBody
-        if data == nil, response.bytes != nil {
-            body = omitted(.stream, contentType: type)
-        } else if data == nil, response.file != nil {
-            body = omitted(.file, byteCount: response.timings?.bytesDecoded, contentType: type)
-        } else {
-            body = self.body(
-                data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
-                isCut: isCut || response.isTruncated, isExact: keepsExactResponses)
-        }
+        let body =
+            switch response.body {
+            case .stream where data == nil, .connection where data == nil:
+                omitted(.stream, contentType: type)
+            case .file where data == nil:
+                omitted(.file, byteCount: response.timings?.bytesDecoded, contentType: type)
+            case .buffered, .stream, .file, .connection:
+                self.body(
+                    data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
+                    isCut: isCut || response.isTruncated, isExact: keepsExactResponses)
+            }
         return RecordedExchange.Response(
             statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
             timings: response.timings)

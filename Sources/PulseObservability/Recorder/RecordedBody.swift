@@ -24,7 +24,7 @@ public struct RecordedBody: Sendable, Hashable {
         case encoded
         /// The body was a file, which a recorder does not read.
         case file
-        /// The body was a stream, which belongs to its reader.
+        /// The body was a stream or a connection, which belongs to its reader.
         case stream
         /// The body was dropped to make room for later ones.
         case overBudget

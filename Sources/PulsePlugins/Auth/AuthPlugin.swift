@@ -208,10 +208,10 @@ extension AuthPlugin {
             try await check(sent.account, provider)
             // The 401 is handled: a later deadline error must not report it.
             context.call.record(.failure(nil))
-            refusal.bytes?.cancel()
+            refusal.discard()
             return try await next(renewed(request, new, in: context))
         } catch {
-            refusal.bytes?.cancel()
+            refusal.discard()
             throw error
         }
     }

@@ -65,7 +65,7 @@ public struct DigestPlugin: PulsePlugin {
         guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
         begin(challenge, at: origin, context)
         guard context.body.isReplayable, let second = authorized(request, at: origin).request else { return response }
-        response.bytes?.cancel()
+        response.discard()
         // The challenge is handled: a later deadline error must not report it.
         context.call.record(.failure(nil))
         let outcome = try await next(second)

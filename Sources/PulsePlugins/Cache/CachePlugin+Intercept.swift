@@ -177,7 +177,7 @@ extension CachePlugin {
             return response
         case .fallback(let index, let use, let refused):
             guard let response = try await hit(fetch.stored, index, use, lookup) else { return refused }
-            refused.bytes?.cancel()
+            refused.discard()
             return response
         case .failed(let error):
             return try await fallback(for: error, fetch)

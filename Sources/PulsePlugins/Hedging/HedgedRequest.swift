@@ -138,7 +138,7 @@ final class HedgedRequest: Sendable {
             swap(&state.continuation, &continuation)
             return state.best
         }
-        if case .success(let response) = dropped { response.bytes?.cancel() }
+        if case .success(let response) = dropped { response.discard() }
         guard let winner else { return }
         if quality == .good { plugin.recordLatency(of: context, latencies) }
         tasks.forEach { $0.cancel() }

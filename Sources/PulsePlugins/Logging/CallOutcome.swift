@@ -47,25 +47,25 @@ extension PulseResponse {
     /// The size of a body for the log.
     enum BodySize: Sendable {
         case bytes(Int, isTruncated: Bool)
-        case stream
-        /// Computed when the response arrives: the file may be gone when the line is written.
-        case file(text: String)
+        /// Computed when the response arrives: a file may be gone when the line is written.
+        case other(text: String)
 
         /// `120 bytes`, `a stream`, `a file of 120 bytes`; never a path.
         var text: String {
             switch self {
             case .bytes(let count, isTruncated: false): LogText.count(count, "byte")
             case .bytes(let count, isTruncated: true): LogText.count(count, "byte") + ", cut"
-            case .stream: "a stream"
-            case .file(let text): text
+            case .other(let text): text
             }
         }
     }
 
     var bodySize: BodySize {
-        if bytes != nil { return .stream }
-        if let file { return .file(text: file.sizeText) }
-        return .bytes(data.count, isTruncated: isTruncated)
+        switch body {
+        case .buffered(let data): .bytes(data.count, isTruncated: isTruncated)
+        case .file(let file): .other(text: file.sizeText)
+        case .stream, .connection: .other(text: body.description)
+        }
     }
 }
 

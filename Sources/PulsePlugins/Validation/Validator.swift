@@ -62,7 +62,7 @@ public struct Validator: Sendable {
     ) -> Validator {
         Validator { _, response, context in
             let options = context.options
-            guard response.bytes == nil, response.file == nil, !response.data.isEmpty,
+            guard !response.data.isEmpty,
                 (options.acceptedStatuses ?? .successful).contains(response.statusCode),
                 let body = try? response.decode(type, using: decoder ?? options.decoder ?? .json)
             else { return .accept }

@@ -81,20 +81,19 @@ public struct ValidatorPlugin: PulsePlugin {
                 case .fail(let error):
                     throw error
                 case .replace(let other):
-                    // The new stream may be built on the old one. Without a new stream, the old one is never read.
-                    if other.bytes == nil { response.bytes?.cancel() }
+                    response.discard(replacedBy: other)
                     response = other
                 case .retry(let strategy, let repeatsUnsafe, let otherwise):
-                    response.bytes?.cancel()
+                    response.discard()
                     return .resend(Resend(kind: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 case .recover(let recovery, let repeatsUnsafe, let otherwise):
-                    response.bytes?.cancel()
+                    response.discard()
                     return .resend(
                         Resend(kind: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
                 }
             }
         } catch {
-            response.bytes?.cancel()
+            response.discard()
             throw error
         }
         return .response(response)

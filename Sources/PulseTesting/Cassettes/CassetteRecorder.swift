@@ -49,7 +49,7 @@ public final class CassetteRecorder: Transport {
         do {
             var response = try await transport.send(request)
             if let stream = response.bytes {
-                response.bytes = record(stream, of: response, take, at: place, since: start)
+                response.body = .stream(record(stream, of: response, take, at: place, since: start))
             } else {
                 let data = Self.downloaded(response, as: request.delivery)
                 keep(take.entry(response, data: data, seconds: clock.uptime - start), at: place)
@@ -86,7 +86,7 @@ public final class CassetteRecorder: Transport {
         let read = Locked(Data())
         var head = response
         // Without the stream, which would retain itself.
-        head.bytes = nil
+        head.data = Data()
         let source = Locked(stream.makeAsyncIterator())
         let recorded = ByteStream {
             var iterator = source.withLock { $0 }

@@ -52,8 +52,7 @@ struct CassetteTrack: Sendable {
         response.isTruncated = entry.response.content?.comment == "cut"
         if let error = entry._error {
             // The recorded response was incomplete, so the played one is too.
-            response.bytes = .broken(after: response.data, failure(error))
-            response.data = Data()
+            response.body = .stream(.broken(after: response.data, failure(error)))
         }
         return response
     }

@@ -17,8 +17,8 @@ struct MockDelivery: Sendable {
 
     /// The unchanged response, if it has the requested delivery: bytes for a buffered call.
     func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
-        guard case .buffered(let limit) = delivery, response.bytes == nil else { return nil }
-        guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+        guard case .buffered(let limit) = delivery, case .buffered(let data) = response.body else { return nil }
+        guard data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
         var response = response
         if response.origin == .network { response.origin = .mock }
         return response
@@ -30,35 +30,40 @@ struct MockDelivery: Sendable {
         if response.origin == .network { response.origin = .mock }
         let isSuccess = (200..<300).contains(response.statusCode)
         switch delivery {
+        case .upgrade where response.connection != nil:
+            break
         case .buffered(let limit):
-            if let stream = response.bytes {
-                response.data = try await stream.collect(upTo: limit)
-                response.bytes = nil
-            }
-            guard response.data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+            response.data = try await stream(of: response).collect(upTo: limit)
         case .streamed where isSuccess:
-            if response.bytes == nil {
-                response.bytes = ByteStream(response.data.isEmpty ? [] : [response.data])
-                response.data = Data()
-            }
+            response.body = .stream(try stream(of: response))
         case .file(let url, let offset) where isSuccess:
             if response.file == nil { try await write(&response, to: url, from: offset) }
-        case .streamed, .file:
+        case .streamed, .file, .upgrade:
             try await cut(&response)
-        case .upgrade:
-            break
         }
         return response
     }
 
+    /// The body as a stream, whatever its form.
+    private func stream(of response: PulseResponse) throws -> ByteStream {
+        switch response.body {
+        case .buffered(let data):
+            return ByteStream(data.isEmpty ? [] : [data])
+        case .stream(let stream):
+            return stream
+        case .file(let url):
+            return ByteStream([try Data(contentsOf: url)])
+        case .connection:
+            response.discard()
+            throw PulseError.unsupported("a connection is the body of an upgrade alone")
+        }
+    }
+
     private func cut(_ response: inout PulseResponse) async throws {
-        var body = response.data
-        if let stream = response.bytes {
-            response.bytes = nil
-            for try await chunk in stream {
-                body.append(chunk)
-                if body.count > Self.errorBodyLimit { break }
-            }
+        var body = Data()
+        for try await chunk in try stream(of: response) {
+            body.append(chunk)
+            if body.count > Self.errorBodyLimit { break }
         }
         response.isTruncated = response.isTruncated || body.count > Self.errorBodyLimit
         response.data = Data(body.prefix(Self.errorBodyLimit))
@@ -66,7 +71,7 @@ struct MockDelivery: Sendable {
 
     /// A 206 continues the file at `offset`; any other response is the whole of it.
     private func write(_ response: inout PulseResponse, to url: URL, from offset: Int64) async throws {
-        let body = try await response.bytes?.collect(upTo: .max) ?? response.data
+        let body = try await stream(of: response).collect(upTo: .max)
         let start = response.statusCode == 206 ? max(0, offset) : 0
         do {
             if start > 0 {
@@ -81,9 +86,7 @@ struct MockDelivery: Sendable {
         } catch {
             throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
         }
-        response.bytes = nil
-        response.data = Data()
-        response.file = url
+        response.body = .file(url)
         let size = start + Int64(body.count)
         progress?(TransferProgress(completed: size, total: size))
     }

@@ -10,11 +10,10 @@ extension Stub.Reply {
         return Stub.Reply { request, parameters in
             var response = try await respond(request, parameters)
             if let stream = response.bytes {
-                response.bytes = stream.throttled(to: bytesPerSecond, on: clock)
+                response.body = .stream(stream.throttled(to: bytesPerSecond, on: clock))
             } else if !response.data.isEmpty {
-                let pieces = response.data.pieces(tenthsOfASecondAt: bytesPerSecond)
-                response.bytes = ByteStream(pieces).throttled(to: bytesPerSecond, on: clock)
-                response.data = Data()
+                let pieces = ByteStream(response.data.pieces(tenthsOfASecondAt: bytesPerSecond))
+                response.body = .stream(pieces.throttled(to: bytesPerSecond, on: clock))
             }
             return response
         }

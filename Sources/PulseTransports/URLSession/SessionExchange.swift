@@ -110,7 +110,7 @@ struct SessionExchange: Sendable {
         if !task.isHead { pulseResponse.headers.removeDecodedContentFields() }
         pulseResponse.headers.separateCookies()
         if isTruncated { pulseResponse.isTruncated = true }
-        pulseResponse.file = file
+        if let file { pulseResponse.body = .file(file) }
         pulseResponse.timings = timings.withLock { $0 }
         return pulseResponse
     }

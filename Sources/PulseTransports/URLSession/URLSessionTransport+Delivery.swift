@@ -30,13 +30,13 @@ extension URLSessionTransport {
             withExtendedLifetime((session, slot)) {}
         }
         guard case .file(let file, let offset) = request.delivery else {
-            response.bytes = stream
+            response.body = .stream(stream)
             return response
         }
         let start = try response.fileOffset(asked: offset)
         try await FileSink(file, offset: start).take(
             stream, total: response.bodyLength, hasBody ? nil : request.progress)
-        response.file = file
+        response.body = .file(file)
         response.timings = timings.withLock { $0 }
         return response
     }
@@ -60,7 +60,6 @@ extension URLSessionTransport {
         var response = try await exchanges.run(task, into: .download, progress: progress)
         let temporary = response.file
         defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
-        response.file = nil
         let source = try temporary.map { try FileSource($0) }
         guard (200..<300).contains(response.statusCode) else {
             response.data = try await source?.read(upTo: SessionExchange.errorBodyLimit) ?? Data()
@@ -79,7 +78,7 @@ extension URLSessionTransport {
         if last.withLock({ $0 }) != whole { request.progress?(whole) }
         let body = ByteStream(next: { try await source?.read(upTo: 256 << 10) })
         try await FileSink(file, offset: start).take(body, total: nil, nil)
-        response.file = file
+        response.body = .file(file)
         return response
     }
 }

@@ -72,7 +72,7 @@ extension PulseResponse {
         _ status: Int = 200, headers: HTTPHeaders = [:], bytes: ByteStream? = nil
     ) -> PulseResponse {
         var response = PulseResponse(statusCode: status, headers: headers, request: .mock())
-        response.bytes = bytes
+        if let bytes { response.body = .stream(bytes) }
         return response
     }
 }

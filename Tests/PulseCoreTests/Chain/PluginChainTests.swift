@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -151,6 +152,27 @@ struct PluginChainTests {
         #expect(((try? result.get())?.bytes === stream) == isKept)
     }
 
+    @Test(arguments: ["keep", "replace", "fail", "stream"])
+    func aReplacedConnectionIsClosed(how: String) async throws {
+        let connection = CountedConnection()
+        var upgraded = PulseResponse.sample(101)
+        upgraded.body = .connection(connection)
+        let chain = ChainUnderTest([.success(upgraded)])
+        let pipeline = chain.pipeline([
+            plugin("a").with(\.receiving) { _, _ in
+                switch how {
+                case "replace": .success(.sample(204))
+                case "fail": .failure(.emptyBody)
+                case "stream": .success(.sample(bytes: ByteStream { try await connection.read() }))
+                default: nil
+                }
+            }
+        ])
+        let result = await chain.run(try request(), through: pipeline)
+        #expect(connection.closeCount == (how == "replace" || how == "fail" ? 1 : 0))
+        #expect(((try? result.get())?.connection === connection) == (how == "keep"))
+    }
+
     @Test
     func aStreamedResponseMayBeWrapped() async throws {
         let inner = ByteStream([Data("a".utf8), Data("b".utf8)])
@@ -161,10 +183,11 @@ struct PluginChainTests {
                     guard let bytes = response.bytes else { return response }
                     let chunks = bytes.makeAsyncIterator()
                     var response = response
-                    response.bytes = ByteStream(next: {
-                        var chunks = chunks
-                        return try await chunks.next()
-                    })
+                    response.body = .stream(
+                        ByteStream(next: {
+                            var chunks = chunks
+                            return try await chunks.next()
+                        }))
                     return response
                 }
             }

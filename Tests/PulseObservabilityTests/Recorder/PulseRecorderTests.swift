@@ -4,6 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseObservability
@@ -150,10 +151,11 @@ struct PulseRecorderTests {
         let context = PluginContext.mock(delivery: .streamed)
         let response = try await recorder.run(in: context) { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream {
-                reads.withLock { $0 += 1 }
-                return reads.withLock { $0 } < 3 ? Data("abc".utf8) : nil
-            }
+            response.body = .stream(
+                ByteStream {
+                    reads.withLock { $0 += 1 }
+                    return reads.withLock { $0 } < 3 ? Data("abc".utf8) : nil
+                })
             return response
         }
         #expect(reads.withLock { $0 } == 0)
@@ -167,11 +169,24 @@ struct PulseRecorderTests {
         #expect(exchange.failure == nil)
     }
 
+    @Test func aConnectionIsRecordedLikeAStreamAndEndsWithItsHandshake() async throws {
+        let recorder = PulseRecorder()
+        let response = try await recorder.run(in: .mock(delivery: .upgrade)) { request in
+            var response = PulseResponse(statusCode: 101, request: request)
+            response.body = .connection(CountedConnection())
+            return response
+        }
+        #expect(response.connection != nil)
+        let exchange = try #require(recorder.recording().calls.first?.exchanges.first)
+        #expect(exchange.response?.body.content == .omitted(.stream))
+        #expect(exchange.duration != nil)
+    }
+
     @Test func aFailedStreamIsRecordedWithItsError() async throws {
         let recorder = PulseRecorder()
         let response = try await recorder.run(in: .mock(delivery: .streamed)) { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream { throw PulseError.timeout(request) }
+            response.body = .stream(ByteStream { throw PulseError.timeout(request) })
             return response
         }
         let stream = try #require(response.bytes)

@@ -106,12 +106,13 @@ final class VersionedServer: Sendable {
     ) throws -> PulseResponse {
         var response = PulseResponse(statusCode: status, headers: headers, request: request)
         let rest = Locked([Data(data.prefix(data.count / 2))][...])
-        response.bytes = ByteStream(next: {
-            guard let next = rest.withLock({ $0.popFirst() }) else {
-                throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
-            }
-            return next
-        })
+        response.body = .stream(
+            ByteStream(next: {
+                guard let next = rest.withLock({ $0.popFirst() }) else {
+                    throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+                }
+                return next
+            }))
         return response
     }
 

@@ -301,7 +301,7 @@ struct CircuitBreakerPluginTests {
         let plugin = await opened()
         let stream = ByteStream { throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted) }
         var streamed = PulseResponse(statusCode: 200, request: .mock())
-        streamed.bytes = stream
+        streamed.body = .stream(stream)
         let response = try await plugin.run(in: .mock(delivery: .streamed, clock: clock)) { [streamed] _ in streamed }
         #expect(plugin.state(for: Self.home) == .closed)
         await #expect(throws: PulseError.self) { try await response.bytes?.collect(upTo: 10) }

@@ -134,10 +134,11 @@ struct ConcurrencyLimitPluginTests {
         let chain = PluginChain.mock([plugin]) { request in
             var response = PulseResponse(statusCode: 200, request: request)
             let rest = Locked([Data("a".utf8), Data("b".utf8)][...])
-            response.bytes = ByteStream {
-                if end == .failed { throw URLError(.networkConnectionLost) }
-                return rest.withLock { $0.popFirst() }
-            }
+            response.body = .stream(
+                ByteStream {
+                    if end == .failed { throw URLError(.networkConnectionLost) }
+                    return rest.withLock { $0.popFirst() }
+                })
             return response
         }
         var response: PulseResponse? = try await chain(.mock())

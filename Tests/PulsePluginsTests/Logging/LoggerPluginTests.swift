@@ -3,6 +3,7 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
@@ -152,10 +153,11 @@ struct LoggerPluginTests {
         let response = try await plugin.run(.mock()) { request in
             var response = PulseResponse(statusCode: 200, headers: ["Content-Type": "text/plain"], request: request)
             let rest = Locked(["one", "two"])
-            response.bytes = ByteStream(next: {
-                taken.withLock { $0 += 1 }
-                return rest.withLock { $0.isEmpty ? nil : Data($0.removeFirst().utf8) }
-            })
+            response.body = .stream(
+                ByteStream(next: {
+                    taken.withLock { $0 += 1 }
+                    return rest.withLock { $0.isEmpty ? nil : Data($0.removeFirst().utf8) }
+                }))
             return response
         }
         #expect(taken.withLock { $0 } == 0)
@@ -169,7 +171,8 @@ struct LoggerPluginTests {
     @Test func theFailureOfAStreamIsLogged() async throws {
         let failing: @Sendable (URLRequest) -> PulseResponse = { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream(next: { throw PulseError.socketClosed(code: 1, reason: "token=hunter2") })
+            response.body = .stream(
+                ByteStream(next: { throw PulseError.socketClosed(code: 1, reason: "token=hunter2") }))
             return response
         }
         for verbosity in [LoggerPlugin.Verbosity.standard, .verbose] {
@@ -190,9 +193,10 @@ struct LoggerPluginTests {
             })
         let response = try await plugin.run(.mock()) { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream(next: {
-                throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
-            })
+            response.body = .stream(
+                ByteStream(next: {
+                    throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+                }))
             return response
         }
         #expect(lines.all == [])
@@ -209,12 +213,18 @@ struct LoggerPluginTests {
         defer { try? FileManager.default.removeItem(at: file) }
         let text = try await Self.text(.verbose, .mock(.post, "/a"), includesCurl: true, body: .file(file)) { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.file = file
+            response.body = .file(file)
             return response
         }
         #expect(text.contains("--> POST https://api.example.com/a, a file of 10 bytes"))
         #expect(text.contains("<-- 200 for POST https://api.example.com/a, a file of 10 bytes in"))
         #expect(!text.contains("diary"))
+        let upgrade = try await Self.text(.verbose, .mock(.get, "/a")) { request in
+            var response = PulseResponse(statusCode: 101, request: request)
+            response.body = .connection(CountedConnection())
+            return response
+        }
+        #expect(upgrade.contains("<-- 101 for GET https://api.example.com/a, a connection in"))
         let missing = BodySource.file(URL(fileURLWithPath: "/no/such/diary"))
         #expect(try await Self.text(.standard, .mock(.post, "/a"), body: missing).contains("/a, a file\n"))
         let stream = BodySource.stream(BodyStream(length: 1) { throw CancellationError() })

@@ -89,7 +89,7 @@ struct TransformPluginTests {
         let plugin = TransformPlugin { response, _ in PulseResponse(statusCode: 200, request: response.request) }
         _ = try await plugin.run { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = stream
+            response.body = .stream(stream)
             return response
         }
         let end = Locked<PulseError.Kind?>(nil)

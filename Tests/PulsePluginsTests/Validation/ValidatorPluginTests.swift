@@ -135,7 +135,7 @@ struct ValidatorPluginTests {
         let cancelled = Locked(0)
         let respond: @Sendable (URLRequest) -> PulseResponse = { request in
             var response = PulseResponse(statusCode: 200, headers: ["X-Bad": "1"], request: request)
-            response.bytes = ByteStream(next: { nil }, cancel: { cancelled.withLock { $0 += 1 } })
+            response.body = .stream(ByteStream(next: { nil }, cancel: { cancelled.withLock { $0 += 1 } }))
             return response
         }
         let retained = Locked<[ByteStream]>([])

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -322,7 +323,7 @@ struct CassetteTests {
     @Test func aStreamIsRecordedWhileItIsReadAndPlayedAsAStream() async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
+            response.body = .stream(ByteStream([Data("one ".utf8), Data("two".utf8)]))
             return response
         }
         let recorder = CassetteRecorder(around: inner)
@@ -337,11 +338,33 @@ struct CassetteTests {
         #expect(try await again.collect(upTo: 100) == Data("one two".utf8))
     }
 
+    @Test func aConnectionIsRecordedWithoutItsBytes() async throws {
+        struct Upgrading: Transport {
+            let connection: CountedConnection
+            var capabilities: TransportCapabilities { .simulated }
+
+            func send(_ request: TransportRequest) async throws -> PulseResponse {
+                var response = PulseResponse(statusCode: 101, request: request.urlRequest)
+                response.body = .connection(connection)
+                return response
+            }
+
+            func shutdown() async {}
+        }
+        let connection = CountedConnection()
+        let recorder = CassetteRecorder(around: Upgrading(connection: connection))
+        let request = TransportRequest(urlRequest: .mock(.get, "/socket"), delivery: .upgrade)
+        #expect(try await recorder.send(request).connection === connection)
+        let entry = try #require(recorder.cassette.document.log.entries.first)
+        #expect(entry.response.status == 101 && entry.response.content?.comment == "not kept: stream")
+        #expect(connection.closeCount == 0)
+    }
+
     @Test(arguments: [0, 1])
     func anAbandonedStreamIsNotPlayedAsAWholeOne(chunks: Int) async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream([Data("one ".utf8), Data("two".utf8)])
+            response.body = .stream(ByteStream([Data("one ".utf8), Data("two".utf8)]))
             return response
         }
         let recorder = CassetteRecorder(around: inner)
@@ -359,12 +382,13 @@ struct CassetteTests {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
             let rest = Locked([Data("one ".utf8)][...])
-            response.bytes = ByteStream {
-                guard let chunk = rest.withLock({ $0.popFirst() }) else {
-                    throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
-                }
-                return chunk
-            }
+            response.body = .stream(
+                ByteStream {
+                    guard let chunk = rest.withLock({ $0.popFirst() }) else {
+                        throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+                    }
+                    return chunk
+                })
             return response
         }
         let recorder = CassetteRecorder(around: inner)

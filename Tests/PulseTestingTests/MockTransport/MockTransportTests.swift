@@ -124,7 +124,7 @@ struct MockTransportTests {
     func enforcesTheLimitOfABufferedBody(_ limit: Int) async throws {
         let streamed = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream([Data("01234".utf8), Data("56789".utf8)])
+            response.body = .stream(ByteStream([Data("01234".utf8), Data("56789".utf8)]))
             return response
         }
         for transport in [Self.transport(), streamed] {
@@ -150,7 +150,7 @@ struct MockTransportTests {
         let stream = ByteStream([Data("a".utf8)])
         let transport = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = stream
+            response.body = .stream(stream)
             return response
         }
         #expect(try await transport.send(Self.request(.streamed)).bytes === stream)
@@ -203,7 +203,7 @@ struct MockTransportTests {
     @Test func truncatesAnEndlessErrorBody() async throws {
         let transport = MockTransport { request in
             var response = PulseResponse(statusCode: 500, request: request)
-            response.bytes = ByteStream(next: { Data(count: 1000) })
+            response.body = .stream(ByteStream(next: { Data(count: 1000) }))
             return response
         }
         let response = try await transport.send(Self.request(.streamed))

@@ -68,7 +68,7 @@ struct PluginMockTests {
         let probe = Probe()
         let response = try await probe.run(in: .mock(delivery: .streamed)) { request in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream([Data("a".utf8)])
+            response.body = .stream(ByteStream([Data("a".utf8)]))
             return response
         }
         #expect(probe.log.withLock { $0.last } == "didReceive")

@@ -126,7 +126,7 @@ struct StubBodyTests {
         let clock = TestClock(autoAdvances: true)
         let reply = Stub.Reply.closure { request, _ in
             var response = PulseResponse(statusCode: 200, request: request)
-            response.bytes = ByteStream(next: { Data([1]) }, cancel: { ended.withLock { $0 += 1 } })
+            response.body = .stream(ByteStream(next: { Data([1]) }, cancel: { ended.withLock { $0 += 1 } }))
             return response
         }
         let transport = MockTransport(stubs: [Stub().reply(reply.bandwidth(1, on: clock))])

@@ -108,18 +108,18 @@ struct CacheFetch: Sendable {
             }
             return await cache.complete(known, rest, under: head, mayStore: mayStore, for: lookup, by: response)
         case .reuse(let index):
-            response.bytes?.cancel()
+            response.discard()
             return .confirmed(stored[index], isStored: false)
         case .serveStale(let index, let use):
             return .fallback(index, use, response)
         case .refetch:
-            response.bytes?.cancel()
+            response.discard()
             return nil
         }
     }
 
     private func passed(_ response: PulseResponse) -> CacheOutcome {
-        if isBackground { response.bytes?.cancel() }
+        if isBackground { response.discard() }
         return .received(response, stored: nil)
     }
 }

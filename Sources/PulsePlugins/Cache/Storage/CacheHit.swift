@@ -65,7 +65,7 @@ struct CacheHit: Sendable {
             return
         }
         if (200..<300).contains(response.statusCode) {
-            response.bytes = try await body.stream()
+            response.body = .stream(try await body.stream())
             return
         }
         let data = try await body.data()

@@ -49,8 +49,7 @@ final class CacheTee: Sendable {
     }
 
     /// Reads a body for the store only, while the store accepts it and the time limit permits.
-    func readAll(of stream: ByteStream?) async {
-        guard let stream else { return }
+    func readAll(of stream: ByteStream) async {
         let clock = lookup.context.clock
         let end = clock.uptime + Self.longestRead
         do {

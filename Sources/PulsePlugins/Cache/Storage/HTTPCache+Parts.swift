@@ -88,7 +88,7 @@ extension HTTPCache {
             let before = try? await stored.body.slice(0..<gap.lowerBound).stream(),
             let after = try? await stored.body.slice(gap.upperBound..<known.count).stream()
         else {
-            response.bytes?.cancel()
+            response.discard()
             return nil
         }
         let count = (rest.end ?? length) - rest.start
@@ -99,10 +99,10 @@ extension HTTPCache {
         let source = ByteStream.joined([before, bytes.expecting(count), after])
         guard mayStore, isFit(response, for: lookup) else {
             await remove(.key(lookup.key), in: lookup.context)
-            whole.bytes = source
+            whole.body = .stream(source)
             return .completed(whole)
         }
-        whole.bytes = await CacheTee(source, into: self, under: head, for: lookup).stream()
+        whole.body = .stream(await CacheTee(source, into: self, under: head, for: lookup).stream())
         return .completed(whole)
     }
 }

@@ -55,21 +55,28 @@ final class HTTPCache: Sendable {
         }
         var head = head
         head.tags = lookup.tags
-        guard let stream = response.bytes else {
-            let cached = CachedResponse(head: head, body: CachedBody(response.data))
+        let stream: ByteStream
+        switch response.body {
+        case .buffered(let data):
+            let cached = CachedResponse(head: head, body: CachedBody(data))
             guard head.parts == nil else {
                 await storePart(cached, for: lookup)
                 return .received(response, stored: nil)
             }
             return .received(response, stored: await store(cached, for: lookup) ? cached : nil)
+        case .file, .connection:
+            return .received(response, stored: nil)
+        case .stream(let received):
+            stream = received
         }
-        var streamed = response
+        var response = response
         // The head of a part states its length, even if the part is the whole.
         let count = head.parts?.count ?? (response.statusCode == 206 ? head.contentLength : nil)
         let tee = CacheTee(stream, into: self, under: head, for: lookup, expecting: count)
-        streamed.bytes = await tee.stream()
-        if readsItself { await tee.readAll(of: streamed.bytes) }
-        return .received(streamed, stored: nil)
+        let stored = await tee.stream()
+        if readsItself { await tee.readAll(of: stored) }
+        response.body = .stream(stored)
+        return .received(response, stored: nil)
     }
 
     /// Whether other calls may find the response. False if the sent request carries a credential that the cache has not

@@ -102,7 +102,7 @@ struct CurlExchange: Sendable {
         let stream = stream(of: received, from: pipe, ticket, queued: queued, holding: slot, feeding)
         var response = try response(from: received, queued: queued)
         guard case .file(let file, let offset) = request.delivery else {
-            response.bytes = stream
+            response.body = .stream(stream)
             return response
         }
         let start = try response.fileOffset(asked: offset)
@@ -112,7 +112,7 @@ struct CurlExchange: Sendable {
         } onCancel: {
             stream.cancel()
         }
-        response.file = file
+        response.body = .file(file)
         response.timings = stream.timingsAtEnd?() ?? response.timings
         return response
     }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+extension PulseResponse {
+    /// The body of a response. The delivery of the request decides its form.
+    public enum Body: Sendable {
+        /// All bytes in memory; no bytes if the response has no body.
+        case buffered(Data)
+        /// The bytes as they arrive. A stream can be read once.
+        case stream(ByteStream)
+        /// The file that a download was written to.
+        case file(URL)
+        /// The connection, which no longer carries HTTP.
+        case connection(any DuplexConnection)
+
+        /// Whether the body still uses the network.
+        fileprivate var isOpen: Bool {
+            switch self {
+            case .stream, .connection: true
+            case .buffered, .file: false
+            }
+        }
+    }
+
+    /// The bytes of a buffered body; empty for any other. Setting them makes the body buffered.
+    public var data: Data {
+        get {
+            if case .buffered(let data) = body { data } else { Data() }
+        }
+        // Moves the bytes out and back, so that they are changed in place: a setter would copy them.
+        _modify {
+            var data = data
+            body = .buffered(Data())
+            defer { body = .buffered(data) }
+            yield &data
+        }
+    }
+
+    /// The body of a streamed response, which can be read once; nil for any other.
+    public var bytes: ByteStream? {
+        if case .stream(let stream) = body { stream } else { nil }
+    }
+
+    /// The file with the body of a downloaded response; nil for any other.
+    public var file: URL? {
+        if case .file(let file) = body { file } else { nil }
+    }
+
+    /// The connection of a response that ended HTTP on it, such as a 101; nil for any other.
+    public var connection: (any DuplexConnection)? {
+        if case .connection(let connection) = body { connection } else { nil }
+    }
+
+    /// Frees what the body of an unwanted response holds: cancels a stream, closes a connection. Does nothing to a
+    /// buffered body or a file. May be called several times.
+    public func discard() {
+        switch body {
+        case .stream(let stream): stream.cancel()
+        case .connection(let connection): connection.close()
+        case .buffered, .file: break
+        }
+    }
+
+    /// Discards the response that `other` replaces. If `other` has a stream or a connection, that may be built on the
+    /// one of this response, which then stays open.
+    package func discard(replacedBy other: PulseResponse) {
+        if !other.body.isOpen { discard() }
+    }
+}
+
+extension PulseResponse.Body: CustomStringConvertible, CustomReflectable {
+    /// The kind of body and its size if it is known, never its content or a path.
+    public var description: String {
+        switch self {
+        case .buffered(let data): "\(data.count) bytes"
+        case .stream: "a stream"
+        case .file: "a file"
+        case .connection: "a connection"
+        }
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}
