@@ -10,17 +10,11 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "curl_library.h"
@@ -31,9 +25,6 @@
 // that it decodes. Few, since the other connections wait.
 enum { READS_PER_EVENT = 8 };
 
-// Marks a socket that is not libcurl's, beside its number; the generations of libcurl's sockets stay below.
-static const uint64_t PLAIN = UINT64_C(1) << 63;
-
 struct group {
     struct pulse_loop *loop;
     PulseCURLM *multi;
@@ -42,12 +33,11 @@ struct group {
 };
 
 struct pulse_loop {
-    int epoll;
-    int wakeups;
+    struct pulse_poller poller;
     double now;
     struct group groups[PULSE_LOOP_GROUPS];
     // The events of the last wait.
-    struct epoll_event ready[PULSE_LOOP_TURN];
+    struct epoll_event ready[PULSE_POLLER_TURN];
     int ready_count;
     // Indexed by descriptor. A socket opened here stays in epoll between two transfers; its generation identifies the
     // socket.
@@ -76,12 +66,6 @@ struct pulse_loop {
     int sockets[UINT16_MAX + 1];
 };
 
-double pulse_monotonic_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 double pulse_loop_now(const struct pulse_loop *loop) { return loop->now; }
 
 double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *easy) {
@@ -91,22 +75,6 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
         if (watch->easy == easy && watch->group != 0 && watch->last_activity > latest) latest = watch->last_activity;
     }
     return latest;
-}
-
-// linux/sched.h: SCHED_BATCH, which sched.h declares only for GNU sources.
-enum { BATCH = 3 };
-
-void pulse_loop_begin_thread(void) {
-    // libcurl leaves this to its caller, because it may not use signals. Before 7.87 its TLS writes without
-    // MSG_NOSIGNAL.
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    // Otherwise this thread, woken by a response, would preempt the thread that continues with that response. Its share
-    // of the processor stays the same. A refusal by the system is harmless.
-    struct sched_param parameters = {0};
-    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, BATCH, &parameters);
 }
 
 static bool make_room(struct pulse_loop *loop, int socket) {
@@ -130,9 +98,9 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
     };
     int operation = watch->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     // epoll does not know a descriptor that libcurl has closed and reopened, such as a resolver's.
-    if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) {
+    if (epoll_ctl(loop->poller.epoll, operation, socket, &event) != 0) {
         operation = errno == ENOENT ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-        if (epoll_ctl(loop->epoll, operation, socket, &event) != 0) return false;
+        if (epoll_ctl(loop->poller.epoll, operation, socket, &event) != 0) return false;
     }
     watch->events = events;
     return true;
@@ -140,7 +108,7 @@ static bool watch_for(struct pulse_loop *loop, int socket, uint32_t events) {
 
 static void stop_watching(struct pulse_loop *loop, int socket) {
     // A closed socket has left epoll already.
-    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+    epoll_ctl(loop->poller.epoll, EPOLL_CTL_DEL, socket, NULL);
     loop->watches[socket].events = 0;
 }
 
@@ -203,10 +171,12 @@ static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
 struct pulse_loop *pulse_loop_create(long connections) {
     struct pulse_loop *loop = calloc(1, sizeof(struct pulse_loop));
     if (loop == NULL) return NULL;
-    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    loop->wakeups = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!pulse_poller_open(&loop->poller)) {
+        free(loop);
+        return NULL;
+    }
     loop->now = pulse_monotonic_now();
-    bool is_complete = loop->epoll >= 0 && loop->wakeups >= 0;
+    bool is_complete = true;
     for (int index = 0; index < PULSE_LOOP_GROUPS && is_complete; index++) {
         struct group *group = &loop->groups[index];
         group->loop = loop;
@@ -222,9 +192,7 @@ struct pulse_loop *pulse_loop_create(long connections) {
         // As many streams as the server allows; libcurl's default limit is 100.
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, 1000L);
     }
-    // Edge-triggered, so that no read is needed. Its generation never equals a socket's.
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u64 = (uint32_t)loop->wakeups};
-    if (is_complete && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wakeups, &event) == 0) return loop;
+    if (is_complete) return loop;
     pulse_loop_close(loop);
     pulse_loop_destroy(loop);
     return NULL;
@@ -238,18 +206,12 @@ void pulse_loop_close(struct pulse_loop *loop) {
 }
 
 void pulse_loop_destroy(struct pulse_loop *loop) {
-    if (loop->epoll >= 0) close(loop->epoll);
-    if (loop->wakeups >= 0) close(loop->wakeups);
+    pulse_poller_close(loop->poller);
     free(loop->watches);
     free(loop);
 }
 
-void pulse_loop_wake(struct pulse_loop *loop) {
-    uint64_t one = 1;
-    // The counter would overflow after some hundred years.
-    ssize_t written = write(loop->wakeups, &one, sizeof one);
-    (void)written;
-}
+void pulse_loop_wake(struct pulse_loop *loop) { pulse_poller_wake(loop->poller); }
 
 static void act(struct group *group, pulse_curl_socket socket, int events) {
     int running;
@@ -266,41 +228,8 @@ double pulse_loop_next_timer(const struct pulse_loop *loop) {
 }
 
 void pulse_loop_wait(struct pulse_loop *loop, double until) {
-    int timeout = -1;
-    if (until < INFINITY) {
-        double left = (until - pulse_monotonic_now()) * 1e3;
-        // Rounds up: rounding down would make the last millisecond a busy loop.
-        timeout = left <= 0 ? 0 : left > 1e9 ? 1000000000 : (int)left + 1;
-    }
-    loop->ready_count = epoll_wait(loop->epoll, loop->ready, PULSE_LOOP_TURN, timeout);
-}
-
-bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count) {
-    *count = 0;
-    for (int index = 0; index < loop->ready_count; index++) {
-        uint64_t mark = loop->ready[index].data.u64;
-        if (mark & PLAIN) numbers[(*count)++] = mark & ~PLAIN;
-    }
-    return *count > 0 && *count == loop->ready_count;
-}
-
-ssize_t pulse_socket_send(int socket, const void *bytes, size_t count) {
-    return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static bool watch_plain(const struct pulse_loop *loop, int socket, uint32_t events, uint64_t number) {
-    struct epoll_event event = {.events = events, .data.u64 = PLAIN | number};
-    if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0) return true;
-    return errno == ENOENT && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event) == 0;
-}
-
-bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number) {
-    // One event per request: bytes that arrive without a waiter wake no thread.
-    return watch_plain(loop, socket, EPOLLONESHOT | EPOLLIN | (or_writing ? EPOLLOUT : 0), number);
-}
-
-bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number) {
-    return watch_plain(loop, socket, EPOLLET | EPOLLIN, number);
+    loop->ready_count =
+        epoll_wait(loop->poller.epoll, loop->ready, PULSE_POLLER_TURN, pulse_poller_timeout(until));
 }
 
 int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
@@ -308,7 +237,7 @@ int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
     pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_ACTIVESOCKET, &socket);
     if (socket == PULSE_CURL_SOCKET_BAD) return -1;
     // libcurl closes its own descriptor, which would leave epoll watching the socket.
-    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+    epoll_ctl(loop->poller.epoll, EPOLL_CTL_DEL, socket, NULL);
     return fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -324,8 +253,8 @@ void pulse_loop_act(struct pulse_loop *loop) {
     loop->now = pulse_monotonic_now();
     for (int index = 0; index < loop->ready_count; index++) {
         const struct epoll_event *event = &loop->ready[index];
+        if (event->data.u64 == PULSE_POLLER_WAKE_UP) continue;
         int descriptor = (int)(uint32_t)event->data.u64;
-        if (event->data.u64 & PLAIN || descriptor == loop->wakeups) continue;
         struct watch *watch = &loop->watches[descriptor];
         // The socket was closed; another one may have its descriptor.
         if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;

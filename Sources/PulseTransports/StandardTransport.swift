@@ -1,25 +1,39 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
+public import PulseCore
 
-/// The default transport of a client: `CurlTransport` where a usable libcurl is present, otherwise
-/// `URLSessionTransport`.
-package struct StandardTransport {
-    package let transport: any Transport
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+#endif
+
+/// The transport of a client that is given none. On Linux with a usable libcurl this is ``CurlTransport``, with an engine
+/// of its own for small requests in cleartext; elsewhere it is ``URLSessionTransport``.
+///
+/// For code that wraps a transport, such as a recorder of cassettes, on every platform.
+public struct StandardTransport: Transport {
+    package let base: any Transport
     /// A warning for developers about the choice; the same for every client of a process.
     let warning: String?
 
     /// Whether the warning was emitted in this process.
     private static let isReported = Locked(false)
 
-    package init(_ configuration: PulseConfiguration) {
+    /// Creates the transport of a client with that configuration, of which it uses
+    /// ``PulseConfiguration/maximumConnectionsPerHost``.
+    public init(_ configuration: PulseConfiguration = PulseConfiguration()) {
         #if canImport(CPulsePlatform)
         self.init(configuration, library: .system)
         #else
-        transport = URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
+        base = URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
         warning = nil
         #endif
     }
+
+    public var capabilities: TransportCapabilities { base.capabilities }
+
+    public func send(_ request: TransportRequest) async throws -> PulseResponse { try await base.send(request) }
+
+    public func shutdown() async { await base.shutdown() }
 
     /// Emits the warning, if any, to the first listening sink in the process.
     package func warn(_ sink: any EventSink) {
@@ -42,11 +56,13 @@ extension StandardTransport {
     /// - Parameter library: nil for a system without a usable one.
     init(_ configuration: PulseConfiguration, library: CurlLibrary?) {
         let connections = configuration.maximumConnectionsPerHost
-        if library != nil {
-            transport = CurlTransport(connections, library: library)
+        if let library {
+            let curl = CurlTransport(connections, library: library)
+            let hasOwnEngine = library.handsConnectionsOver && pulse_deflate_load()
+            base = hasOwnEngine ? HTTP1Transport(over: curl) : curl
             warning = nil
         } else {
-            transport = URLSessionTransport(maximumConnectionsPerHost: connections)
+            base = URLSessionTransport(maximumConnectionsPerHost: connections)
             warning = Self.fallbackWarning
         }
     }

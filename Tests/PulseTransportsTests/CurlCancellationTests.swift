@@ -109,7 +109,8 @@ struct CurlCancellationTests {
                 if request.path == "/second" { ended.withLock { $0 }?.cancel() }
                 return .text(request.path)
             }
-            let transport = CurlTransport(4, library: library, leavesAllToCurl: way != .plain)
+            let curl = CurlTransport(4, library: library)
+            let transport: any Transport = way == .plain ? HTTP1Transport(over: curl) : curl
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
                 delivery: way == .streamedByCurl ? .streamed : .buffered(limit: 100), idleTimeout: 600,

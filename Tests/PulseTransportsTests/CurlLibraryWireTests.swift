@@ -30,7 +30,7 @@ struct CurlLibraryWireTests {
             "unsolicited bytes from a server are no response to a request": unchecked,
         ], timeLimit: 60
     ) { connections in
-        CurlTransport(connections, library: .pretending(0x074400), leavesAllToCurl: true)
+        CurlTransport(connections, library: .pretending(0x074400))
     }
 
     @Test(.serialized, arguments: oldest.cases)
@@ -72,7 +72,7 @@ struct CurlLibraryWireTests {
         let sinks = [false, true, true].map { WarningSink(isActive: $0) }
         for sink in sinks {
             let fallback = StandardTransport(configuration, library: nil)
-            #expect(fallback.transport is URLSessionTransport)
+            #expect(fallback.base is URLSessionTransport)
             fallback.warn(sink, isReported: isReported)
         }
         #expect(sinks.map(\.warnings) == [[], [StandardTransport.fallbackWarning], []])
@@ -80,7 +80,7 @@ struct CurlLibraryWireTests {
 
     @Test func withLibcurlThereIsNoWarning() {
         let standard = StandardTransport(PulseConfiguration())
-        #expect(standard.transport is CurlTransport)
+        #expect(standard.base is HTTP1Transport)
         let sink = WarningSink(isActive: true)
         standard.warn(sink, isReported: Locked(false))
         #expect(sink.warnings == [])
@@ -104,7 +104,7 @@ struct CurlLibraryWireTests {
     @Test(arguments: [6, 7] as [UInt64])
     func everyCallEndsOnceWithTheOldestSupportedLibcurl(seed: UInt64) async throws {
         try await CurlSchedule(
-            seed: seed, calls: 500, library: .pretending(0x074400), leavesAllToCurl: true
+            seed: seed, calls: 500, library: .pretending(0x074400)
         ).play()
     }
 }

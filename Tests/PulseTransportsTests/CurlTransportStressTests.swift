@@ -13,8 +13,8 @@ import Testing
 @Suite(.tags(.threads, .addresses), .serialized, .timeLimit(.minutes(5)))
 struct CurlTransportStressTests {
     @Test(arguments: [1, 2] as [UInt64], [false, true])
-    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64, leavesAllToCurl: Bool) async throws {
-        try await CurlSchedule(seed: seed, calls: 500, leavesAllToCurl: leavesAllToCurl).play()
+    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64, isCurlAlone: Bool) async throws {
+        try await CurlSchedule(seed: seed, calls: 500, isCurlAlone: isCurlAlone).play()
     }
 
     @Test(arguments: [3, 4] as [UInt64])
@@ -22,7 +22,7 @@ struct CurlTransportStressTests {
         for round in 0..<6 as Range<UInt64> {
             try await MockServer.run { server in
                 server.fallback(CurlSchedule.response)
-                let transport = CurlTransport()
+                let transport = HTTP1Transport(over: CurlTransport())
                 let randomness = SeededRandomness(seed: seed << 32 + round)
                 let plans = (0..<40).map { CurlSchedule.Plan($0, randomness) }
                 let calls = plans.map { plan in
@@ -78,8 +78,8 @@ struct CurlTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     @Test(arguments: [false, true])
-    func everyCallEndsOnceOverALongSchedule(leavesAllToCurl: Bool) async throws {
-        try await CurlSchedule(seed: 5, calls: Self.steps / 5, leavesAllToCurl: leavesAllToCurl).play()
+    func everyCallEndsOnceOverALongSchedule(isCurlAlone: Bool) async throws {
+        try await CurlSchedule(seed: 5, calls: Self.steps / 5, isCurlAlone: isCurlAlone).play()
     }
 }
 
@@ -88,7 +88,7 @@ struct CurlSchedule: Sendable {
     let seed: UInt64
     let calls: Int
     var library = CurlLibrary.system
-    var leavesAllToCurl = false
+    var isCurlAlone = true
 
     func play() async throws {
         try await MockServer.run { server in
@@ -97,7 +97,8 @@ struct CurlSchedule: Sendable {
                 switchboard.cancel(request.path)
                 return Self.response(to: request)
             }
-            let transport = CurlTransport(16, library: library, leavesAllToCurl: leavesAllToCurl)
+            let curl = CurlTransport(16, library: library)
+            let transport: any Transport = isCurlAlone ? curl : HTTP1Transport(over: curl)
             let ends = Locked<[Plan.End: Int]>([:])
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<calls {
@@ -122,7 +123,7 @@ struct CurlSchedule: Sendable {
     }
 
     /// No call hangs: all slots are free again, and one more call succeeds. Then nothing is left.
-    private static func finish(_ transport: CurlTransport, _ server: MockServer) async throws {
+    private static func finish(_ transport: any Transport, _ server: MockServer) async throws {
         for _ in 0..<20 {
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("plain/1")), idleTimeout: 600)
@@ -211,7 +212,7 @@ struct CurlSchedule: Sendable {
                 }
         }
 
-        func run(over transport: CurlTransport, url: URL, _ switchboard: Switchboard) async -> End {
+        func run(over transport: any Transport, url: URL, _ switchboard: Switchboard) async -> End {
             var urlRequest = URLRequest(url: url.appendingPathComponent(path))
             if case .none = body {} else { urlRequest.httpMethod = "PUT" }
             let request = TransportRequest(

@@ -9,10 +9,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CurlTransportTests {
-    private static func responses(_ count: Int, of body: Data) async throws -> [PulseResponse] {
+    private static func responses(
+        _ count: Int, of body: Data, byHTTP1: Bool
+    ) async throws -> [PulseResponse] {
         try await MockServer.run { server in
             server.fallback { _ in .data(body) }
-            let transport = CurlTransport()
+            let transport: any Transport = byHTTP1 ? HTTP1Transport(over: CurlTransport()) : CurlTransport()
             var responses: [PulseResponse] = []
             for _ in 0..<count {
                 let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600)
@@ -23,8 +25,10 @@ struct CurlTransportTests {
         }
     }
 
-    @Test func timingsReportTheEndOfEachPhase() async throws {
-        let response = try #require(try await Self.responses(1, of: Data(repeating: 7, count: 1000)).first)
+    @Test(arguments: [false, true])
+    func timingsReportTheEndOfEachPhase(byHTTP1: Bool) async throws {
+        let body = Data(repeating: 7, count: 1000)
+        let response = try #require(try await Self.responses(1, of: body, byHTTP1: byHTTP1).first)
         let timings = try #require(response.timings)
         let moments = [
             timings.queued, timings.nameResolved, timings.connected, timings.requestSent, timings.firstByte,
@@ -42,8 +46,10 @@ struct CurlTransportTests {
         #expect(timings.bytesDecoded == 1000)
     }
 
-    @Test func aReusedConnectionHasNoConnectTimings() async throws {
-        let timings = try #require(try await Self.responses(2, of: Data("response".utf8)).last?.timings)
+    @Test(arguments: [false, true])
+    func aReusedConnectionHasNoConnectTimings(byHTTP1: Bool) async throws {
+        let responses = try await Self.responses(2, of: Data("response".utf8), byHTTP1: byHTTP1)
+        let timings = try #require(responses.last?.timings)
         #expect(timings.isConnectionReused == true)
         #expect(timings.nameResolved == nil)
         #expect(timings.connected == nil)

@@ -12,7 +12,7 @@ import Testing
 struct DescriptorExhaustionTests {
     @Test func aTransportWithoutDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {
-            let transport = CurlTransport()
+            let transport = HTTP1Transport(over: CurlTransport())
             try Descriptors.exhaust(leaving: 0)
             let error = await Descriptors.failure(of: transport, "http://127.0.0.1:1/")
             try #require(error == "resourceUnavailable, beforeSend")
@@ -22,9 +22,10 @@ struct DescriptorExhaustionTests {
     @Test(arguments: ["http://127.0.0.1:1/", "https://127.0.0.1:1/", "http://localhost:1/", "https://localhost:1/"])
     func aConnectionWithoutASocketReportsIt(address: String) async {
         await #expect(processExitsWith: .success) { [address] in
-            for leavesAllToCurl in [false, true] {
+            for isOwn in [true, false] {
                 let server = try await MockServer.start()
-                let transport = CurlTransport(8, library: .system, leavesAllToCurl: leavesAllToCurl)
+                let curl = CurlTransport(8, library: .system)
+                let transport: any Transport = isOwn ? HTTP1Transport(over: curl) : curl
                 // Starts the thread and the connections' poller.
                 let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
                 try #require(warm == nil)
@@ -43,7 +44,7 @@ struct DescriptorExhaustionTests {
     func aConnectionWithoutOtherDescriptorsReportsIt(scheme: String) async {
         await #expect(processExitsWith: .success) { [scheme] in
             let server = try await MockServer.start()
-            let transport = CurlTransport()
+            let transport = HTTP1Transport(over: CurlTransport())
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             let other = try await MockServer.start()
@@ -73,7 +74,7 @@ struct DescriptorExhaustionTests {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             let server = try await MockServer.start()
             server.fallback { _ in .text("content") }
-            let transport = CurlTransport(8, library: .system, leavesAllToCurl: true)
+            let transport = CurlTransport(8, library: .system)
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             try Descriptors.exhaust(leaving: 0)
@@ -104,7 +105,7 @@ struct DescriptorExhaustionTests {
 
         /// Code and phase; nil for a success.
         static func failure(
-            of transport: CurlTransport, _ address: String, body: TransportRequest.Body = .none,
+            of transport: any Transport, _ address: String, body: TransportRequest.Body = .none,
             delivery: TransportRequest.Delivery = .buffered(limit: 1 << 20)
         ) async -> String? {
             guard let url = URL(string: address) else { return "no URL" }

@@ -14,11 +14,11 @@ struct KeepAliveWireTests {
     enum Engine: CaseIterable {
         case plain, crowded, curl, tls
 
-        func transport() -> CurlTransport {
+        func transport() -> any Transport {
             switch self {
-            case .plain: CurlTransport(64, library: .system)
-            case .crowded: CurlTransport(64, library: .system, few: 0)
-            case .curl, .tls: CurlTransport(64, library: .system, leavesAllToCurl: true)
+            case .plain: HTTP1Transport(over: CurlTransport(64, library: .system))
+            case .crowded: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
+            case .curl, .tls: CurlTransport(64, library: .system)
             }
         }
     }

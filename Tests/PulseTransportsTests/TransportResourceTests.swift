@@ -10,17 +10,22 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct TransportResourceTests {
     #if canImport(CPulsePlatform)
-    @Test func tenThousandRequestsOverCurlLeakNothing() async {
-        await #expect(processExitsWith: .success) {
+    /// Over the default transport, or over libcurl alone.
+    @Test(arguments: [false, true])
+    func tenThousandRequestsLeakNothing(isCurlAlone: Bool) async {
+        await #expect(processExitsWith: .success) { [isCurlAlone] in
+            let make = { () -> any Transport in
+                isCurlAlone ? CurlTransport() : StandardTransport()
+            }
             try await MockServer.run { server in
                 server.fallback { _ in .text("response") }
                 // The first transport allocates what the process keeps permanently.
-                let first = CurlTransport()
+                let first = make()
                 try await Self.round(of: 500, against: server, over: first)
                 await first.shutdown()
                 try await server.wait { $0.openConnectionCount == 0 }
                 let idle = Resources.now
-                let transport = CurlTransport()
+                let transport = make()
                 for _ in 0..<4 { try await Self.round(of: 500, against: server, over: transport) }
                 let before = Resources.now
                 for _ in 0..<20 { try await Self.round(of: 500, against: server, over: transport) }

@@ -6,11 +6,11 @@ import Foundation
 struct Lineup {
     /// The contenders in this executable.
     enum Own: String, CaseIterable {
-        case pulseCurl = "PulseKit, CurlTransport"
+        case pulse = "PulseKit"
         case pulseURLSession = "PulseKit, URLSessionTransport"
         case urlSession = "URLSession"
-        case transportAlone = "CurlTransport alone, not decoded"
-        /// As ``pulseCurl``, with two more readings of a clock.
+        case transportAlone = "The transport alone, not decoded"
+        /// As ``pulse``, with two more readings of a clock.
         case layer = "PulseKit, own layer noted"
     }
 

@@ -12,7 +12,7 @@ struct Results: Codable {
 
     /// The limits with their measurements, without those of peers that were not built.
     func judged() -> [Promise] {
-        let pulse = Self.times(requests, Lineup.Own.pulseCurl.rawValue)
+        let pulse = Self.times(requests, Lineup.Own.pulse.rawValue)
         let session = Self.times(requests, Lineup.Own.urlSession.rawValue)
         // The faster one of the two.
         let peers = Self.times(requests, Lineup.Peer.allCases.map(\.rawValue))

@@ -24,7 +24,7 @@ struct TransferComparison {
 
     /// They alternate, and the first round does not count: it loads the file into memory.
     private func streams() throws -> [TransferResult] {
-        let contestants = [try lineup.start(.pulseCurl)] + (lineup.peer == nil ? [] : [try lineup.start(.shared)])
+        let contestants = [try lineup.start(.pulse)] + (lineup.peer == nil ? [] : [try lineup.start(.shared)])
         try contestants.forEach(warmUp)
         var figures = [[Figure]](repeating: [], count: contestants.count + 1)
         for _ in 0...rounds {
@@ -41,7 +41,7 @@ struct TransferComparison {
 
     /// In a process of its own, so that its memory is its own.
     private func transfer(_ name: String, _ assignment: Assignment) throws -> TransferResult {
-        let contestant = try lineup.start(.pulseCurl)
+        let contestant = try lineup.start(.pulse)
         try warmUp(contestant)
         let figures = try (0..<rounds).map { _ in try contestant.perform(assignment) }
         try contestant.leave()
@@ -57,7 +57,7 @@ struct TransferComparison {
 /// The cost of one large body.
 struct TransferResult: Codable {
     static let curl = "curl -o /dev/null"
-    static let pulseStream = Lineup.Own.pulseCurl.rawValue + streamed
+    static let pulseStream = Lineup.Own.pulse.rawValue + streamed
     static let download = "PulseKit, download to a file"
     static let upload = "PulseKit, upload of a file"
     static let streamed = ", stream"

@@ -45,21 +45,13 @@ struct TransportBenchmarks {
 
     private static func contend(_ name: String, server: URL) throws {
         switch Lineup.Own(rawValue: name) {
-        case .pulseCurl: try Stage.perform(PulseContender(try curl(), server: server))
+        case .pulse: try Stage.perform(PulseContender(StandardTransport(), server: server))
         case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
-        case .layer: try Stage.perform(LayerContender(try curl(), server: server))
-        case .transportAlone: try Stage.perform(TransportContender(transport: try curl()))
+        case .layer: try Stage.perform(LayerContender(StandardTransport(), server: server))
+        case .transportAlone: try Stage.perform(TransportContender(transport: StandardTransport()))
         case .urlSession: try Stage.perform(URLSessionContender())
         case nil: throw Failure(description: "there is no contender \(name)")
         }
-    }
-
-    private static func curl() throws -> any Transport {
-        #if canImport(FoundationNetworking)
-        return CurlTransport()
-        #else
-        throw Failure(description: "CurlTransport is for Linux, and so is this comparison")
-        #endif
     }
 
     private static func option(_ name: String) -> String? {

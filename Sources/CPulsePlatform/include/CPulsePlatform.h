@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "netlink.h"
 #include "network.h"
+#include "poller.h"
 #include "tls_identity.h"
 #include "tls_server.h"
 

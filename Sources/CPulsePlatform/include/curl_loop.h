@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // libcurl's multi interface over epoll. One thread at a time may call its functions, with two exceptions. One thread
-// calls `pulse_loop_wait` repeatedly. Any thread may call `pulse_loop_wake` and the `pulse_loop_await` functions at any
-// time.
+// calls `pulse_loop_wait` repeatedly. Any thread may call `pulse_loop_wake` at any time.
 
 #ifndef PULSE_CURL_LOOP_H
 #define PULSE_CURL_LOOP_H
@@ -11,6 +10,7 @@
 #include <sys/types.h>
 
 #include "curl_abi.h"
+#include "poller.h"
 
 struct pulse_loop;
 
@@ -22,7 +22,7 @@ enum { PULSE_LOOP_GROUPS = 2 };
 struct pulse_loop *pulse_loop_create(long connections);
 
 /// Closes all of libcurl's connections. All transfers must be removed, and no thread may be waiting. Afterwards only
-/// `pulse_loop_wake` and the `pulse_loop_await` functions may be called.
+/// `pulse_loop_wake` may be called.
 void pulse_loop_close(struct pulse_loop *loop);
 
 /// Frees a closed loop.
@@ -33,23 +33,6 @@ void pulse_loop_wake(struct pulse_loop *loop);
 
 /// Waits for sockets or a wake-up, or until that time of the monotonic clock, in seconds; INFINITY waits forever.
 void pulse_loop_wait(struct pulse_loop *loop, double until);
-
-/// The maximum number of sockets that one wait returns. Few, so that the first of them need not wait for the last.
-enum { PULSE_LOOP_TURN = 16 };
-
-/// The numbers of the sockets that are not libcurl's and that the last wait has returned. True if it has returned
-/// nothing else. For the waiting thread.
-bool pulse_loop_plain_ready(const struct pulse_loop *loop, uint64_t numbers[PULSE_LOOP_TURN], int *count);
-
-/// Makes the loop watch a socket that is not libcurl's, once, until it is readable (or, if requested, writable) or has
-/// failed. The number is below 2^63. False where the system has no memory for that.
-bool pulse_loop_await(const struct pulse_loop *loop, int socket, bool or_writing, uint64_t number);
-
-/// Watches for every arrival, until `pulse_loop_await`.
-bool pulse_loop_await_always(const struct pulse_loop *loop, int socket, uint64_t number);
-
-/// `send` that neither blocks nor raises a signal.
-ssize_t pulse_socket_send(int socket, const void *bytes, size_t count);
 
 /// The socket of a connect-only transfer, under a duplicate descriptor that the caller closes; -1 without one.
 int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy);
@@ -79,9 +62,8 @@ void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy);
 /// The next ended transfer and its result, or NULL.
 PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result);
 
-/// Seconds of the monotonic clock: at the last act, and now.
+/// The time of the last act, in seconds of the monotonic clock.
 double pulse_loop_now(const struct pulse_loop *loop);
-double pulse_monotonic_now(void);
 
 /// When a socket of the transfer was last readable or writable, in seconds of the monotonic clock; 0 if unknown. It
 /// scans all sockets.
@@ -101,10 +83,6 @@ void pulse_loop_note_idle_limit(const struct pulse_loop *loop, struct pulse_sock
 double pulse_loop_idle_time_left(struct pulse_loop *loop, const char *remote, int remote_port, int local_port);
 /// Closes a connection underneath libcurl, which then sees it closed by the peer. No effect on a closed one.
 void pulse_loop_cut(const struct pulse_loop *loop, struct pulse_socket socket);
-
-/// The loop's own thread must call this first. It prevents writes to a reset connection from ending the process, and
-/// the thread from preempting the threads that it wakes.
-void pulse_loop_begin_thread(void);
 
 /// Whether a reused keep-alive connection is open and has nothing to read: on HTTP/1.1 pending bytes would pass for the
 /// response to the next request. libcurl itself only checks that it is open. The addresses are those of

@@ -61,7 +61,7 @@ public final class PulseClient: Sendable {
             standard = nil
         } else {
             let own = StandardTransport(configuration)
-            self.transport = own.transport
+            self.transport = own.base
             standard = own
         }
         ownsTransport = transport == nil

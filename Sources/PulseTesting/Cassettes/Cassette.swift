@@ -7,7 +7,7 @@ package import PulseObservability
 /// a proxy, and played by a ``CassettePlayer``.
 ///
 /// ```swift
-/// let recorder = CassetteRecorder(around: CurlTransport())
+/// let recorder = CassetteRecorder(around: StandardTransport())
 /// …                                                            // once, against the real server
 /// try recorder.cassette.write(to: file)
 ///

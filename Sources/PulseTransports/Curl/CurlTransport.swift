@@ -4,7 +4,7 @@
 import CPulsePlatform
 public import PulseCore
 
-/// The transport over the system's libcurl: the default on Linux.
+/// The transport over the system's libcurl, which ``StandardTransport`` uses on Linux.
 ///
 /// One thread waits for all requests, which share connections, resolved names and TLS sessions. HTTP/2 is used where a
 /// server offers it over TLS. The transport supports all bodies and all deliveries except `.upgrade`. It enforces TLS
@@ -21,11 +21,10 @@ public final class CurlTransport: Transport {
     }
 
     private let library: CurlLibrary?
-    private let slots: HostSlots
-    private let connections: Int
+    let slots: HostSlots
+    /// The maximum number of idle connections.
+    let connections: Int
     private let unixSocketPath: String?
-    private let leavesAllToCurl: Bool
-    private let few: Int
     private let state = Locked(State())
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
@@ -41,15 +40,7 @@ public final class CurlTransport: Transport {
     }
 
     /// - Parameter library: the assumed capabilities of the loaded libcurl.
-    /// - Parameter leavesAllToCurl: for tests: whether libcurl also handles cleartext HTTP.
-    /// - Parameter few: for tests: the number of cleartext requests up to which each task sends its own.
-    init(
-        _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
-        leavesAllToCurl: Bool = false, few: Int = HTTP1ConnectionPool.few
-    ) {
-        self.few = few
-        self.leavesAllToCurl =
-            leavesAllToCurl || unixSocketPath != nil || library?.handsConnectionsOver != true || !pulse_deflate_load()
+    init(_ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?) {
         self.library = library
         self.unixSocketPath = unixSocketPath
         slots = HostSlots(limit: maximumConnectionsPerHost)
@@ -67,19 +58,20 @@ public final class CurlTransport: Transport {
         let start = pulse_monotonic_now()
         let slot = try await slots.slot(origin, for: request)
         let (loop, id) = try nextTransfer(library)
-        if !leavesAllToCurl,
-            let exchange = try HTTP1Exchange(request, url, origin, loop, startedAt: start)
-        {
-            defer { withExtendedLifetime(slot) {} }
-            var response = try await exchange.run(id: id)
-            response.latency = pulse_monotonic_now() - start
-            return response
-        }
         let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
         let queued = pulse_monotonic_now() - start
         var response = try await exchange.run(queued: queued, holding: slot)
         response.latency = pulse_monotonic_now() - start
         return response
+    }
+
+    /// Opens a cleartext connection to the server of a URL and hands it over.
+    func connect(
+        to server: String, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> CurlTransfer.Connected {
+        guard let library else { throw CancellationError() }
+        let (loop, id) = try nextTransfer(library)
+        return try await loop.connect(to: server, for: request, id: id, queued: queued)
     }
 
     /// The number of requests to the URL's origin that wait for a slot.
@@ -101,7 +93,7 @@ public final class CurlTransport: Transport {
     private func nextTransfer(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
-            let loop = try state.loop ?? CurlLoop(library, connections: connections, few: few)
+            let loop = try state.loop ?? CurlLoop(library, connections: connections)
             state.loop = loop
             state.nextID += 1
             return (loop, state.nextID)

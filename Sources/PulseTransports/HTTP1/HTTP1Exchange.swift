@@ -4,51 +4,45 @@
 import CPulsePlatform
 import PulseCore
 
-/// One request over a cleartext connection, on its sender's task. The task writes and reads without blocking, and the
-/// loop signals when more is possible. With many exchanges under way the loop does the first write and read.
+/// One request over a cleartext connection, on its sender's task.
 struct HTTP1Exchange: Sendable {
+    let origin: Origin
     private let request: TransportRequest
     private let outgoing: HTTP1Request
-    private let origin: Origin
     private let limit: Int
-    private let loop: CurlLoop
+    private let transport: HTTP1Transport
     private let startedAt: TimeInterval
 
     /// Nil for a request that libcurl must handle.
-    init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, _ loop: CurlLoop, startedAt: TimeInterval) throws {
-        guard case .buffered(let limit) = request.delivery,
-            let outgoing = try HTTP1Request(request, url, origin, hasNoProxyAround: loop.hasNoProxyAround)
+    init?(_ request: TransportRequest, _ transport: HTTP1Transport, startedAt: TimeInterval) throws {
+        guard case .buffered(let limit) = request.delivery, let url = request.urlRequest.url, let origin = Origin(url),
+            let outgoing = try HTTP1Request(
+                request, url, origin, hasNoProxyAround: transport.hasNoProxyAround)
         else { return nil }
         try CurlRequest.validate(request)
         (self.request, self.outgoing, self.origin, self.limit) = (request, outgoing, origin, limit)
-        (self.loop, self.startedAt) = (loop, startedAt)
+        (self.transport, self.startedAt) = (transport, startedAt)
     }
 
-    /// - Parameter id: for the libcurl transfer that opens a connection.
-    func run(id: UInt64) async throws -> PulseResponse {
-        var timings = TransferTimings()
+    /// - Parameter isBatched: whether the loop sends the request, together with others.
+    func run(isBatched: Bool) async throws -> PulseResponse {
         let queuedAt = pulse_monotonic_now()
+        var timings = TransferTimings()
         timings.queued = queuedAt - startedAt
-        let manner = loop.plain.enter()
-        defer { loop.plain.leave() }
+        timings.isConnectionReused = true
         while !request.needsNewConnection,
-            let connection = try loop.plain.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
+            let connection = try transport.pool.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
         {
-            // In the crowded manner the loop checks the connection before it sends.
-            guard manner == .crowded || connection.isQuiet else {
-                loop.plain.release(connection, isReusable: false, now: queuedAt)
-                continue
+            // Nothing was sent on a stale connection, so the request can use another one.
+            if let response = try await exchange(over: connection, timings, isReused: true, isBatched) {
+                return response
             }
-            timings.isConnectionReused = true
-            // Nothing was sent on the stale connection, so the request can use another one.
-            if let response = try await exchange(over: connection, &timings, manner, isReused: true) { return response }
         }
-        let made = try await loop.connect(
-            to: outgoing.server, for: request, id: id, queued: pulse_monotonic_now() - startedAt)
-        let connection = try loop.plain.add(made.descriptor, origin, remoteAddress: made.timings.remoteAddress)
+        let made = try await transport.connect(
+            to: outgoing.server, origin, for: request, queued: pulse_monotonic_now() - startedAt)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        guard let response = try await exchange(over: connection, &timings, manner, isReused: false) else {
+        guard let response = try await exchange(over: made.connection, timings, isReused: false, isBatched) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
         return response
@@ -56,175 +50,106 @@ struct HTTP1Exchange: Sendable {
 
     /// Nil if a reused connection turned out stale before a byte of the request was sent.
     private func exchange(
-        over connection: HTTP1Connection, _ timings: inout TransferTimings, _ manner: HTTP1ConnectionPool.Manner,
-        isReused: Bool
+        over connection: HTTP1Connection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
     ) async throws -> PulseResponse? {
-        var progress = Progress(isReused: isReused, parser: HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit))
-        let exchangeID = loop.begin(over: connection)
-        let outcome: Result<Void, any Error>
+        var connection = connection
+        var parser = HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit)
+        var timings = timings
         do {
-            try await withTaskCancellationHandler {
-                try await transfer(over: connection, &progress, manner)
-            } onCancel: {
-                connection.end(.cancelled, exchangeID: exchangeID)
-            }
-            outcome = .success(())
+            connection.bytes.begin(idleTimeout: request.idleTimeout)
+            connection.bytes.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched)
+            try await read(from: connection.bytes, into: &parser, &timings)
         } catch {
-            outcome = .failure(error)
-        }
-        let now = pulse_monotonic_now()
-        let isUsable = connection.finish(idleLimit: progress.parser.idleLimit)
-        let isReusable = isUsable && progress.isComplete && progress.parser.keepsConnection
-        loop.plain.release(connection, isReusable: isReusable, now: now)
-        switch outcome {
-        case .success: return try response(progress, &timings, connection, now: now)
-        case .failure(let error):
-            if let failure = failure(error, progress) { throw failure }
+            // Before the sent bytes are counted: the loop may be about to send.
+            connection.bytes.close()
+            if let failure = failure(error, parser, isReused: isReused, sentCount: connection.bytes.sent.count) {
+                throw failure
+            }
             return nil
         }
-    }
-
-    /// The progress of an exchange.
-    private struct Progress {
-        let isReused: Bool
-        var parser: HTTP1ResponseParser
-        /// The bytes that the loop has read and the parser has not.
-        var arrival: HTTP1Connection.Arrival?
-        var sentCount = 0
-        var sentAt: TimeInterval?
-        var firstByteAt: TimeInterval?
-        var lastActivity: TimeInterval = 0
-        /// Why no more of the request can be sent. A response may have come before that.
-        var sendFailure: HTTP1Connection.Broken?
-        /// Whether the request is completely sent and the response completely received.
-        var isComplete = false
-
-        var isSending: Bool { sentAt == nil && sendFailure == nil }
-
-        mutating func note(_ sent: HTTP1Connection.SendResult, of count: Int) {
-            sendFailure = sent.failure
-            guard sent.sentCount > 0 else { return }
-            sentCount += sent.sentCount
-            lastActivity = sent.time
-            if sentCount == count { sentAt = sent.time }
+        let now = pulse_monotonic_now()
+        let sent = connection.bytes.sent
+        // The response may have come before the whole request was sent.
+        let isSent = sent.count == outgoing.bytes.count
+        if isSent { timings.requestSent = sent.time - startedAt }
+        timings.lastByte = now - startedAt
+        if isSent, parser.keepsConnection {
+            connection.idleLimit = parser.idleLimit ?? connection.idleLimit
+            transport.pool.keep(connection, now: now)
         }
+        return try response(parser, timings, connection.bytes.remoteAddress)
     }
 
-    /// Writes and reads until the response is complete, possibly before the request is.
-    private func transfer(
-        over connection: HTTP1Connection, _ progress: inout Progress, _ manner: HTTP1ConnectionPool.Manner
+    /// The connection has failed or ended early.
+    private struct Lost: Error {
+        let cause: any Error
+    }
+
+    /// Reads until the response is complete.
+    private func read(
+        from connection: any ReusableConnection, into parser: inout HTTP1ResponseParser,
+        _ timings: inout TransferTimings
     ) async throws {
-        try connection.check()
-        progress.lastActivity = pulse_monotonic_now()
-        // The first read would find nothing: a server needs some time.
-        var mayRead = false
-        var leavesSending = manner == .crowded
         var readCount = 0
-        while !progress.parser.isComplete {
-            if progress.isSending, !leavesSending { send(over: connection, &progress) }
-            if mayRead || progress.sendFailure != nil, try read(connection, &progress) {
-                try connection.check()
-                readCount += 1
-                // The cooperative pool has few threads.
-                if readCount % 64 == 0 { await Task.yield() }
-            } else if let failure = progress.sendFailure {
-                throw failure
-            } else {
-                let deadline = progress.lastActivity + request.idleTimeout
-                let (sends, isSending) = (leavesSending, progress.isSending)
-                let events = await connection.wait(until: deadline, sending: sends ? outgoing.bytes : nil) {
-                    loop.attend(to: $0, until: deadline, sends: sends, orWriting: isSending)
-                }
-                if let sent = events.sent { progress.note(sent, of: outgoing.bytes.count) }
-                if let end = events.end { throw end }
-                progress.arrival = events.arrival
-                (leavesSending, mayRead) = (false, true)
+        while !parser.isComplete {
+            let bytes: Data?
+            do {
+                bytes = try await connection.read()
+            } catch {
+                throw Lost(cause: error)
             }
-        }
-        progress.isComplete = progress.sentAt != nil
-    }
-
-    private func send(over connection: HTTP1Connection, _ progress: inout Progress) {
-        progress.note(connection.send(outgoing.bytes[progress.sentCount...]), of: outgoing.bytes.count)
-    }
-
-    /// False if there is nothing to read yet.
-    private func read(_ connection: HTTP1Connection, _ progress: inout Progress) throws -> Bool {
-        switch progress.arrival.take() {
-        case .bytes(let bytes): try bytes.withUnsafeBytes { try read($0, &progress) }
-        case .end: try readEnd(&progress)
-        case .broken(let failure): throw failure
-        case nil:
-            return try withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 16) { buffer in
-                switch try connection.receive(buffer) {
-                case .bytes(let count): try read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &progress)
-                case .end: try readEnd(&progress)
-                case .nothingYet: return false
-                }
-                return true
+            if timings.firstByte == nil { timings.firstByte = pulse_monotonic_now() - startedAt }
+            if let bytes {
+                try bytes.withUnsafeBytes { try parser.read($0) }
+            } else if try !parser.readEnd() {
+                throw Lost(cause: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
             }
+            readCount += 1
+            // The cooperative pool has few threads.
+            if readCount % 64 == 0 { await Task.yield() }
         }
-        return true
-    }
-
-    private func read(_ bytes: UnsafeRawBufferPointer, _ progress: inout Progress) throws {
-        progress.lastActivity = pulse_monotonic_now()
-        if progress.firstByteAt == nil { progress.firstByteAt = progress.lastActivity }
-        try progress.parser.read(bytes)
-    }
-
-    private func readEnd(_ progress: inout Progress) throws {
-        guard try progress.parser.readEnd() else { throw HTTP1Connection.Broken(number: 0) }
     }
 
     // MARK: Outcome
 
     private func response(
-        _ progress: Progress, _ timings: inout TransferTimings, _ connection: HTTP1Connection, now: TimeInterval
+        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, _ remoteAddress: String?
     ) throws -> PulseResponse {
-        guard let head = progress.parser.head else {
+        guard let head = parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if progress.parser.isDecoded { headers.removeContentFields() }
-        timings.requestSent = progress.sentAt.map { $0 - startedAt }
-        timings.firstByte = progress.firstByteAt.map { $0 - startedAt }
-        timings.lastByte = now - startedAt
-        timings.networkProtocol = progress.parser.isVersion10 ? "http/1.0" : "http/1.1"
-        timings.remoteAddress = connection.remoteAddress
-        timings.bytesReceived = progress.parser.body.receivedCount
-        timings.bytesDecoded = Int64(progress.parser.body.data.count)
+        if parser.isDecoded { headers.removeContentFields() }
+        var timings = timings
+        timings.networkProtocol = parser.isVersion10 ? "http/1.0" : "http/1.1"
+        timings.remoteAddress = remoteAddress
+        timings.bytesReceived = parser.body.receivedCount
+        timings.bytesDecoded = Int64(parser.body.data.count)
         return PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: progress.parser.body.data, request: request.urlRequest,
+            statusCode: head.statusCode, headers: headers, data: parser.body.data, request: request.urlRequest,
             timings: timings, isTruncated: false)
     }
 
     /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
-    private func failure(_ error: any Error, _ progress: Progress) -> (any Error)? {
-        let phase: PulseError.Phase =
-            progress.parser.hasBegun ? .responseStarted : progress.sentCount > 0 ? .maybeSent : .beforeSend
+    private func failure(
+        _ error: any Error, _ parser: HTTP1ResponseParser, isReused: Bool, sentCount: Int
+    ) -> (any Error)? {
+        let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : sentCount > 0 ? .maybeSent : .beforeSend
         switch error {
         case is HTTP1ResponseParser.Malformed:
             return TransportFailure(code: .badServerResponse, phase: .responseStarted)
-        case HTTP1Connection.End.cancelled:
-            return CancellationError()
-        case HTTP1Connection.End.unwatched:
-            return TransportFailure(code: .resourceUnavailable, phase: phase)
-        case HTTP1Connection.End.timedOut:
-            return TransportFailure(code: .timedOut, phase: phase)
-        case HTTP1Connection.End.stale:
-            return nil
-        case let broken as HTTP1Connection.Broken:
-            if progress.isReused, phase == .beforeSend { return nil }
+        case let lost as Lost:
+            guard let cause = lost.cause as? TransportFailure else { return lost.cause }
+            let isLost = cause.code == .networkConnectionLost
+            if isLost, isReused, phase == .beforeSend { return nil }
             // The server closed it while the request was on its way, or a router had dropped it. Resends are decided
             // where plugins and events see them.
-            let isStale = progress.isReused && phase == .maybeSent
-            if isStale { loop.plain.dropIdle(origin) }
-            let cause = broken.number == 0 ? nil : POSIXErrorCode(rawValue: broken.number).map { POSIXError($0) }
+            let isStale = isLost && isReused && phase == .maybeSent
+            if isStale { transport.pool.dropIdle(origin) }
             return TransportFailure(
-                code: .networkConnectionLost, phase: phase, underlying: cause, isStaleConnection: isStale)
+                code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
         case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
-            failure.response = progress.parser.head.map {
+            failure.response = parser.head.map {
                 PulseResponse(statusCode: $0.statusCode, headers: $0.headers, request: request.urlRequest)
             }
             return failure

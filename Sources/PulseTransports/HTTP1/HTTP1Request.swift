@@ -6,7 +6,7 @@ import PulseCore
 /// A request in the wire format of cleartext HTTP/1.1 (RFC 9112, section 3).
 struct HTTP1Request {
     /// The head, followed by the body.
-    let bytes: [UInt8]
+    let bytes: Data
     let isHead: Bool
     /// The host, with its port unless this is the default.
     private let host: String
@@ -42,7 +42,7 @@ struct HTTP1Request {
         // A field counts as at most seven times its bytes.
         if bytes.count > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
         if !body.isEmpty { bytes += body }
-        self.bytes = bytes
+        self.bytes = Data(bytes)
         self.host = host
         isHead = method == "HEAD"
     }

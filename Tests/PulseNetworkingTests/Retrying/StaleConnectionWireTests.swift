@@ -19,12 +19,12 @@ struct StaleConnectionWireTests {
     enum Engine: CaseIterable {
         case plain, crowded, curl, oldestCurl, tls
 
-        func transport() -> CurlTransport {
+        func transport() -> any Transport {
             switch self {
-            case .plain: CurlTransport(64, library: .system)
-            case .crowded: CurlTransport(64, library: .system, few: 0)
-            case .curl, .tls: CurlTransport(64, library: .system, leavesAllToCurl: true)
-            case .oldestCurl: CurlTransport(64, library: Self.oldestLibrary, leavesAllToCurl: true)
+            case .plain: HTTP1Transport(over: CurlTransport(64, library: .system))
+            case .crowded: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
+            case .curl, .tls: CurlTransport(64, library: .system)
+            case .oldestCurl: CurlTransport(64, library: Self.oldestLibrary)
             }
         }
 

@@ -26,7 +26,7 @@ struct HTTP1ExchangeWireTests {
                 _ = try? await server.wait { $0.requests.count >= 3 }
                 return .text("well")
             }
-            let transport = CurlTransport(64, library: .system, few: few)
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<3 { group.addTask { _ = try await transport.send(Self.request("well", server)) } }
                 try await group.waitForAll()
@@ -52,7 +52,7 @@ struct HTTP1ExchangeWireTests {
     func aLostNewConnectionIsNotStale(few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .unanswered }
-            let transport = CurlTransport(64, library: .system, few: few)
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
             await #expect {
                 try await transport.send(Self.request("deadly", server))
             } throws: {
@@ -69,7 +69,7 @@ struct HTTP1ExchangeWireTests {
             server.fallback { request in
                 request.path == "/cut" ? .text("0123456789").truncated(after: 3) : .text("well")
             }
-            let transport = CurlTransport(64, library: .system, few: few)
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
             _ = try await transport.send(Self.request("well", server))
             await #expect {
                 try await transport.send(Self.request("cut", server))
@@ -89,7 +89,7 @@ struct HTTP1ExchangeWireTests {
                 _ = try? await server.wait { $0.requests.count >= 2 }
                 return request.connection == closed ? .text("a").fault(.close, at: .end) : .text("a")
             }
-            let transport = CurlTransport(64, library: .system, few: few)
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 { group.addTask { _ = try await transport.send(Self.request("first", server)) } }
                 try await group.waitForAll()
@@ -110,7 +110,7 @@ struct HTTP1ExchangeWireTests {
             server.fallback { request in
                 request.path == "/first" ? .text("abc").dripping(20, every: 0.001) : .text("second")
             }
-            let transport = CurlTransport(1, library: .system, few: few)
+            let transport = HTTP1Transport(over: CurlTransport(1, library: .system), few: few)
             let first = try await transport.send(Self.request("first", server))
             #expect(first.data == Data("abc".utf8))
             _ = try await transport.send(Self.request("second", server))
@@ -122,7 +122,7 @@ struct HTTP1ExchangeWireTests {
     @Test func theHostFieldComesFirst() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .text("response") }
-            let transport = CurlTransport()
+            let transport = HTTP1Transport(over: CurlTransport())
             _ = try await transport.send(Self.request("first", server))
             #expect(server.requests.first?.headers.first?.name == "Host")
             await transport.shutdown()

@@ -11,6 +11,12 @@ extension TransportConformance {
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
 
+    /// The conformance of the transport that a client on Linux uses unless it is given another.
+    package static let standardTransport = TransportConformance("Default", timeLimit: 60) { maximumConnectionsPerHost in
+        let limit = maximumConnectionsPerHost
+        return StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit))
+    }
+
     /// The conformance of `CurlTransport` over TLS.
     package static let curlTransportOverTLS = TransportConformance(
         "CurlTransport over TLS", timeLimit: 60, tls: try? .generated()

@@ -30,8 +30,6 @@ final class CurlCommandQueue: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// The connections for which the thread sends.
-        var sends: [HTTP1Connection] = []
         /// Whether the thread waits, or is about to, and has not been woken.
         var isAsleep = false
         /// The number of transfers under way at the last check.
@@ -67,15 +65,6 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Queues a connection for the thread to send on. Returns true to the caller that must wake the thread.
-    func post(_ sent: HTTP1Connection) -> Bool {
-        state.withLock { state in
-            state.sends.append(sent)
-            defer { state.isAsleep = false }
-            return state.isAsleep
-        }
-    }
-
     /// True for the caller that must wake the thread.
     func mustWake() -> Bool {
         state.withLock { state in
@@ -100,18 +89,10 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: Thread side
 
-    /// The connections to send on.
-    func sends() -> [HTTP1Connection] {
-        state.withLock { state in
-            defer { state.sends = [] }
-            return state.sends
-        }
-    }
-
     /// True if the thread has nothing to do. From then on, posters must wake it.
     func mayBlock() -> Bool {
         state.withLock { state in
-            state.isAsleep = state.commands.isEmpty && state.sends.isEmpty && !state.isClosed
+            state.isAsleep = state.commands.isEmpty && !state.isClosed
             return state.isAsleep
         }
     }

@@ -17,8 +17,6 @@ final class CurlEngine: Sendable {
     static let originLimit = 256
 
     let commands = CurlCommandQueue()
-    /// The connections made by libcurl and handed over.
-    let plain: HTTP1ConnectionPool
     /// The origins that require HTTP/1.1.
     let origins = Locked<Set<Origin>>([])
     /// Idle handles; nil after shutdown.
@@ -28,12 +26,10 @@ final class CurlEngine: Sendable {
     nonisolated(unsafe) let environment: CurlTransfer.Environment
     private let startsInPlace: Bool
 
-    init(_ library: CurlLibrary, _ poller: OpaquePointer, connections: Int, few: Int) {
-        plain = HTTP1ConnectionPool(limit: connections, few: few)
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    init(_ library: CurlLibrary, _ poller: OpaquePointer) {
         environment = CurlTransfer.Environment(
             library: library, poller: poller, sessions: CurlSessions(), deferred: CurlDeferredActions(),
-            hasNoProxyAround: names.allSatisfy { getenv($0) == nil })
+            hasNoProxyAround: !CurlProxy.isInEnvironment)
         driver = Locked(CurlDriver(environment))
         // Writes that raise SIGPIPE must run on the thread, which blocks the signal.
         startsInPlace = library.writesWithoutSignal
@@ -48,16 +44,11 @@ final class CurlEngine: Sendable {
     // MARK: Thread side
 
     func run() {
-        pulse_loop_begin_thread()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
-        defer { buffer.deallocate() }
+        pulse_poller_begin_thread()
         var wake = TimeInterval.infinity
         while true {
-            pulse_loop_wait(poller, commands.mayBlock() ? min(wake, plain.nextCheck) : 0)
+            pulse_loop_wait(poller, commands.mayBlock() ? wake : 0)
             commands.wakeUp()
-            let isAll = receive(with: buffer)
-            for connection in commands.sends() { connection.sendOutgoing(poller) }
-            if isAll, commands.isIdle, pulse_monotonic_now() < wake { continue }
             // Resumes the callers that have waited longest while the next requests are sent.
             perform(driver.withLock { $0.act() })
             let (next, rest, isClosed) = driver.withLock { driver in
@@ -69,7 +60,6 @@ final class CurlEngine: Sendable {
             perform(rest)
             if isClosed { break }
         }
-        plain.close()
         perform(driver.withLock { $0.end() })
         driver.withLock { $0.close() }
         let unused = idle.withLock { idle in
@@ -78,18 +68,6 @@ final class CurlEngine: Sendable {
         }
         withExtendedLifetime(unused) {}
         commands.end()
-    }
-
-    /// Reads from the readable connections. True if nothing else happened.
-    private func receive(with buffer: UnsafeMutableRawBufferPointer) -> Bool {
-        let isAll = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: PULSE_LOOP_TURN) { numbers in
-            var count: Int32 = 0
-            let isAll = pulse_loop_plain_ready(poller, numbers.baseAddress, &count)
-            plain.receive(UnsafeBufferPointer(rebasing: numbers[..<Int(count)]), with: buffer)
-            return isAll
-        }
-        plain.checkTimeouts(now: pulse_monotonic_now())
-        return isAll
     }
 
     private func perform(_ rest: [CurlDeferredActions.Step]) {

@@ -9,11 +9,11 @@ final class CurlLoop: Sendable {
     private let engine: CurlEngine
 
     /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
-    init(_ library: CurlLibrary, connections: Int, few: Int) throws {
+    init(_ library: CurlLibrary, connections: Int) throws {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller, connections: connections, few: few)
+        let engine = CurlEngine(library, poller)
         self.engine = engine
         let thread = Thread { engine.run() }
         thread.name = "PulseKit.curl"
@@ -23,10 +23,6 @@ final class CurlLoop: Sendable {
     deinit {
         engine.close()
     }
-
-    var plain: HTTP1ConnectionPool { engine.plain }
-    /// Whether no environment variable names a proxy.
-    var hasNoProxyAround: Bool { engine.environment.hasNoProxyAround }
 
     /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
     func needsHTTP1(_ origin: Origin) -> Bool {
@@ -39,27 +35,6 @@ final class CurlLoop: Sendable {
             if origins.count >= CurlEngine.originLimit { origins.removeAll() }
             origins.insert(origin)
         }
-    }
-
-    private func wake() {
-        pulse_loop_wake(engine.poller)
-    }
-
-    /// Begins an exchange on a connection and returns its number.
-    func begin(over connection: HTTP1Connection) -> Int {
-        connection.begin()
-    }
-
-    /// Queues a connection for sending, or watches it for readability or writability. False if the system has no
-    /// memory.
-    func attend(to connection: HTTP1Connection, until deadline: TimeInterval, sends: Bool, orWriting: Bool) -> Bool {
-        if sends {
-            if engine.commands.post(connection) { wake() }
-        } else if !connection.watch(engine.poller, orWriting: orWriting) {
-            return false
-        }
-        if plain.isLate(for: deadline) { wake() }
-        return true
     }
 
     /// Opens a cleartext connection to the server of a URL and hands it over.

@@ -4,8 +4,13 @@
 import CPulsePlatform
 import PulseCore
 
-/// What errors say about a request's proxy: its host and port, never its credentials.
+/// A request's proxy: its host and port for errors, never its credentials.
 enum CurlProxy {
+    /// Whether an environment variable names a proxy.
+    static var isInEnvironment: Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { getenv(String($0)) != nil }
+    }
+
     /// The proxy's refusal that has ended a transfer; nil for another end.
     static func refusal(_ result: Int, of transfer: CurlTransfer) -> ProxyRefusal? {
         let status = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_HTTP_CONNECTCODE))

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+import Synchronization
+
+/// HTTP/1.1 in the clear, for requests with a small body and a buffered response. libcurl opens the connections, and
+/// takes all other requests.
+final class HTTP1Transport: Transport {
+    /// Up to this number of exchanges, each sends by itself, which saves waking the loop. With more, the loop batches
+    /// the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level caches. The
+    /// row `32 in flight` of `Benchmarks/transports` falls by a fifth without that.
+    static let few = 4
+
+    private struct State {
+        var loop: SocketLoop?
+        var isShutDown = false
+    }
+
+    let pool: HTTP1ConnectionPool
+    private let curl: CurlTransport
+    /// Whether no environment variable names a proxy.
+    let hasNoProxyAround = !CurlProxy.isInEnvironment
+    private let few: Int
+    private let state = Locked(State())
+    /// The number of exchanges under way, including those that have no connection yet.
+    private let underWay = Atomic(0)
+
+    /// - Parameter few: ``few``, except in tests.
+    init(over curl: CurlTransport, few: Int = few) {
+        self.curl = curl
+        self.few = few
+        pool = HTTP1ConnectionPool(limit: curl.connections)
+    }
+
+    var capabilities: TransportCapabilities { curl.capabilities }
+
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        let start = pulse_monotonic_now()
+        guard let exchange = try HTTP1Exchange(request, self, startedAt: start) else {
+            return try await curl.send(request)
+        }
+        let slot = try await curl.slots.slot(exchange.origin, for: request)
+        let isBatched = underWay.wrappingAdd(1, ordering: .relaxed).oldValue >= few
+        defer {
+            underWay.wrappingSubtract(1, ordering: .relaxed)
+            withExtendedLifetime(slot) {}
+        }
+        var response = try await exchange.run(isBatched: isBatched)
+        response.latency = pulse_monotonic_now() - start
+        return response
+    }
+
+    /// Opens a connection to the server of a URL.
+    func connect(
+        to server: String, _ origin: Origin, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> (connection: HTTP1Connection, timings: TransferTimings) {
+        let loop = try state.withLock { state in
+            guard !state.isShutDown else { throw CancellationError() }
+            let loop = try state.loop ?? SocketLoop()
+            state.loop = loop
+            return loop
+        }
+        let made = try await curl.connect(to: server, for: request, queued: queued)
+        let bytes = try loop.connection(made.descriptor, remoteAddress: made.timings.remoteAddress)
+        return (HTTP1Connection(bytes: bytes, origin: origin), made.timings)
+    }
+
+    func shutdown() async {
+        let loop = state.withLock { state in
+            state.isShutDown = true
+            defer { state.loop = nil }
+            return state.loop
+        }
+        pool.close()
+        await loop?.shutdown()
+        await curl.shutdown()
+    }
+}
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// A connection that carries one exchange after another.
+protocol ReusableConnection: DuplexConnection {
+    /// Begins an exchange, for which ``sent`` counts from zero.
+    ///
+    /// - Parameter idleTimeout: after this many seconds without a byte in either direction, a wait fails with
+    ///   `.timedOut`.
+    func begin(idleTimeout: TimeInterval)
+
+    /// Sends bytes without waiting: what the system does not take at once is sent when it has room. A read that finds
+    /// no bytes throws the failure to send them.
+    ///
+    /// - Parameters:
+    ///   - ifIdle: sends nothing if the connection has ended or has something to read. The next read throws a failure
+    ///     with ``TransportFailure/isStaleConnection`` then.
+    ///   - isBatched: sends on the connection's own thread, together with other connections.
+    func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool)
+
+    /// The bytes of the exchange that the system has taken, and when it took the last of them, in seconds of the
+    /// monotonic clock.
+    var sent: (count: Int, time: TimeInterval) { get }
+}
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+import Synchronization
+
+/// The thread that waits for cleartext sockets. It runs until the loop is shut down or released, which closes them.
+final class SocketLoop: Sendable {
+    let core: Core
+
+    /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
+    convenience init() throws {
+        let core = try Core()
+        self.init(core)
+        let thread = Thread { core.run() }
+        thread.name = "PulseKit.sockets"
+        thread.start()
+    }
+
+    /// A loop without a thread, for tests.
+    init(_ core: Core) {
+        self.core = core
+    }
+
+    deinit {
+        core.close()
+    }
+
+    /// Takes over a connected socket. Throws ``TransportFailure`` without memory, and `CancellationError` after the
+    /// shutdown. The socket is closed then.
+    func connection(_ descriptor: Int32, remoteAddress: String?) throws -> SocketConnection {
+        try core.add(descriptor) { number in
+            SocketConnection(descriptor, number: number, self, remoteAddress: remoteAddress)
+        }
+    }
+
+    /// Closes all connections and waits for the end of the thread.
+    func shutdown() async {
+        core.close()
+        await core.ended()
+    }
+
+    /// The part that the thread holds.
+    final class Core: Sendable {
+        private struct Entry {
+            weak var connection: SocketConnection?
+        }
+
+        private struct State {
+            /// The connections, each at the index that is its number.
+            var connections: [Entry] = []
+            /// The unused numbers.
+            var free: [Int] = []
+            /// The connections on which the thread sends.
+            var sends: [SocketConnection] = []
+            /// Whether the thread waits, or is about to, and has not been woken.
+            var isAsleep = false
+            var isClosed = false
+            var hasEnded = false
+            var waiters: [CheckedContinuation<Void, Never>] = []
+
+            var isIdle: Bool { sends.isEmpty && !isClosed }
+        }
+
+        let poller: pulse_poller
+        private let state = Locked(State())
+        /// When the first timeout can expire: the bits of the time, which sort as times do.
+        private let nextCheck = Atomic(TimeInterval.infinity.bitPattern)
+
+        init() throws {
+            var poller = pulse_poller()
+            guard pulse_poller_open(&poller) else {
+                throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+            }
+            self.poller = poller
+        }
+
+        deinit {
+            pulse_poller_close(poller)
+        }
+
+        // MARK: Connections
+
+        fileprivate func add(_ descriptor: Int32, _ make: (Int) -> SocketConnection) throws -> SocketConnection {
+            let connection = state.withLock { state -> SocketConnection? in
+                guard !state.isClosed else { return nil }
+                let number = state.free.popLast() ?? state.connections.count
+                let connection = make(number)
+                if number == state.connections.count { state.connections.append(Entry()) }
+                state.connections[number].connection = connection
+                return connection
+            }
+            guard let connection else {
+                pulse_poller_close_socket(poller, descriptor)
+                throw CancellationError()
+            }
+            guard connection.isWatched(by: poller) else {
+                throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+            }
+            return connection
+        }
+
+        /// Forgets a connection that is being released.
+        func remove(_ number: Int) {
+            state.withLock { $0.free.append(number) }
+        }
+
+        /// Makes the thread send on a connection, together with others.
+        func post(_ connection: SocketConnection) {
+            let wasAsleep = state.withLock { state in
+                state.sends.append(connection)
+                defer { state.isAsleep = false }
+                return state.isAsleep
+            }
+            if wasAsleep { pulse_poller_wake(poller) }
+        }
+
+        /// Records the deadline of a wait that has begun.
+        func note(_ deadline: TimeInterval) {
+            guard deadline.bitPattern < nextCheck.load(ordering: .relaxed),
+                nextCheck.min(deadline.bitPattern, ordering: .relaxed).oldValue > deadline.bitPattern
+            else { return }
+            pulse_poller_wake(poller)
+        }
+
+        func close() {
+            state.withLock { $0.isClosed = true }
+            pulse_poller_wake(poller)
+        }
+
+        func ended() async {
+            await withCheckedContinuation { continuation in
+                let hasEnded = state.withLock { state in
+                    if !state.hasEnded { state.waiters.append(continuation) }
+                    return state.hasEnded
+                }
+                if hasEnded { continuation.resume() }
+            }
+        }
+
+        // MARK: Thread
+
+        fileprivate func run() {
+            pulse_poller_begin_thread()
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
+            defer { buffer.deallocate() }
+            while turn(with: buffer) {}
+            let (all, waiters) = state.withLock { state in
+                state.hasEnded = true
+                defer { (state.connections, state.sends, state.waiters) = ([], [], []) }
+                return (state.connections.map(\.connection), state.waiters)
+            }
+            for connection in all { connection?.close() }
+            waiters.forEach { $0.resume() }
+        }
+
+        /// Waits, reads, resumes the readers, and sends. False once the loop is closed.
+        ///
+        /// - Parameter waits: false in tests, which make something happen first.
+        func turn(with buffer: UnsafeMutableRawBufferPointer, waits: Bool = true) -> Bool {
+            let mayBlock = state.withLock { state in
+                state.isAsleep = state.isIdle && waits
+                return state.isAsleep
+            }
+            let until = mayBlock ? TimeInterval(bitPattern: nextCheck.load(ordering: .relaxed)) : 0
+            return withUnsafeTemporaryAllocation(of: pulse_poller_event.self, capacity: Int(PULSE_POLLER_TURN)) {
+                events in
+                let count = Int(pulse_poller_wait(poller, until, events.baseAddress))
+                let now = pulse_monotonic_now()
+                handle(events[..<count], with: buffer, now: now)
+                let (sends, isClosed) = state.withLock { state in
+                    defer { state.sends = [] }
+                    return (state.sends, state.isClosed)
+                }
+                for connection in sends { connection.flush()?.resume() }
+                checkTimeouts(now: now)
+                return !isClosed
+            }
+        }
+
+        private func handle(
+            _ events: Slice<UnsafeMutableBufferPointer<pulse_poller_event>>, with buffer: UnsafeMutableRawBufferPointer,
+            now: TimeInterval
+        ) {
+            let connections = state.withLock { state in
+                state.isAsleep = false
+                // An event of a released connection may hit its successor, which then reads nothing once.
+                return events.map { event in
+                    event.number < state.connections.count ? state.connections[Int(event.number)].connection : nil
+                }
+            }
+            var waiters: [SocketConnection.Waiter] = []
+            for (event, connection) in zip(events, connections) {
+                connection?.handle(event, with: buffer, now: now, &waiters)
+            }
+            // Reads everything before the first reader resumes, as sends are batched too.
+            for waiter in waiters { waiter.resume() }
+        }
+
+        /// Ends the waits that have timed out.
+        private func checkTimeouts(now: TimeInterval) {
+            guard now >= TimeInterval(bitPattern: nextCheck.load(ordering: .relaxed)) else { return }
+            // New waits lower the value again: their connections' locks order this store before their load.
+            nextCheck.store(TimeInterval.infinity.bitPattern, ordering: .relaxed)
+            let all = state.withLock { $0.connections.map(\.connection) }
+            note(all.reduce(.infinity) { min($0, $1?.checkTimeout(now: now) ?? .infinity) })
+        }
+    }
+}
+#endif

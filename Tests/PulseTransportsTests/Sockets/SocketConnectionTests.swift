@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+/// The loop has no thread here: each test takes its turns.
+@Suite(.tags(.threads), .timeLimit(.minutes(1)))
+struct SocketConnectionTests {
+    private let loop: SocketLoop
+    private let pair: SocketPair
+    private let connection: SocketConnection
+
+    init() throws {
+        loop = SocketLoop(try SocketLoop.Core())
+        pair = try SocketPair()
+        connection = try loop.connection(pair.near, remoteAddress: "127.0.0.1")
+        connection.begin(idleTimeout: .infinity)
+    }
+
+    private func turn(room: Int = 64) {
+        withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
+            #expect(loop.core.turn(with: buffer, waits: false))
+        }
+    }
+
+    /// A task that reads, and waits if there is nothing to read.
+    private func reader() -> Task<Data?, any Error> {
+        Task.startingNow { [connection] in try await connection.read() }
+    }
+
+    private func failure(of task: Task<Data?, any Error>) async -> TransportFailure? {
+        await #expect(throws: TransportFailure.self) { try await task.value }
+    }
+
+    // MARK: Reading
+
+    @Test func theLoopReadsForAWaitingReader() async throws {
+        let reader = reader()
+        pair.say([1, 2])
+        turn()
+        #expect(try await reader.value == Data([1, 2]))
+    }
+
+    @Test func aReadTakesBytesThatHaveArrivedBefore() async throws {
+        pair.say([1, 2])
+        turn()
+        #expect(try await connection.read() == Data([1, 2]))
+    }
+
+    @Test func aReaderWaitsThroughEventsThatBringNothing() async throws {
+        let reader = reader()
+        turn()
+        turn()
+        pair.say([3])
+        turn()
+        #expect(try await reader.value == Data([3]))
+    }
+
+    @Test func bytesBeyondTheLoopsBufferAreNotLost() async throws {
+        let reader = reader()
+        pair.say([1, 2, 3, 4, 5])
+        turn(room: 4)
+        #expect(try await reader.value == Data([1, 2, 3, 4]))
+        #expect(try await connection.read() == Data([5]))
+    }
+
+    @Test(arguments: [false, true])
+    func anEndThatComesWithBytesIsReadAfterThem(waits: Bool) async throws {
+        let waiting = waits ? reader() : nil
+        pair.say([1])
+        pair.finish()
+        turn()
+        let first = waits ? try await waiting?.value : try await connection.read()
+        #expect(first == Data([1]))
+        // No further event comes.
+        for _ in 0..<2 { #expect(try await connection.read() == nil) }
+    }
+
+    @Test func theEndEndsAWait() async throws {
+        let reader = reader()
+        pair.finish()
+        turn()
+        #expect(try await reader.value == nil)
+    }
+
+    @Test func aResetFailsTheReader() async throws {
+        connection.send(Data([7]), ifIdle: false, isBatched: false)
+        let reader = reader()
+        pair.cut()
+        turn()
+        let failure = await failure(of: reader)
+        #expect(failure?.code == .networkConnectionLost)
+        #expect((failure?.underlying as? POSIXError)?.code == .ECONNRESET)
+    }
+
+    @Test func aCancelledReadLosesNoBytes() async throws {
+        let cancelled = reader()
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        pair.say([1])
+        turn()
+        #expect(try await connection.read() == Data([1]))
+    }
+
+    @Test func aReadByACancelledTaskReadsNothing() async throws {
+        pair.say([1])
+        turn()
+        await #expect(throws: CancellationError.self) {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await connection.read()
+        }
+        let next = Task { [connection] in try await connection.read() }
+        #expect(try await next.value == Data([1]))
+    }
+
+    @Test func aSecondReaderIsRefused() async throws {
+        let first = reader()
+        await #expect(throws: PulseError.self) { try await connection.read() }
+        pair.say([1])
+        turn()
+        #expect(try await first.value == Data([1]))
+    }
+
+    // MARK: Closing
+
+    @Test func closingEndsWaitsAndAllThatFollows() async throws {
+        let reader = reader()
+        connection.close()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        await #expect(throws: CancellationError.self) { try await connection.read() }
+        await #expect(throws: CancellationError.self) { try await connection.write(Data([1])) }
+        #expect(!pair.isOpen)
+        connection.close()
+        connection.finishWriting()
+        turn()
+    }
+
+    @Test func aReleasedConnectionIsClosedAndItsNumberIsUsedAgain() async throws {
+        let pairs = try [SocketPair(), SocketPair()]
+        var released: SocketConnection? = try loop.connection(pairs[0].near, remoteAddress: nil)
+        #expect(released != nil && pairs[0].isOpen)
+        pairs[0].say([9])
+        released = nil
+        #expect(!pairs[0].isOpen)
+        let successor = try loop.connection(pairs[1].near, remoteAddress: nil)
+        let reader = Task.startingNow { try await successor.read() }
+        turn()
+        pairs[1].say([1])
+        turn()
+        #expect(try await reader.value == Data([1]))
+    }
+
+    @Test func aClosedLoopRefusesConnections() throws {
+        let other = try SocketPair()
+        loop.core.close()
+        #expect(throws: CancellationError.self) { try loop.connection(other.near, remoteAddress: nil) }
+        #expect(!other.isOpen)
+    }
+
+    @Test func aShutdownClosesConnectionsAndEndsTheThread() async throws {
+        let (running, other) = (try SocketLoop(), try SocketPair())
+        let connection = try running.connection(other.near, remoteAddress: nil)
+        let reader = Task.startingNow { try await connection.read() }
+        await running.shutdown()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(!other.isOpen)
+        await running.shutdown()
+    }
+
+    @Test func aFileThatCannotBeWatchedIsRefused() throws {
+        // epoll refuses files that are always ready.
+        let failure = #expect(throws: TransportFailure.self) {
+            try loop.connection(open("/dev/null", O_RDWR), remoteAddress: nil)
+        }
+        #expect(failure?.code == .resourceUnavailable)
+    }
+
+    // MARK: Writing
+
+    private static let large = Data(repeating: 7, count: 4 << 20)
+
+    @Test func aWriteReturnsWhenTheSystemHasAllBytes() async throws {
+        try await connection.write(Data([1, 2]))
+        try await connection.write(Data())
+        #expect(pair.taken() == [1, 2])
+        #expect(connection.sent.count == 2)
+    }
+
+    @Test func aWriteWaitsForRoom() async throws {
+        let writer = Task.startingNow { [connection] in try await connection.write(Self.large) }
+        #expect(connection.sent.count < Self.large.count)
+        var count = 0
+        while count < Self.large.count {
+            count += pair.taken().count
+            turn()
+        }
+        try await writer.value
+        #expect(connection.sent.count == Self.large.count)
+    }
+
+    @Test func aSecondWriterIsRefused() async throws {
+        let writer = Task.startingNow { [connection] in try await connection.write(Self.large) }
+        await #expect(throws: PulseError.self) { try await connection.write(Data([1])) }
+        connection.close()
+        await #expect(throws: CancellationError.self) { try await writer.value }
+    }
+
+    @Test func aCancelledWriteClosesTheConnectionIfPartOfItIsSent() async throws {
+        let writer = Task.startingNow { [connection] in try await connection.write(Self.large) }
+        writer.cancel()
+        await #expect(throws: CancellationError.self) { try await writer.value }
+        await #expect(throws: CancellationError.self) { try await connection.read() }
+    }
+
+    @Test func aWriteCancelledBeforeItsFirstByteIsTakenBack() async throws {
+        pair.fill()
+        let writer = Task.startingNow { [connection] in try await connection.write(Data([2])) }
+        writer.cancel()
+        await #expect(throws: CancellationError.self) { try await writer.value }
+        _ = pair.taken()
+        turn()
+        #expect(pair.taken() == [])
+        try await connection.write(Data([3]))
+        #expect(pair.taken() == [3])
+    }
+
+    @Test func aWriteToAClosedConnectionFailsBeforeItsFirstByte() async throws {
+        pair.cut()
+        let failure = await #expect(throws: TransportFailure.self) { try await connection.write(Data([1])) }
+        #expect(failure?.code == .networkConnectionLost && failure?.phase == .beforeSend)
+    }
+
+    @Test func aResponseBeforeAFailedWriteIsRead() async throws {
+        pair.say([1])
+        pair.cut()
+        connection.send(Data([7]), ifIdle: false, isBatched: false)
+        #expect(try await connection.read() == Data([1]))
+        await #expect(throws: TransportFailure.self) {
+            while try await connection.read() != nil {}
+            // The end is read first where the system reports the failed write alone.
+            try await connection.write(Data([8]))
+        }
+    }
+
+    @Test func oneTaskReadsWhileAnotherWrites() async throws {
+        let writer = Task.startingNow { [connection] in try await connection.write(Self.large) }
+        let reader = reader()
+        pair.say([1])
+        turn()
+        #expect(try await reader.value == Data([1]))
+        var count = 0
+        while count < Self.large.count {
+            count += pair.taken().count
+            turn()
+        }
+        try await writer.value
+    }
+
+    @Test(arguments: [1, 4 << 20])
+    func finishingEndsTheDirectionAfterTheBytes(_ size: Int) async throws {
+        connection.send(Data(repeating: 7, count: size), ifIdle: false, isBatched: false)
+        connection.finishWriting()
+        var count = 0
+        while count < size {
+            count += pair.taken().count
+            turn()
+        }
+        #expect(pair.isFinished)
+        pair.say([1])
+        turn()
+        #expect(try await connection.read() == Data([1]))
+        await #expect(throws: TransportFailure.self) { try await connection.write(Data([1])) }
+    }
+
+    // MARK: Batched sends
+
+    @Test func aBatchedSendHappensOnTheLoop() async throws {
+        connection.send(Data([7, 8]), ifIdle: true, isBatched: true)
+        #expect(pair.taken() == [])
+        let reader = reader()
+        turn()
+        #expect(pair.taken() == [7, 8])
+        #expect(connection.sent.count == 2)
+        pair.say([9])
+        turn()
+        #expect(try await reader.value == Data([9]))
+        turn()
+        #expect(pair.taken() == [])
+    }
+
+    @Test func aBatchedSendOfAClosedConnectionDoesNotHappen() async throws {
+        connection.send(Data([7]), ifIdle: false, isBatched: true)
+        connection.close()
+        turn()
+        #expect(connection.sent.count == 0)
+        #expect(pair.taken() == [])
+    }
+
+    @Test func aBatchedSendThatFailsEndsTheWait() async throws {
+        connection.finishWriting()
+        connection.send(Data([7]), ifIdle: false, isBatched: true)
+        let reader = reader()
+        turn()
+        let failure = await failure(of: reader)
+        #expect((failure?.underlying as? POSIXError)?.code == .EPIPE)
+        #expect(failure?.phase == .beforeSend && failure?.isStaleConnection == false)
+    }
+
+    @Test func theLoopWaitsForRoomForABatchedSend() async throws {
+        connection.send(Self.large, ifIdle: true, isBatched: true)
+        let reader = reader()
+        var count = 0
+        while count < Self.large.count {
+            turn()
+            count += pair.taken().count
+        }
+        pair.say([9])
+        turn()
+        #expect(try await reader.value == Data([9]))
+    }
+
+    // MARK: Idle connections
+
+    @Test(arguments: [false, true], [false, true])
+    func nothingIsSentOnAConnectionThatIsNotIdle(hasEnded: Bool, isBatched: Bool) async throws {
+        if hasEnded { pair.finish() } else { pair.say([9]) }
+        connection.send(Data([7]), ifIdle: true, isBatched: isBatched)
+        let reader = reader()
+        turn()
+        let failure = await failure(of: reader)
+        #expect(failure?.isStaleConnection == true && failure?.phase == .beforeSend)
+        #expect(connection.sent.count == 0)
+        #expect(pair.taken() == [])
+    }
+
+    /// The bytes arrive between the request and its turn on the loop: they are no response to it.
+    @Test(arguments: [false, true])
+    func bytesFromBeforeABatchedSendAreNotItsResponse(isEnd: Bool) async throws {
+        connection.send(Data([7]), ifIdle: true, isBatched: true)
+        let reader = reader()
+        if isEnd { pair.finish() } else { pair.say([9]) }
+        turn()
+        #expect(await failure(of: reader)?.isStaleConnection == true)
+        #expect(pair.taken() == [])
+    }
+
+    @Test func aNewConnectionsFirstBytesAreItsResponse() async throws {
+        pair.say([9])
+        connection.send(Data([7]), ifIdle: false, isBatched: true)
+        let reader = reader()
+        turn()
+        #expect(try await reader.value == Data([9]))
+    }
+
+    @Test func anExchangeCountsItsOwnBytes() async throws {
+        connection.send(Data([7, 8]), ifIdle: true, isBatched: false)
+        connection.begin(idleTimeout: 5)
+        #expect(connection.sent.count == 0)
+        connection.send(Data([7]), ifIdle: true, isBatched: false)
+        #expect(connection.sent.count == 1)
+    }
+
+    // MARK: Timeouts
+
+    private var future: TimeInterval { pulse_monotonic_now() + 1000 }
+
+    @Test func aWaitTimesOutWhenNothingHappens() async throws {
+        connection.begin(idleTimeout: 600)
+        let reader = reader()
+        let start = pulse_monotonic_now()
+        let next = connection.checkTimeout(now: start)
+        #expect(next > start && next <= start + 600)
+        #expect(connection.checkTimeout(now: next) == .infinity)
+        #expect(await failure(of: reader)?.code == .timedOut)
+        #expect(connection.checkTimeout(now: future) == .infinity)
+    }
+
+    @Test func aConnectionWithoutAWaitDoesNotTimeOut() async throws {
+        connection.begin(idleTimeout: 5)
+        #expect(connection.checkTimeout(now: future) == .infinity)
+        pair.say([1])
+        turn()
+        #expect(try await connection.read() == Data([1]))
+    }
+
+    /// After a suspension of the process, the response and the timeout may come together.
+    @Test func anArrivedResponsePreventsATimeout() async throws {
+        connection.begin(idleTimeout: 5)
+        let reader = reader()
+        turn()
+        pair.say([9])
+        #expect(connection.checkTimeout(now: future) == .infinity)
+        #expect(try await reader.value == Data([9]))
+    }
+
+    @Test(arguments: [false, true])
+    func anUnsentRequestTimesOut(hasUnsolicitedBytes: Bool) async throws {
+        connection.begin(idleTimeout: 5)
+        if hasUnsolicitedBytes { pair.say([9]) }
+        connection.send(Data([7]), ifIdle: true, isBatched: true)
+        let reader = reader()
+        _ = connection.checkTimeout(now: future)
+        #expect(await failure(of: reader)?.code == .timedOut)
+        turn()
+        #expect(pair.taken() == [])
+    }
+
+    @Test func aWriteTimesOut() async throws {
+        connection.begin(idleTimeout: 5)
+        let writer = Task.startingNow { [connection] in try await connection.write(Self.large) }
+        _ = connection.checkTimeout(now: future)
+        let failure = await #expect(throws: TransportFailure.self) { try await writer.value }
+        #expect(failure?.code == .timedOut)
+    }
+
+    @Test func theLoopChecksTimeoutsByItself() async throws {
+        connection.begin(idleTimeout: -1)
+        let reader = reader()
+        turn()
+        #expect(await failure(of: reader)?.code == .timedOut)
+    }
+}
+#endif
