@@ -36,8 +36,9 @@ extension PulseClient {
         let path = Result { try endpoint.path }
         let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
         // Registered, so that a shutdown waits for the write to the journal.
-        guard !Task.isCancelled, let ticket = calls.add(tag: options.tag) else { throw PulseError.cancelled }
-        defer { calls.remove(ticket) }
+        let active = ActiveCall(call, asked, in: calls)
+        guard !Task.isCancelled, calls.add(active) else { throw PulseError.cancelled }
+        defer { calls.remove(active) }
         do {
             guard let offline else {
                 throw PulseError.unsupported("the client has no offline queue; set its offlineQueuePolicy")

@@ -135,17 +135,12 @@ extension PulseClient {
         _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
         decode: @escaping Decode
     ) async throws -> PulseResponse {
-        let ticket = try begin(call)
+        let active = ActiveCall(call, pipeline, in: calls)
+        try active.begin()
         // Built here, so that no closure has to capture the parts for the task. The task reports a failed build.
         let built = Result { try build() }
-        let task = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
-        let alarm = watch(call, ticket, .task(task))
-        let result = await withTaskCancellationHandler {
-            await task.result
-        } onCancel: {
-            task.cancel()
-        }
-        return try await finish(result, of: call, ticket, alarm, through: pipeline)
+        let work = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
+        return try await active.response(of: work, deadlines)
     }
 
     /// The whole path of a request, in order: the offline gate, the hops through the chain, validation, decoding.

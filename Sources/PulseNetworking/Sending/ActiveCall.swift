@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One call in progress, from its registration to its last event. Copies share its state.
+///
+/// Three things happen in order: the work runs and returns a response, a streamed body arrives, the call ends. A
+/// cancellation may come at any time. It cancels what runs then, or else what runs next.
+struct ActiveCall: Sendable {
+    /// The source of a cancellation, other than the calling task.
+    enum Canceller: Sendable {
+        case cancelAll
+        case tag(String)
+        case shutdown
+    }
+
+    private enum Phase: Sendable {
+        /// Nothing runs yet.
+        case starting
+        /// The work runs. In this phase a call without a stream also completes its plugins.
+        case running(Task<PulseResponse, any Error>)
+        /// The caller has the response, and its body still arrives. The stream is held weakly, since a dropped stream
+        /// ends the call.
+        case streaming(cancel: @Sendable () -> Void)
+        /// The stream has ended, and the plugins complete. They are never cancelled: they free what they hold.
+        case completing(Task<Void, Never>)
+        case ended
+
+        func cancel() {
+            switch self {
+            case .running(let task): task.cancel()
+            case .streaming(let cancel): cancel()
+            case .starting, .completing, .ended: break
+            }
+        }
+    }
+
+    private struct State {
+        var phase = Phase.starting
+        /// The first source of a cancellation.
+        var canceller: Canceller?
+    }
+
+    let call: Call
+    private let pipeline: PluginPipeline
+    private let calls: CallRegistry
+    // One allocation for each call: a class around it would be a second one.
+    private let state = Locked(State())
+
+    init(_ call: Call, _ pipeline: PluginPipeline, in calls: CallRegistry) {
+        self.call = call
+        self.pipeline = pipeline
+        self.calls = calls
+    }
+
+    /// Emits the start event of the call and registers the call, or throws if the call must not start. Its work starts
+    /// afterwards: an unregistered task would outlive a shutdown.
+    func begin() throws(PulseError) {
+        call.emit(.requestStarted(call.firstSummary))
+        let error = call.endBeforeStart
+        if error == nil, calls.add(self) { return }
+        call.emitEnd(.failure(error ?? .cancelled), error == nil ? .shutdown : nil)
+        throw error?.naming(call) ?? .cancelled
+    }
+
+    /// Waits for the response of the call's work, which the calling task, a tag, a shutdown and the deadline can
+    /// cancel. The call ends here. A streamed call ends when its body ends, without a deadline for the body.
+    func response(of work: Task<PulseResponse, any Error>, _ deadlines: DeadlineHeap) async throws -> PulseResponse {
+        enter(.running(work))
+        let alarm = call.deadline.map { deadline in
+            deadlines.add(deadline) { [call] in
+                call.expireDeadline()
+                work.cancel()
+            }
+        }
+        let result = await withTaskCancellationHandler {
+            await work.result
+        } onCancel: {
+            work.cancel()
+        }
+        if let alarm { deadlines.remove(alarm) }
+        let outcome = call.outcome(of: result)
+        if case .success(let response) = outcome, let stream = response.bytes {
+            follow(stream, of: response)
+        } else {
+            // Without plugins there is nothing to complete, and no plugin can call `next` late.
+            if pipeline.hasPlugins { await PluginChain.complete(call, pipeline) }
+            end(outcome)
+        }
+        return try outcome.get()
+    }
+
+    /// Ends the call when the stream ends.
+    private func follow(_ stream: ByteStream, of response: PulseResponse) {
+        enter(.streaming { [weak stream] in stream?.cancel() })
+        let timings = stream.timingsAtEnd
+        var response = response
+        // Without its stream, which would otherwise retain itself.
+        response.data = Data()
+        stream.onEnd { [response] error in
+            state.withLock { state in
+                state.phase = .completing(
+                    Task {
+                        await PluginChain.complete(call, pipeline)
+                        var response = response
+                        response.timings = timings?() ?? response.timings
+                        end(error.map { .failure($0) } ?? .success(response))
+                    })
+            }
+        }
+    }
+
+    private func end(_ outcome: Result<PulseResponse, PulseError>) {
+        call.emitEnd(outcome, enter(.ended))
+        calls.remove(self)
+    }
+
+    /// Cancels what runs, or else what runs next.
+    func cancel(by canceller: Canceller) {
+        let phase = state.withLock { state in
+            state.canceller = state.canceller ?? canceller
+            return state.phase
+        }
+        phase.cancel()
+    }
+
+    /// Enters the next phase, and returns the source of the cancellation, if any.
+    @discardableResult
+    private func enter(_ phase: Phase) -> Canceller? {
+        // The previous phase is freed outside the lock, since its task may be the last owner of the work.
+        let (_, canceller) = state.withLock { state in
+            defer { state.phase = phase }
+            return (state.phase, state.canceller)
+        }
+        if canceller != nil { phase.cancel() }
+        return canceller
+    }
+}
