@@ -6,6 +6,8 @@ public import Foundation
 public enum Assignment: Codable, Sendable {
     /// Small requests, that many in flight, for that many seconds.
     case requests(URL, inFlight: Int, seconds: Double)
+    /// The same with bodies of that many bytes, which are not decoded.
+    case bodies(URL, size: Int, inFlight: Int, seconds: Double)
     case stream(URL)
     case download(URL, to: URL)
     case upload(URL, to: URL)
@@ -22,18 +24,13 @@ public struct Figure: Codable, Sendable {
     public var memoryBefore: Int
     /// The peak of resident bytes since then.
     public var memoryPeak: Int
-    /// The median seconds of a request outside of its transport; nil if that is not measured.
-    public var layerSeconds: Double?
-
     public init(
-        count: Int, seconds: Double, processorSeconds: Double, memoryBefore: Int, memoryPeak: Int,
-        layerSeconds: Double? = nil
+        count: Int, seconds: Double, processorSeconds: Double, memoryBefore: Int, memoryPeak: Int
     ) {
         self.count = count
         self.seconds = seconds
         self.processorSeconds = processorSeconds
         self.memoryBefore = memoryBefore
         self.memoryPeak = memoryPeak
-        self.layerSeconds = layerSeconds
     }
 }

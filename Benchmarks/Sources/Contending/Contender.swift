@@ -6,21 +6,21 @@ public import Foundation
 public protocol Contender: Sendable {
     /// One GET, with its 47 bytes of JSON decoded.
     func user(at url: URL) async throws -> User
+    /// One GET of that URL: the size of its body, which is in memory.
+    func body(_ url: URL) async throws -> Int
     /// Reads a body chunk by chunk, discards it, and returns its byte count.
     func stream(_ url: URL) async throws -> Int
     /// Writes a body to a file.
     func download(_ url: URL, to file: URL) async throws
     /// PUTs the content of a file.
     func upload(_ file: URL, to url: URL) async throws
-    /// The seconds outside of the transport for each request since the last call, if that is measured.
-    func takeLayerTimes() -> [Double]
 }
 
 extension Contender {
+    public func body(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func stream(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func download(_ url: URL, to file: URL) async throws { throw NotMeasured() }
     public func upload(_ file: URL, to url: URL) async throws { throw NotMeasured() }
-    public func takeLayerTimes() -> [Double] { [] }
 }
 
 /// The response to every contender's small request.

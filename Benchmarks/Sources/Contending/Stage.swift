@@ -15,10 +15,16 @@ public enum Stage {
     }
 
     private static func perform(_ assignment: Assignment, by contender: some Contender) async throws -> Figure {
-        try await measured(contender) {
+        try await measured {
             switch assignment {
             case .requests(let url, let inFlight, let seconds):
-                return try await requests(url, by: contender, inFlight: inFlight, seconds: seconds)
+                return try await requests(inFlight: inFlight, seconds: seconds) {
+                    try await contender.user(at: url).id == 42
+                }
+            case .bodies(let url, let size, let inFlight, let seconds):
+                return try await requests(inFlight: inFlight, seconds: seconds) {
+                    try await contender.body(url) == size
+                }
             case .stream(let url):
                 return try await contender.stream(url)
             case .download(let url, let file):
@@ -33,7 +39,7 @@ public enum Stage {
 
     /// Limited by time, not by count, so that a slow contender's round takes no longer than a fast one's.
     private static func requests(
-        _ url: URL, by contender: some Contender, inFlight: Int, seconds: Double
+        inFlight: Int, seconds: Double, _ request: @escaping @Sendable () async throws -> Bool
     ) async throws -> Int {
         let end = ResourceUse.uptime + seconds
         return try await withThrowingTaskGroup(of: Int.self) { group in
@@ -41,7 +47,7 @@ public enum Stage {
                 group.addTask {
                     var completed = 0
                     repeat {
-                        guard try await contender.user(at: url).id == 42 else { throw WrongResponse() }
+                        guard try await request() else { throw WrongResponse() }
                         completed += 1
                     } while ResourceUse.uptime < end
                     return completed
@@ -51,18 +57,14 @@ public enum Stage {
         }
     }
 
-    private static func measured(
-        _ contender: some Contender, _ work: () async throws -> Int
-    ) async throws -> Figure {
+    private static func measured(_ work: () async throws -> Int) async throws -> Figure {
         ResourceUse.forgetPeak()
         let (memory, processor, start) = (ResourceUse.memory, ResourceUse.processorSeconds, ResourceUse.uptime)
         let count = try await work()
         let (seconds, used) = (ResourceUse.uptime - start, ResourceUse.processorSeconds - processor)
-        let layerTimes = contender.takeLayerTimes().sorted()
         return Figure(
             count: count, seconds: seconds, processorSeconds: used, memoryBefore: memory,
-            memoryPeak: ResourceUse.memoryPeak,
-            layerSeconds: layerTimes.isEmpty ? nil : layerTimes[layerTimes.count / 2])
+            memoryPeak: ResourceUse.memoryPeak)
     }
 
     private static func size(of file: URL) throws -> Int {

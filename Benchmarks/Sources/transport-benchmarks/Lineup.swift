@@ -10,23 +10,32 @@ struct Lineup {
         case pulseURLSession = "PulseKit, URLSessionTransport"
         case urlSession = "URLSession"
         case transportAlone = "The transport alone, not decoded"
-        /// As ``pulse``, with two more readings of a clock.
-        case layer = "PulseKit, own layer noted"
     }
 
-    /// AsyncHTTPClient with its defaults, and with as many connections as requests in flight.
-    enum Peer: String, CaseIterable {
+    /// AsyncHTTPClient with its defaults, with as many connections as requests in flight, and with HTTP/2 over TLS.
+    enum Peer: String {
         case shared = "AsyncHTTPClient, shared"
         case configured = "AsyncHTTPClient, 256 connections"
+        case http1 = "AsyncHTTPClient, HTTP/1.1"
+        case http2 = "AsyncHTTPClient, HTTP/2"
 
-        fileprivate var argument: String { self == .shared ? "shared" : "configured" }
+        /// Those of the small requests.
+        static let small = [shared, configured]
+
+        fileprivate var argument: String {
+            switch self {
+            case .shared: "shared"
+            case .configured, .http1: "configured"
+            case .http2: "http2"
+            }
+        }
     }
 
     /// The executable of the peers, nil if it was not built.
     let peer: String?
 
     func requests() throws -> [Contestant] {
-        try Own.allCases.map { try start($0) } + (peer == nil ? [] : Peer.allCases.map { try start($0) })
+        try Own.allCases.map { try start($0) } + (peer == nil ? [] : Peer.small.map { try start($0) })
     }
 
     func start(_ own: Own) throws -> Contestant {

@@ -10,11 +10,19 @@ struct PulseContender: Contender {
 
     init(_ transport: any Transport, server: URL) {
         self.transport = transport
-        client = PulseClient(configuration: PulseConfiguration(baseURL: server), transport: transport)
+        let authority = ProcessInfo.processInfo.environment["PULSE_AUTHORITY"].flatMap { FileManager.default.contents(atPath: $0) }
+        let tls = TLSSettings(certificateAuthorities: authority.map { [$0] } ?? [])
+        client = PulseClient(
+            configuration: PulseConfiguration(baseURL: server).with(\.tls, value: authority == nil ? .default : tls),
+            transport: transport)
     }
 
     func user(at url: URL) async throws -> User {
         try await client.request(GetUser())
+    }
+
+    func body(_ url: URL) async throws -> Int {
+        try await client.rawRequest(URLRequest(url: url)).data.count
     }
 
     func stream(_ url: URL) async throws -> Int {

@@ -46,8 +46,6 @@ struct RequestResult: Codable {
     let processor: Double
     /// The peak of resident MiB so far.
     let peak: Double
-    /// Microseconds outside of the transport, of the median request in the best round.
-    let layer: Double?
 
     var perSecond: Double { 1e6 / best }
 
@@ -59,7 +57,6 @@ struct RequestResult: Codable {
         best = times[0]
         median = times[times.count / 2]
         processor = processorTimes[processorTimes.count / 2]
-        layer = figures.compactMap(\.layerSeconds).min().map { $0 * 1e6 }
         peak = Double(figures.map(\.memoryPeak).max() ?? 0) / Double(1 << 20)
     }
 }

@@ -31,6 +31,10 @@ struct TransportBenchmarks {
         var results = Results()
         results.busyElsewhere = MachineLoad.busyElsewhere()
         results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
+        if let secure = environment("PULSE_SECURE_SERVER").flatMap({ URL(string: $0) }) {
+            let servers = ["http": server, "https": secure]
+            results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+        }
         results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
         // A short run is too noisy for limits.
         if !isShort { results.promises = results.judged() }
@@ -47,7 +51,6 @@ struct TransportBenchmarks {
         switch Lineup.Own(rawValue: name) {
         case .pulse: try Stage.perform(PulseContender(StandardTransport(), server: server))
         case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
-        case .layer: try Stage.perform(LayerContender(StandardTransport(), server: server))
         case .transportAlone: try Stage.perform(TransportContender(transport: StandardTransport()))
         case .urlSession: try Stage.perform(URLSessionContender())
         case nil: throw Failure(description: "there is no contender \(name)")

@@ -6,6 +6,7 @@ import Foundation
 import NIOCore
 import NIOFoundationCompat
 import NIOPosix
+import NIOSSL
 
 /// AsyncHTTPClient, as its documentation uses it: execute, collect the body, decode it with one decoder for all.
 @main
@@ -13,15 +14,25 @@ struct AsyncHTTPClientContender: Contender {
     private let client: HTTPClient
     private let decoder = JSONDecoder()
 
-    /// The first argument selects it: `shared`, or `configured` with as many connections as requests.
+    /// The first argument selects it: `shared`; `configured` with as many HTTP/1.1 connections as requests; or `http2`.
     static func main() throws {
-        let isShared = CommandLine.arguments.dropFirst().first == "shared"
-        try Stage.perform(AsyncHTTPClientContender(client: isShared ? .shared : configured()))
+        let client: HTTPClient =
+            switch CommandLine.arguments.dropFirst().first {
+            case "shared": .shared
+            case "http2": try configured(.automatic)
+            default: try configured(.http1Only)
+            }
+        try Stage.perform(AsyncHTTPClientContender(client: client))
     }
 
-    private static func configured() -> HTTPClient {
+    private static func configured(_ version: HTTPClient.Configuration.HTTPVersion) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration.singletonConfiguration
-        configuration.httpVersion = .http1Only
+        configuration.httpVersion = version
+        if let authority = ProcessInfo.processInfo.environment["PULSE_AUTHORITY"] {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(authority)
+            configuration.tlsConfiguration = tls
+        }
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
@@ -31,6 +42,14 @@ struct AsyncHTTPClientContender: Contender {
         let response = try await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(30))
         guard response.status == .ok else { throw WrongResponse() }
         return try decoder.decode(User.self, from: try await response.body.collect(upTo: 1 << 20))
+    }
+
+    func body(_ url: URL) async throws -> Int {
+        let response = try await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(30))
+        guard response.status == .ok else { throw WrongResponse() }
+        let body = try await response.body.collect(upTo: 2 << 20)
+        // As PulseKit returns it.
+        return Data(buffer: body).count
     }
 
     func stream(_ url: URL) async throws -> Int {
