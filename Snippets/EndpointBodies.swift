@@ -61,6 +61,14 @@ try await MockServer.run { server in
         print(seen.debugDescription)
     }
     _ = try await client.request(SaveProfile(id: "ada", profile: profile))
+
+    // snippet.progress
+    let upload = Request<EmptyResponse>(.put, "/files/ada").body(.file(fileURL))
+    let watched = RequestOptions().with(\.progress) { progress in
+        if let total = progress.total { print("\(progress.completed) of \(total) bytes") }
+    }
+    try await client.request(upload, options: watched)
+    // snippet.end
     await client.shutdown()
 }
 try FileManager.default.removeItem(at: fileURL)

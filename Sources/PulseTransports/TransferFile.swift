@@ -89,6 +89,7 @@ struct FileSink {
             throw error
         }
         try await write(piece)
+        if received == 0 { progress?(TransferProgress(completed: 0, total: 0, behind: offset)) }
         do {
             try await BlockingThreadPool.files.result { [handle] in try handle.close() }
         } catch {

@@ -83,6 +83,7 @@ struct Upload: Sendable {
             try await pipe.write(chunk)
         }
         if let length, completed < length { throw Self.wrongLength }
+        if completed == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
     }
 
     // Not a constant: the leak checker reports the box of an indirect enum, because its pointer is tagged.

@@ -6,11 +6,11 @@ import Testing
 
 /// Every event, by a realistic cause, through a client to the bus.
 ///
-/// Tested elsewhere: `transferProgress` and `socketStateChanged`. `pinningFailed` is tested with real certificates in
-/// IntegrationTests/wire, and here with a transport that reports it.
+/// Tested elsewhere: `socketStateChanged`. `pinningFailed` is tested with real certificates in IntegrationTests/wire, and
+/// here with a transport that reports it.
 @Suite(.timeLimit(.minutes(5)))
 struct EveryEventTests {
-    private static let excluded: Set<NetworkEvent.Kind> = [.transferProgress, .socketStateChanged]
+    private static let excluded: Set<NetworkEvent.Kind> = [.socketStateChanged]
 
     @Test func theTableHasEveryEvent() {
         let kinds = EventCause.all.flatMap(\.kinds)
@@ -85,6 +85,14 @@ struct EventCause: Sendable, CustomTestStringConvertible {
         EventCause(.requestRedirected) { await call($0, statuses: [302, 200], headers: ["Location": "/b"]) },
         EventCause(.requestRetrying) { await call($0, statuses: [503, 200], retry: twice) },
         EventCause(.retryGivenUp) { await call($0, statuses: [503], retry: twice) },
+        EventCause(.transferProgress) { bus in
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: origin),
+                transport: MockTransport { PulseResponse(statusCode: 204, request: $0) }, events: bus)
+            let body = RequestBody.stream { ByteStream([Data("a".utf8)]) }
+            _ = try await client.rawRequest(Request<Data>(.put, "/a").body(body))
+            await client.shutdown()
+        },
         EventCause(.authRefreshStarted, .authRefreshSucceeded) { bus in
             await call(bus, statuses: [401, 200], plugins: [.auth(Session())], clock: TestClock())
         },

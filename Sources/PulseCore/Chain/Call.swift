@@ -80,7 +80,8 @@ package final class Call: Sendable {
         routeType = call.routeType
         method = call.method
         host = call.host
-        options = call.options
+        // Several calls may wait for the work, or none: it has no one listener.
+        options = call.options.progress == nil ? call.options : call.options.with(\.progress, value: nil)
         delivery = call.delivery
         environment = call.environment
         startedAt = call.environment.clock.now
@@ -110,6 +111,8 @@ package final class Call: Sendable {
     func auxiliaryRequest(_ request: URLRequest, to url: URL, limit: Int) -> Call {
         var options = options
         (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
+        // Its listener watches the call's own body.
+        if options.progress != nil { options.progress = nil }
         // This call's own request must be authenticated. The plugin's request may be the login itself.
         if options.auth == .required { options.auth = .optional }
         let other = Call(

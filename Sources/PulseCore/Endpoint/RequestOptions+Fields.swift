@@ -22,6 +22,7 @@ extension RequestOptions {
         var maximumBufferedBodySize: Int?
         var queuesBehindPending: Bool?
         var waitsForConnectivity: Bool?
+        var progress: (@Sendable (TransferProgress) -> Void)?
     }
 
     final class Box: Sendable {
@@ -71,6 +72,7 @@ extension RequestOptions.Fields {
         if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
         if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
         if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
+        if progress == nil { progress = base.progress }
     }
 }
 

@@ -179,6 +179,24 @@ public struct RequestOptions: Sendable {
         set { fields.waitsForConnectivity = newValue }
     }
 
+    /// Takes the progress of the call's request body, or, if it has none, of a response body that goes to a file; nil,
+    /// the default, measures nothing.
+    ///
+    /// It gets at most ten values a second by the client's clock: the first at once, and the last before the call
+    /// returns or throws, nothing afterwards. An empty body is 0 of 0 bytes. Each attempt, such as a retry, a redirect
+    /// that keeps the body or a replay after a token refresh, starts anew: only there does
+    /// ``TransferProgress/completed`` fall. Bytes are counted as they are sent, so after a plugin has compressed them,
+    /// and as they are stored. For small bodies in memory, measuring costs more than sending: set it where a progress
+    /// bar needs it.
+    ///
+    /// It is called from any thread, never concurrently for one call, and the transfer may wait for it: it must be
+    /// short, and must not wait for the call. Requests that plugins make themselves or for several calls together, and
+    /// entries that the offline queue sends later, report nothing.
+    public var progress: (@Sendable (TransferProgress) -> Void)? {
+        get { box?.fields.progress }
+        set { fields.progress = newValue }
+    }
+
     /// The fields, or nil if none is set. Options are copied at every step of a call, and most calls set none.
     var box: Box?
 

@@ -20,7 +20,11 @@ public enum NetworkEvent: Sendable {
     /// A failure would be retried, but the number of attempts, the deadline, the budget or the server's `Retry-After`
     /// does not allow it.
     case retryGivenUp(CallSummary, ErrorSummary)
-    /// A transfer has progressed; `completed` and `total` are bytes, and `total` is nil if it is not known.
+    /// A transfer has progressed; `completed` and `total` are bytes, and `total` is nil if it is not known. At most ten
+    /// a second for each attempt, and always the last value, before ``responseReceived(_:status:byteCount:)``.
+    ///
+    /// Emitted for request bodies from a file or a stream, or of more than 64 KiB, and for responses that go to a file;
+    /// for other bodies only if the call sets ``RequestOptions/progress``.
     case transferProgress(CallSummary, completed: Int64, total: Int64?)
     /// A token refresh has started on behalf of that call.
     case authRefreshStarted(CallSummary)

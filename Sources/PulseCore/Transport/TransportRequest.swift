@@ -49,8 +49,9 @@ public struct TransportRequest: Sendable {
     public var needsNewConnection = false
     /// The urgency of the request relative to others of its client.
     public var priority: RequestPriority
-    /// Called with the progress of the request's body if there is one, else of a response body that goes to a file;
-    /// from any thread.
+    /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty
+    /// body is 0 of 0 bytes. Called from any thread, as often as there is progress: the client reduces the number of
+    /// reports. Nil if nobody listens.
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?
@@ -129,19 +130,5 @@ public struct TransportRequest: Sendable {
         self.priority = priority
         self.progress = progress
         self.events = events
-    }
-}
-
-/// The progress of a body transfer.
-public struct TransferProgress: Sendable, Hashable {
-    /// The bytes transferred so far.
-    public let completed: Int64
-    /// The total number of bytes; nil if it is not known.
-    public let total: Int64?
-
-    /// Creates a progress value; both numbers are bytes.
-    public init(completed: Int64, total: Int64?) {
-        self.completed = completed
-        self.total = total
     }
 }

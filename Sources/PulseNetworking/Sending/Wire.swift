@@ -50,7 +50,12 @@ final class Wire: Sendable {
                 throw PulseError.cancelled
             }
             context.emit(.attemptStarted(context.summary(sending: request)))
-            let response = try await transport.send(outgoing)
+            let response =
+                if let meter = context.progressMeter(for: outgoing) {
+                    try await transport.send(outgoing, measuredBy: meter)
+                } else {
+                    try await transport.send(outgoing)
+                }
             context.call.record(.responded(status: response.statusCode))
             try check(response, for: context)
             if let cookies { await store(response, from: url, in: cookies) }

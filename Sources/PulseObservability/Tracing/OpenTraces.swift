@@ -22,7 +22,7 @@ struct OpenTraces: Sendable {
         case .requestStarted(let call): begin(call.rootID, OpenTrace(start: now(), uptime: uptime))
         case .requestCompleted(let result, let call, _):
             return open.removeValue(for: call.rootID)?.closed(call, result, at: uptime)
-        // Too frequent: one per chunk.
+        // Too frequent: up to ten a second.
         case .transferProgress: break
         default:
             if let id = event.call?.rootID { open.withValue(for: id) { $0.apply(event, at: uptime) } }

@@ -5,9 +5,11 @@ public import PulseCore
 /// Sends a second copy of a request that takes unusually long, and uses the first good response. For reads whose tail
 /// latency matters, against servers that can take a little more load.
 ///
-/// Only calls with a safe method, a replayable body and a buffered response are copied; others pass unchanged. Copies
-/// are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. When one request wins, the
-/// others are cancelled, and inner plugins see a cancellation.
+/// Only calls with a safe method, a replayable body and a buffered response are copied; others pass unchanged. A call
+/// with ``RequestOptions/progress`` is not copied either.
+///
+/// Copies are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. When one request wins,
+/// the others are cancelled, and inner plugins see a cancellation.
 ///
 /// A response is good if the standard retry policy would not retry it, whichever policy is in force. If no request gets
 /// a good one, the caller gets the best outcome once no other request is in flight: a response rather than an error,
@@ -95,7 +97,10 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 
     private static func mayBeCopied(_ request: URLRequest, _ context: PluginContext) -> Bool {
         // A plugin may have changed the method since the client built the request.
-        guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable else { return false }
+        // The progress of two requests at once would jump.
+        guard context.method.isSafe, case .buffered = context.delivery, context.body.isReplayable,
+            context.call.options.progress == nil
+        else { return false }
         let method = request.httpMethod ?? "GET"
         // Mostly it is the same: then it need not be parsed.
         return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false

@@ -14,6 +14,10 @@ import PulseCore
 /// It follows a transport's contract: it enforces the limit of a buffered body, delivers streams and files for 2xx
 /// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure is passed
 /// on unchanged; the chain converts it to a ``PulseError``. Safe from any thread; calls run concurrently.
+///
+/// A call's ``RequestOptions/progress`` gets the upload of the body before the closure runs, in steps of 256 KiB. A
+/// client reduces them by its clock: with a `TestClock` that stands still, the first and the last step remain. Of
+/// streams, only those of unknown length that are not one-shot are read for it.
 public final class MockTransport: Transport {
     private struct State {
         var requests: [TransportRequest] = []
@@ -71,6 +75,7 @@ public final class MockTransport: Transport {
             guard !state.isShutDown else { throw PulseError.cancelled }
             if recordsRequests { state.requests.append(request) }
         }
+        if let upload = MockUpload(request) { try await upload.report() }
         let response = try await respond(request)
         try Task.checkCancellation()
         let delivery = MockDelivery(request)

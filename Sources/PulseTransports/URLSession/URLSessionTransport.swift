@@ -66,8 +66,8 @@ public final class URLSessionTransport: Transport {
         defer { withExtendedLifetime(slot) {} }
         try Task.checkCancellation()
         guard !exchanges.isShutDown else { throw CancellationError() }
-        // Foundation may crash the process for a file that it cannot open, or report it as possibly sent.
-        if case .file(let file) = request.body { _ = try FileSource(file) }
+        // The session reports no progress of an empty body.
+        if try request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
         let session = session(for: request)
         let start = SystemClock().uptime
         var response: PulseResponse
@@ -195,5 +195,16 @@ extension URLRequest {
 extension TransportRequest.Body {
     var isPresent: Bool {
         if case .none = self { false } else { true }
+    }
+
+    fileprivate var isKnownToBeEmpty: Bool {
+        get throws {
+            switch self {
+            case .none, .stream: false
+            case .bytes(let data): data.isEmpty
+            // Foundation may crash the process for a file that it cannot open, or report it as possibly sent.
+            case .file(let file): try FileSource(file).length == 0
+            }
+        }
     }
 }

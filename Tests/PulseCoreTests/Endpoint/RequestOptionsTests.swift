@@ -31,6 +31,7 @@ struct RequestOptionsTests {
                 { $0.maximumBufferedBodySize == 1 }
             ),
             ("queuesBehindPending", { $0.queuesBehindPending = $1 }, { $0.queuesBehindPending == true }),
+            ("progress", { $0.progress = Heard.closure(adds: $1) }, { Heard.isFilled(by: $0.progress) }),
             ("waitsForConnectivity", { $0.waitsForConnectivity = $1 }, { $0.waitsForConnectivity == true }),
         ]
 
@@ -119,6 +120,23 @@ struct RequestOptionsTests {
         headers = ["accept": "1", "ACCEPT": "2"]
         headers.setHeader("Accept", to: nil)
         #expect(headers.isEmpty)
+    }
+}
+
+/// Tells closures apart: the first adds what it gets, the second does not.
+private enum Heard {
+    private static let all = Locked<Set<Int64>>([])
+
+    static func closure(adds: Bool) -> @Sendable (TransferProgress) -> Void {
+        { progress in
+            if adds { all.withLock { _ = $0.insert(progress.completed) } }
+        }
+    }
+
+    static func isFilled(by closure: (@Sendable (TransferProgress) -> Void)?) -> Bool {
+        let number = Int64.random(in: .min...(.max))
+        closure?(TransferProgress(completed: number, total: nil))
+        return all.withLock { $0.contains(number) }
     }
 }
 

@@ -113,3 +113,15 @@ struct ClosurePlugin: PulsePlugin {
         try await body(request, context, next)
     }
 }
+
+/// A listener that collects the progress of a call.
+final class Heard: Sendable {
+    private let all = Locked<[TransferProgress]>([])
+
+    var reports: [TransferProgress] { all.withLock { $0 } }
+    var completed: [Int64] { reports.map(\.completed) }
+
+    var take: @Sendable (TransferProgress) -> Void {
+        { [all] progress in all.withLock { $0.append(progress) } }
+    }
+}

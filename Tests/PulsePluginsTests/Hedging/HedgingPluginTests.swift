@@ -14,11 +14,12 @@ struct HedgingPluginTests {
     private func context(
         _ request: URLRequest = .mock(), route: String = "r",
         delivery: TransportRequest.Delivery = .buffered(limit: 10),
-        body: BodySource = .inRequest, deadline: TimeInterval? = nil
+        body: BodySource = .inRequest, deadline: TimeInterval? = nil,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) -> PluginContext {
-        .mock(
-            for: request, options: RequestOptions().with(\.route, value: route), delivery: delivery, body: body,
-            deadline: deadline, clock: clock)
+        let options = RequestOptions().with(\.route, value: route).with(\.progress, value: progress)
+        return .mock(
+            for: request, options: options, delivery: delivery, body: body, deadline: deadline, clock: clock)
     }
 
     /// Enough quick calls for a number of copies.
@@ -205,6 +206,7 @@ struct HedgingPluginTests {
         _ = try await call.value
     }
 
+    /// Nor are calls with a listener, whose progress would jump.
     @Test func onlyCallsWithBufferedResponsesAndReplayableBodiesAreCopied() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin, copies: 10)
@@ -212,7 +214,7 @@ struct HedgingPluginTests {
         for context in [
             context(delivery: .streamed), context(delivery: .upgrade),
             context(delivery: .file(URL(fileURLWithPath: "/tmp/x"), resumeOffset: 0)),
-            context(.mock(.query), body: oneShot),
+            context(.mock(.query), body: oneShot), context(.mock(.query), progress: { _ in }),
         ] {
             let wire = HeldWire()
             let call = start(plugin, in: context, wire: wire)

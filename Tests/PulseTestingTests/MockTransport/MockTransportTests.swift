@@ -179,6 +179,35 @@ struct MockTransportTests {
         }
     }
 
+    @Test func reportsTheUploadBeforeTheClosureRuns() async throws {
+        let piece = 256 << 10
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        try Data(count: piece + 1).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let chunks = { @Sendable in ByteStream([Data(count: 1), Data(count: 2)]) }
+        let bodies: [(TransportRequest.Body, [Int], total: Int?)] = [
+            (.bytes(Data(count: 10)), [10], 10), (.bytes(Data(count: 2 * piece)), [piece, 2 * piece], 2 * piece),
+            (.bytes(Data()), [0], 0), (.none, [], nil), (.file(file), [piece, piece + 1], piece + 1),
+            (.file(file.appendingPathComponent("missing")), [], nil),
+            (.stream(BodyStream(length: 3, make: chunks)), [3], 3),
+            (.stream(BodyStream(length: nil, make: chunks)), [1, 3], nil),
+            (.stream(BodyStream(length: nil) { ByteStream([]) }), [0], 0),
+            (.stream(BodyStream(length: nil, isOneShot: true) { throw PulseError.emptyBody }), [], nil),
+        ]
+        for (body, completed, total) in bodies {
+            let progress = Locked<[TransferProgress]>([])
+            let expected = completed.map { TransferProgress(completed: Int64($0), total: total.map(Int64.init)) }
+            let transport = MockTransport { request in
+                #expect(progress.withLock { $0 } == expected, "\(body)")
+                return PulseResponse(statusCode: 204, request: request)
+            }
+            var request = Self.request(.buffered(limit: 10))
+            request.body = body
+            request.progress = { step in progress.withLock { $0.append(step) } }
+            _ = try await transport.send(request)
+        }
+    }
+
     @Test func aFileThatCannotBeWrittenIsAnError() async {
         let file = URL(fileURLWithPath: "/nowhere/at/all")
         await #expect { try await Self.transport().send(Self.request(.file(file, resumeOffset: 0))) } throws: {

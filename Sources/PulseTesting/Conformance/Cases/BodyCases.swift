@@ -70,6 +70,16 @@ extension TransportConformance.Case {
                         recorded.last, TransferProgress(completed: 1 << 20, total: 1 << 20), "the last step")
                 }
             }
+            try await TemporaryFile.with(Data()) { file in
+                for body in [TransportRequest.Body.bytes(Data()), .file(file)] {
+                    let steps = Locked<[TransferProgress]>([])
+                    var request = try stage.request(.put, body: body)
+                    request.progress = { step in steps.withLock { $0.append(step) } }
+                    _ = try await stage.send(request)
+                    try Check.equal(
+                        steps.withLock { $0 }, [TransferProgress(completed: 0, total: 0)], "the steps without bytes")
+                }
+            }
         }
     ]
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+/// Reduces the progress that a transport notes during one attempt to the reports that a listener gets.
+///
+/// There are at most ten reports a second. The first value is reported at once, and so is one that completes a known
+/// total: the server may then take its time to respond. The last value is reported by ``end()`` at the latest.
+/// `completed` never falls and never exceeds `total`, and no value is repeated.
+///
+/// Values may be noted on any thread, and concurrently. Reports are made in order, one at a time, on one of these
+/// threads, without a lock.
+package final class ProgressMeter: Sendable {
+    /// Seconds between two reports. A sum of a clock's steps may differ from their total by some bits.
+    fileprivate static let interval: TimeInterval = 0.1 - 1e-9
+
+    fileprivate struct State {
+        var latest: TransferProgress?
+        var reported: TransferProgress?
+        var reportedAt = -TimeInterval.infinity
+        /// Whether a thread is in the listener. It reports what becomes due in the meantime.
+        var isReporting = false
+        var isEnded = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// What the thread that has changed the state does next, outside the lock.
+    fileprivate enum Action {
+        case report(TransferProgress)
+        case resume([CheckedContinuation<Void, Never>])
+    }
+
+    private let clock: any PulseClock
+    private let report: @Sendable (TransferProgress) -> Void
+    private let state = Locked(State())
+
+    /// - Parameter report: may be slow, but must not wait for the end of the transfer.
+    package init(clock: any PulseClock, report: @escaping @Sendable (TransferProgress) -> Void) {
+        self.clock = clock
+        self.report = report
+    }
+
+    /// Notes the progress of the transfer. Ignored after its end.
+    package func note(_ progress: TransferProgress) {
+        update { $0.note(progress) }
+    }
+
+    /// Reports the last value, unless it has been reported, and waits until the listener has returned. Nothing is
+    /// reported afterwards.
+    package func end() async {
+        await withCheckedContinuation { continuation in
+            update { state in
+                state.isEnded = true
+                state.waiters.append(continuation)
+            }
+        }
+    }
+
+    /// Reports the last value as ``end()`` does, but does not wait for another thread that is in the listener.
+    package func endWithoutWaiting() {
+        update { $0.isEnded = true }
+    }
+
+    private func update(_ change: (inout State) -> Void) {
+        var now = clock.uptime
+        var action = state.withLock { state in
+            change(&state)
+            return state.nextAction(at: now)
+        }
+        while case .report(let progress) = action {
+            report(progress)
+            now = clock.uptime
+            action = state.withLock { state in
+                state.isReporting = false
+                return state.nextAction(at: now)
+            }
+        }
+        if case .resume(let waiters) = action { waiters.forEach { $0.resume() } }
+    }
+}
+
+extension ProgressMeter.State {
+    fileprivate mutating func note(_ progress: TransferProgress) {
+        guard !isEnded else { return }
+        let reached = latest?.completed ?? 0
+        // The first total counts: one that grows with each value would complete with each value.
+        let total = latest?.total ?? progress.total.map { max($0, reached) }
+        latest = TransferProgress(completed: min(max(progress.completed, reached), total ?? .max), total: total)
+    }
+
+    fileprivate mutating func nextAction(at now: TimeInterval) -> ProgressMeter.Action {
+        guard !isReporting else { return .resume([]) }
+        if let latest, latest != reported, isEnded || latest.completed == latest.total || isDue(at: now) {
+            (reported, reportedAt, isReporting) = (latest, now, true)
+            return .report(latest)
+        }
+        guard isEnded else { return .resume([]) }
+        defer { waiters = [] }
+        return .resume(waiters)
+    }
+
+    private func isDue(at now: TimeInterval) -> Bool { now - reportedAt >= ProgressMeter.interval }
+}
