@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Events of calls, as values. No event holds a body, a header value or a query. A secret in a path is shown with the
-/// path.
+/// Events of calls, as values. No event holds a body, a header value or a query, except in the error of a
+/// ``SocketState``, whose description has none of them. A secret in a path is shown with the path.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)
@@ -69,8 +69,8 @@ public enum NetworkEvent: Sendable {
     case pinningFailed(host: String, seen: [String])
     /// The network path has changed.
     case connectivityChanged(ConnectivityStatus)
-    /// A socket has changed its state; `state` is the new one.
-    case socketStateChanged(CallSummary, state: String)
+    /// A socket has changed its state to this one.
+    case socketStateChanged(CallSummary, SocketState)
     /// A problem that a developer should know about, but that fails no call.
     case warning(String)
 }

@@ -37,7 +37,7 @@ package enum EventText {
             "attempt \(attempt) in \(LogText.milliseconds(call.retryDelay)): \(shown(error.message))"
         case .retryGivenUp(_, let error), .authRefreshFailed(_, let error): shown(error.message)
         case .rateLimited(_, let seconds): seconds.map { "for \(LogText.milliseconds($0))" } ?? ""
-        case .socketStateChanged(_, let state): shown(state)
+        case .socketStateChanged(_, let state): shown("\(state)")
         case .authRefreshStarted, .authRefreshSucceeded, .sessionExpired, .cacheHit, .cacheMiss, .cacheRevalidated,
             .cacheStored:
             ""

@@ -42,7 +42,8 @@ extension NetworkEvent {
             .offlineQueueEnqueued(id: id), .offlineQueueDraining(count: 1),
             .offlineQueueRequestCompleted(id: id, success: true), .offlineQueueExpired(id: id),
             .offlineQueueDeadLettered(id: id), .pinningFailed(host: text, seen: [text]),
-            .connectivityChanged(ConnectivityStatus(path: .satisfied)), .socketStateChanged(call, state: text),
+            .connectivityChanged(ConnectivityStatus(path: .satisfied)),
+            .socketStateChanged(call, .open(subprotocol: text)),
             .warning(text), .requestCompleted(.ok(), call, latency: 0.012),
         ]
     }

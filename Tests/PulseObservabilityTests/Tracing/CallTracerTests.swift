@@ -134,6 +134,19 @@ struct CallTracerTests {
         #expect(buffer.takeAll().count == 1)
     }
 
+    @Test func aSocketsStateIsAMark() {
+        let (tracer, call) = (tracer(), CallSummary.sample())
+        tracer.emit(.requestStarted(call))
+        tracer.emit(.socketStateChanged(call, .open(subprotocol: "chat token=hunter2")))
+        tracer.emit(.socketStateChanged(call, .closed(.noConnection)))
+        tracer.emit(.requestCompleted(.ok(), call, latency: 1))
+        let marks = buffer.takeAll().first?.marks ?? []
+        #expect(marks.map(\.kind) == [.socketStateChanged, .socketStateChanged])
+        #expect(marks.first?.text.hasPrefix("open, subprotocol chat") == true)
+        #expect(marks.first?.text.contains("hunter2") == false)
+        #expect(marks.last?.text == "closed: \(ErrorSummary(.noConnection))")
+    }
+
     @Test func attemptsAndMarksOfATraceAreBounded() {
         let (tracer, call) = (tracer(), CallSummary.sample())
         tracer.emit(.requestStarted(call))
