@@ -58,7 +58,7 @@ let scene = try await client.request(Request<Data>(.get, "/film").header("Range"
 print(opening.count, film.count, scene.count)
 
 // snippet.conditions
-let policy = CachePolicy.rfc9111.answeringConditionalRequests()
+let policy = CachePolicy.rfc9111.respondingToConditionalRequests()
 let judging = PulseClient(
     configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [.cache(policy: policy)])
 // snippet.end

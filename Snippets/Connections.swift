@@ -71,7 +71,7 @@ try await MockServer.run { server in
     try await client.post("/login")
     let me: String = try await client.get("/me")  // session=1
 
-    if let failure = await cookies.failure { print("not in the file:", failure) }
+    if let error = await cookies.saveError { print("not in the file:", error) }
     await cookies.removeAll()  // at logout
     // snippet.end
     print(me)

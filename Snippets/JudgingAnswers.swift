@@ -32,7 +32,7 @@ renewal.httpMethod = "POST"
 let renewed = Recovery.request(renewal)
 
 let sessions = Validator.errorBody(
-    Fault.self, verdict: { $0.fault == 11 ? .recover(renewed, repeatsUnsafe: true, otherwise: $0) : .accept })
+    Fault.self, verdict: { $0.fault == 11 ? .recover(renewed, retriesUnsafeMethods: true, otherwise: $0) : .accept })
 // snippet.end
 
 let clock = TestClock(autoAdvances: true)

@@ -46,12 +46,13 @@ do {
 guard let queue = client.offlineQueue, let id = waiting else { exit(1) }
 
 // snippet.queues
-let patient = OfflineQueuePolicy(directory: directory, queues: [.noConnection, .cannotConnect, .timeoutBeforeSending])
+let patient = OfflineQueuePolicy(
+    directory: directory, queuedFailures: [.noConnection, .cannotConnect, .timeoutBeforeSending])
 // snippet.end
 // snippet.enqueue
 let later = try await client.enqueue(SaveNote(text: "Water the plants"))
 // snippet.end
-print(patient.queues.contains(.cannotConnect), later)
+print(patient.queuedFailures.contains(.cannotConnect), later)
 
 // snippet.manage
 for entry in try await queue.pending() {

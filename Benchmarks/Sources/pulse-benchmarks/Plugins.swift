@@ -46,7 +46,7 @@ enum Plugins {
         [
             AuthPlugin { "token" }, HeadersPlugin(["X-App-Version": "1.2"]), IdempotencyPlugin(), CompressionPlugin(),
             CoalescingPlugin(), CachePlugin(ttl: 300, maxMemoryItems: 200), HedgingPlugin(), CircuitBreakerPlugin(),
-            RateLimitPlugin(by: .host), ConcurrencyLimitPlugin(limit: 64), validator, TracingPlugin(),
+            RateLimitPlugin(by: .origin), ConcurrencyLimitPlugin(limit: 64), validator, TracingPlugin(),
             RequestSigningPlugin(secret: secret), logger(.minimal),
         ]
     }
@@ -71,7 +71,7 @@ enum Plugins {
             try Subject("coalescing", [CoalescingPlugin()]),
             try Subject("hedging", [HedgingPlugin()]),
             try Subject("circuit breaker", [CircuitBreakerPlugin()]),
-            try Subject("rate limit", [RateLimitPlugin(by: .host)]),
+            try Subject("rate limit", [RateLimitPlugin(by: .origin)]),
             try Subject("concurrency limit", [ConcurrencyLimitPlugin(limit: 64)]),
             try Subject("validator", [validator]),
             try Subject(

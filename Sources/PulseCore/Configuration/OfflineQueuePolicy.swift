@@ -22,7 +22,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull
     /// The failures after which a queueable call is queued; only a missing connection by default.
-    public var queues: Failures
+    public var queuedFailures: Failures
     /// The names of secret headers that an endpoint may store in the queue; none by default. They are stored in a file
     /// that only the user can read. An endpoint that sets any other secret header is not queued.
     public var storableSecretHeaders: Set<String>
@@ -60,7 +60,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public init(
         isEnabled: Bool = true, maxQueueSize: Int = 100, persistsToDisk: Bool = true,
         requestExpiry: TimeInterval = 86400, maxAttempts: Int = 20, directory: URL? = nil,
-        whenFull: WhenFull = .refuse, storableSecretHeaders: Set<String> = [], queues: Failures = .noConnection
+        whenFull: WhenFull = .refuse, storableSecretHeaders: Set<String> = [], queuedFailures: Failures = .noConnection
     ) {
         self.isEnabled = isEnabled
         self.maxQueueSize = maxQueueSize
@@ -70,7 +70,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
         self.directory = directory
         self.whenFull = whenFull
         self.storableSecretHeaders = storableSecretHeaders
-        self.queues = queues
+        self.queuedFailures = queuedFailures
     }
 
     /// No queue: the default of a client.

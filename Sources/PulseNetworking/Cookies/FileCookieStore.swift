@@ -20,7 +20,7 @@ public actor FileCookieStore: CookieStore {
     /// Only the latest lines count: a file that stays unreadable must not fill the memory.
     private static let missedLimit = 1000
     /// The error of the last save; nil if the file is up to date. The cookies in memory are used either way.
-    public private(set) var failure: (any Error)?
+    public private(set) var saveError: (any Error)?
 
     /// A store over a file, which is read on first use. A missing directory is created.
     public init(file: URL) {
@@ -50,7 +50,7 @@ public actor FileCookieStore: CookieStore {
     /// Removes all cookies, as at logout: from memory, from the file, from a `.damaged` file and from leftovers of a
     /// crash. It needs no disk space.
     ///
-    /// Afterwards ``failure`` is not nil if the file could neither be removed nor emptied; then the next start finds
+    /// Afterwards ``saveError`` is not nil if the file could neither be removed nor emptied; then the next start finds
     /// the cookies again.
     public func removeAll() {
         jar = CookieJar()
@@ -63,7 +63,7 @@ public actor FileCookieStore: CookieStore {
                 throw Self.systemError
             }
         } catch {
-            failure = failure ?? error
+            saveError = saveError ?? error
         }
     }
 
@@ -89,7 +89,7 @@ public actor FileCookieStore: CookieStore {
         do {
             cookies = try read()
         } catch {
-            failure = error
+            saveError = error
             missed = missed ?? []
             let opened = jar ?? CookieJar()
             jar = opened
@@ -101,7 +101,7 @@ public actor FileCookieStore: CookieStore {
             hasChanged = opened.store(lines, from: url, now: date) || hasChanged
         }
         jar = opened
-        (missed, failure) = (nil, nil)
+        (missed, saveError) = (nil, nil)
         if hasChanged { save(opened) }
         return opened
     }
@@ -127,7 +127,7 @@ public actor FileCookieStore: CookieStore {
             let kept = jar.cookies.values.filter { $0.expires != nil }
             guard !kept.isEmpty else {
                 try removeFile()
-                failure = nil
+                saveError = nil
                 return
             }
             let manager = FileManager.default
@@ -142,9 +142,9 @@ public actor FileCookieStore: CookieStore {
                 try? manager.removeItem(at: temporary)
                 throw error
             }
-            failure = nil
+            saveError = nil
         } catch {
-            failure = error
+            saveError = error
         }
     }
 

@@ -42,7 +42,7 @@ final class OfflineGate: Sendable {
             return try await follower.send(built, for: call, through: pipeline)
         } catch {
             let failure = PulseError(wrapping: error)
-            let queueing = failure.queueing.flatMap { policy.queues.contains($0) ? $0 : nil }
+            let queueing = failure.queueing.flatMap { policy.queuedFailures.contains($0) ? $0 : nil }
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : queueing != nil
             guard isQueued, !call.isResponded, !hasFailedUnasked(call),
                 ContextStore(call: call)[AuthIsHandled.self] != false

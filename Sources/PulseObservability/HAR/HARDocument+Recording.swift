@@ -127,7 +127,7 @@ extension RecordedBody {
     fileprivate var comment: String? {
         switch content {
         case .none: nil
-        case .text, .bytes: isCut ? "cut" : nil
+        case .text, .bytes: isTruncated ? "cut" : nil
         case .omitted(let reason): "not kept: \(reason.rawValue)"
         }
     }

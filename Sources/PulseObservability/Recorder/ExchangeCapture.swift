@@ -57,7 +57,7 @@ package struct ExchangeCapture: Sendable {
     /// - Parameter data: the body of a streamed or downloaded response, if it is known. A connection is captured like a
     ///   stream.
     package func response(
-        _ response: PulseResponse, data: Data? = nil, isCut: Bool = false
+        _ response: PulseResponse, data: Data? = nil, isTruncated: Bool = false
     ) -> RecordedExchange.Response {
         let type = response.headers["Content-Type"]
         let body =
@@ -69,7 +69,7 @@ package struct ExchangeCapture: Sendable {
             case .buffered, .stream, .file, .connection:
                 self.body(
                     data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
-                    isCut: isCut || response.isTruncated, isExact: keepsExactResponses)
+                    isTruncated: isTruncated || response.isTruncated, isExact: keepsExactResponses)
             }
         return RecordedExchange.Response(
             statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
@@ -107,28 +107,30 @@ package struct ExchangeCapture: Sendable {
     }
 
     private func body(
-        _ data: Data, contentType: String?, coding: String?, isCut: Bool = false, isExact: Bool = false
+        _ data: Data, contentType: String?, coding: String?, isTruncated: Bool = false, isExact: Bool = false
     ) -> RecordedBody {
-        guard !data.isEmpty || isCut else { return .none }
+        guard !data.isEmpty || isTruncated else { return .none }
         let count = Int64(data.count)
         let type = shown(contentType)
         if let coding, !coding.isEmpty, !coding.equalsIgnoringASCIICase("identity"), isStillCoded(data) {
             return omitted(.encoded, byteCount: count, contentType: contentType)
         }
-        if isExact, let body = bodyThatTextWouldChange(data, contentType: contentType, isCut: isCut) { return body }
+        if isExact, let body = bodyThatTextWouldChange(data, contentType: contentType, isTruncated: isTruncated) {
+            return body
+        }
         let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
         if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
-            return RecordedBody(.text(text), byteCount: count, isCut: isPartial || isCut, contentType: type)
+            return RecordedBody(.text(text), byteCount: count, isTruncated: isPartial || isTruncated, contentType: type)
         }
         guard keepsBinaryBodies, data.count <= maximumBodyLength else {
             let isText = Redaction.isText(data, contentType: contentType)
             return omitted(isText ? .overBudget : .binary, byteCount: count, contentType: contentType)
         }
-        return RecordedBody(.bytes(data), byteCount: count, isCut: isCut, contentType: type)
+        return RecordedBody(.bytes(data), byteCount: count, isTruncated: isTruncated, contentType: type)
     }
 
     /// The recorded form of a text that decoding to a string and back would change; nil for any other body.
-    private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isCut: Bool) -> RecordedBody? {
+    private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isTruncated: Bool) -> RecordedBody? {
         guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)
         if bytes != nil, String(data: data, encoding: .utf8) != nil { return nil }
@@ -137,7 +139,7 @@ package struct ExchangeCapture: Sendable {
             return omitted(.binary, byteCount: Int64(data.count), contentType: contentType)
         }
         return RecordedBody(
-            .bytes(bytes), byteCount: Int64(data.count), isCut: isCut, contentType: shown(contentType))
+            .bytes(bytes), byteCount: Int64(data.count), isTruncated: isTruncated, contentType: shown(contentType))
     }
 
     /// Whether a body still has its content coding. A transport that decodes a body may keep the header, so that only

@@ -8,7 +8,7 @@ public struct RecordedBody: Sendable, Hashable {
     public enum Content: Sendable, Hashable {
         /// There was no body.
         case none
-        /// The text, every known secret masked; its beginning if ``RecordedBody/isCut``.
+        /// The text, every known secret masked; its beginning if ``RecordedBody/isTruncated``.
         case text(String)
         /// The bytes of a body that is not text, if the recorder stores those.
         case bytes(Data)
@@ -26,7 +26,7 @@ public struct RecordedBody: Sendable, Hashable {
         case file
         /// The body was a stream or a connection, which belongs to its reader.
         case stream
-        /// The body was dropped to make room for later ones.
+        /// The body was dropped to keep the recording within its budget, or is longer than one body may be.
         case overBudget
     }
 
@@ -35,7 +35,7 @@ public struct RecordedBody: Sendable, Hashable {
     /// The length of the whole body in bytes, if it is known.
     public let byteCount: Int64?
     /// Whether the whole body is longer than what is stored, or than what arrived.
-    public let isCut: Bool
+    public let isTruncated: Bool
     /// The value of `Content-Type`, masked.
     public let contentType: String?
 
@@ -43,10 +43,10 @@ public struct RecordedBody: Sendable, Hashable {
     public static let none = RecordedBody(.none)
 
     /// Creates a body with that content; by default of unknown length and type, and not truncated.
-    public init(_ content: Content, byteCount: Int64? = nil, isCut: Bool = false, contentType: String? = nil) {
+    public init(_ content: Content, byteCount: Int64? = nil, isTruncated: Bool = false, contentType: String? = nil) {
         self.content = content
         self.byteCount = byteCount
-        self.isCut = isCut
+        self.isTruncated = isTruncated
         self.contentType = contentType
     }
 

@@ -118,7 +118,7 @@ extension RecordedExchange {
         for field in request.headers { copy.addValue(field.value, forHTTPHeaderField: field.name) }
         switch request.body.content {
         case .none: break
-        case .text(let text) where !request.body.isCut: copy.httpBody = Data(text.utf8)
+        case .text(let text) where !request.body.isTruncated: copy.httpBody = Data(text.utf8)
         case .bytes(let data): copy.httpBody = data
         case .text, .omitted:
             let stream = BodyStream(length: request.body.byteCount) { ByteStream([]) }

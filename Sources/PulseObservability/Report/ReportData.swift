@@ -153,7 +153,7 @@ extension ReportData.Body {
         switch body.content {
         case .none: self.init(text: nil, note: nil)
         case .text(let text):
-            self.init(text: text, note: body.isCut ? "cut, of \(size ?? "an unknown length")" : size)
+            self.init(text: text, note: body.isTruncated ? "cut, of \(size ?? "an unknown length")" : size)
         case .bytes: self.init(text: nil, note: (size ?? "bytes") + ", no text")
         case .omitted(let reason):
             self.init(text: nil, note: [size, "not kept: \(reason.text)"].compactMap { $0 }.joined(separator: ", "))

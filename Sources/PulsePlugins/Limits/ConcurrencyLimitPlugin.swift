@@ -31,7 +31,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     ///
     /// - Parameter limit: the most requests; less than 1 counts as 1.
     /// - Parameter key: which calls share a limit; those to one host by default.
-    public init(limit: Int, by key: LimitKey = .host) {
+    public init(limit: Int, by key: LimitKey = .origin) {
         semaphores = Semaphores(limit: limit)
         self.key = key
     }
@@ -76,7 +76,7 @@ extension ConcurrencyLimitPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
     /// A ``ConcurrencyLimitPlugin`` with a limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.
-    public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .host) -> ConcurrencyLimitPlugin {
+    public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .origin) -> ConcurrencyLimitPlugin {
         ConcurrencyLimitPlugin(limit: limit, by: key)
     }
 }

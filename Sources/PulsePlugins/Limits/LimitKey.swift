@@ -13,7 +13,7 @@ public struct LimitKey: Sendable {
     let value: @Sendable (URLRequest, PluginContext) -> Value?
 
     /// The calls to one origin (scheme, host and port). A redirect counts for its target.
-    public static let host = LimitKey { request, context in
+    public static let origin = LimitKey { request, context in
         request.url.flatMap { context.origin(of: $0) }.map { .origin($0) }
     }
 

@@ -21,13 +21,13 @@ public struct Validator: Sendable {
         case replace(PulseResponse)
         /// The request is resent after the strategy's delay, and the response is judged from the first validator on.
         ///
-        /// - Parameter repeatsUnsafe: says that the server has not performed the request, so that a POST without a key
-        ///   may be resent.
+        /// - Parameter retriesUnsafeMethods: says that the server has not performed the request, so that a POST without
+        ///   a key may be resent.
         /// - Parameter otherwise: the error of the attempt if the request may not be resent, or not any more.
-        case retry(BackoffStrategy = .immediate, repeatsUnsafe: Bool = false, otherwise: any Error)
+        case retry(BackoffStrategy = .immediate, retriesUnsafeMethods: Bool = false, otherwise: any Error)
         /// The recovery runs first, once for all calls that ask for the same one; then the request is resent as after
         /// `retry`.
-        case recover(Recovery, repeatsUnsafe: Bool = false, otherwise: any Error)
+        case recover(Recovery, retriesUnsafeMethods: Bool = false, otherwise: any Error)
     }
 
     let judge: @Sendable (URLRequest, PulseResponse, PluginContext) throws -> Verdict

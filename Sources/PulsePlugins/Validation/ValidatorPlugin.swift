@@ -10,9 +10,9 @@ public import PulseCore
 ///
 /// A server that has responded may have performed the request, so a resend follows the rule of every retry (RFC 9110,
 /// section 9.2.2). The method must be idempotent, or the call must have an `Idempotency-Key`; and the body must be
-/// replayable. A validator can lift the first condition with `repeatsUnsafe`, but never the second. The verdict's own
-/// error is thrown if a resend is not allowed, if its delay would pass the deadline, or if the host's retry budget is
-/// exhausted. A resend after a recovery takes nothing from the budget.
+/// replayable. A validator can lift the first condition with `retriesUnsafeMethods`, but never the second. The
+/// verdict's own error is thrown if a resend is not allowed, if its delay would pass the deadline, or if the host's
+/// retry budget is exhausted. A resend after a recovery takes nothing from the budget.
 public struct ValidatorPlugin: PulsePlugin {
     private let validators: [Validator]
     private let maxRepeats: Int
@@ -61,7 +61,7 @@ public struct ValidatorPlugin: PulsePlugin {
     /// A validator's demand to resend the request.
     private struct Resend {
         let kind: Kind
-        let repeatsUnsafe: Bool
+        let retriesUnsafeMethods: Bool
         let otherwise: any Error
 
         enum Kind {
@@ -83,13 +83,16 @@ public struct ValidatorPlugin: PulsePlugin {
                 case .replace(let other):
                     response.discard(replacedBy: other)
                     response = other
-                case .retry(let strategy, let repeatsUnsafe, let otherwise):
-                    response.discard()
-                    return .resend(Resend(kind: .wait(strategy), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
-                case .recover(let recovery, let repeatsUnsafe, let otherwise):
+                case .retry(let strategy, let retriesUnsafeMethods, let otherwise):
                     response.discard()
                     return .resend(
-                        Resend(kind: .recovery(recovery), repeatsUnsafe: repeatsUnsafe, otherwise: otherwise))
+                        Resend(kind: .wait(strategy), retriesUnsafeMethods: retriesUnsafeMethods, otherwise: otherwise))
+                case .recover(let recovery, let retriesUnsafeMethods, let otherwise):
+                    response.discard()
+                    return .resend(
+                        Resend(
+                            kind: .recovery(recovery), retriesUnsafeMethods: retriesUnsafeMethods, otherwise: otherwise)
+                    )
                 }
             }
         } catch {
@@ -151,7 +154,8 @@ public struct ValidatorPlugin: PulsePlugin {
 
     /// The rule of every retry (RFC 9110, section 9.2.2). A validator may lift it, but not for a one-shot body.
     private func mayRepeat(_ request: URLRequest, _ demand: Resend, in context: PluginContext) -> Bool {
-        ReplaySafety(of: request, sent: context.call.sent, in: context).allowsRepeat(allowsUnsafe: demand.repeatsUnsafe)
+        ReplaySafety(of: request, sent: context.call.sent, in: context).allowsRepeat(
+            allowsUnsafe: demand.retriesUnsafeMethods)
     }
 }
 

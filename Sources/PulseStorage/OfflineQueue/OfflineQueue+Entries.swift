@@ -29,7 +29,7 @@ extension OfflineQueue {
                 (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
                 ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
             letters.append(
-                DeadLetter(request: request, reason: reason.summary, diedAt: Date(milliseconds: reason.diedAt)))
+                DeadLetter(request: request, reason: reason.summary, deadLetteredAt: Date(milliseconds: reason.diedAt)))
         }
         return letters
     }

@@ -66,7 +66,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The last failure, of the server or the client.
     public let reason: ErrorSummary
     /// When the request was given up, by the wall clock.
-    public let diedAt: Date
+    public let deadLetteredAt: Date
 
     /// The id of the request.
     public var id: UUID { request.id }

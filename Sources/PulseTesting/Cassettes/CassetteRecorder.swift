@@ -101,7 +101,7 @@ public final class CassetteRecorder: Transport {
             let failure = error.flatMap { $0.kind == .cancelled ? nil : $0 }
             keep(
                 take.entry(
-                    head, data: read.withLock { $0 }, failure, isCut: error != nil, seconds: clock.uptime - start),
+                    head, data: read.withLock { $0 }, failure, isTruncated: error != nil, seconds: clock.uptime - start),
                 at: place)
         }
         return recorded
@@ -115,12 +115,12 @@ private struct Take: Sendable {
     let date: Date
 
     func entry(
-        _ response: PulseResponse, data: Data?, _ failure: PulseError? = nil, isCut: Bool = false,
+        _ response: PulseResponse, data: Data?, _ failure: PulseError? = nil, isTruncated: Bool = false,
         seconds: TimeInterval
     ) -> HARDocument.Entry {
         entry(
             RecordedExchange(
-                id: 0, request: request, response: capture.response(response, data: data, isCut: isCut),
+                id: 0, request: request, response: capture.response(response, data: data, isTruncated: isTruncated),
                 failure: failure.map { capture.failure($0) }, duration: seconds,
                 fault: failure.flatMap { RecordedFault($0) }))
     }

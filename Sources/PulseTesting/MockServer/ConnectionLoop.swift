@@ -97,7 +97,7 @@ struct ConnectionLoop {
         _ request: inout RecordedRequest, _ head: RequestHead, _ reading: MockServer.Reading
     ) async throws {
         if case .headOnly = reading.mode, head.framing != .none { return core.log.cutShort(request) }
-        if head.expectsContinue, head.framing != .none, core.configuration.answersExpectContinue {
+        if head.expectsContinue, head.framing != .none, core.configuration.sends100Continue {
             try await send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
         }
         do {

@@ -33,7 +33,7 @@ extension MockServer {
         public var maximumRecordedBodySize: Int
         /// Whether the server responds to `Expect: 100-continue` with `100 Continue` before it reads the body; true by
         /// default.
-        public var answersExpectContinue: Bool
+        public var sends100Continue: Bool
         /// The size in bytes of the system's receive buffer; nil, the default, for the system's choice. With a small
         /// one a client notices a slow reader early.
         public var receiveBufferSize: Int?
@@ -52,7 +52,7 @@ extension MockServer {
         /// A configuration with these limits; the defaults suit most tests.
         public init(
             host: Host = .ipv4, maximumHeadSize: Int = 64 << 10, maximumRecordedBodySize: Int = 64 << 20,
-            answersExpectContinue: Bool = true, receiveBufferSize: Int? = nil, sendBufferSize: Int? = nil,
+            sends100Continue: Bool = true, receiveBufferSize: Int? = nil, sendBufferSize: Int? = nil,
             backlog: Int = 4096, tls: TLSIdentity? = nil,
             tlsVersions: ClosedRange<TLSSettings.Version> = .tls12 ... .tls13,
             clientCertificates: ClientCertificates = .ignored
@@ -60,7 +60,7 @@ extension MockServer {
             self.host = host
             self.maximumHeadSize = maximumHeadSize
             self.maximumRecordedBodySize = maximumRecordedBodySize
-            self.answersExpectContinue = answersExpectContinue
+            self.sends100Continue = sends100Continue
             self.receiveBufferSize = receiveBufferSize
             self.sendBufferSize = sendBufferSize
             self.backlog = backlog

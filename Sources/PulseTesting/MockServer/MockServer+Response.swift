@@ -84,7 +84,7 @@ extension MockServer {
         }
 
         /// No response: the connection is closed after the request was read.
-        public static var unanswered: Response { .raw([.close]) }
+        public static var disconnect: Response { .raw([.close]) }
 
         /// Leaves HTTP after a response without a body: `body` has the connection until it returns, which closes it. It
         /// runs in a task that is cancelled when the server shuts down.

@@ -8,12 +8,12 @@ extension PluginChain {
     ///
     /// The plugins are ordered by scope as in a client. There is no retry loop except a plugin of scope `.retry`.
     /// Before the closure runs, each plugin's `willSend` sees the request. No plugin's `didComplete` runs: see
-    /// ``PulsePlugin/run(_:in:answering:)`` for that.
+    /// ``PulsePlugin/run(_:in:responding:)`` for that.
     ///
     /// - Parameter context: the context of the plugins and of `next(request)`.
     public static func mock(
         _ plugins: [any PulsePlugin] = [], context: PluginContext = .mock(),
-        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+        responding respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) -> PluginChain {
         PluginChain(PluginPipeline(mocking: plugins, completes: false, respond), context: context)
     }
@@ -30,7 +30,7 @@ extension PulsePlugin {
     /// Throws ``PulseError``.
     public func run(
         _ request: URLRequest = .mock(), in context: PluginContext? = nil,
-        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+        responding respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) async throws -> PulseResponse {
         let context = context ?? .mock(for: request)
         let pipeline = PluginPipeline(mocking: [self], completes: true, respond)

@@ -47,14 +47,14 @@ struct CookieStoreTests {
             let store = FileCookieStore(file: file)
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
             await store.store(setCookie: ["other=2; Max-Age=60"], from: Self.url, now: Self.now)
-            #expect(await store.failure != nil)
+            #expect(await store.saveError != nil)
             if byTheServer {
                 let lines = ["kept=; Max-Age=0", "other=; Max-Age=0", "session=3"]
                 await store.store(setCookie: lines, from: Self.url, now: Self.now)
             } else {
                 await store.removeAll()
             }
-            #expect(await store.failure == nil)
+            #expect(await store.saveError == nil)
             #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
         }
     }
@@ -71,7 +71,7 @@ struct CookieStoreTests {
             await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
             for left in [temporary, other] { try Data("session".utf8).write(to: left) }
             await store.removeAll()
-            #expect(await store.failure == nil)
+            #expect(await store.saveError == nil)
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".cookies.json.backup"])
             // Also covers the next start.
             try Data("session".utf8).write(to: temporary)
@@ -91,7 +91,7 @@ struct CookieStoreTests {
             let store = FileCookieStore(file: link)
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
             await store.removeAll()
-            #expect(await store.failure == nil)
+            #expect(await store.saveError == nil)
             #expect(try Data(contentsOf: file).isEmpty)
             #expect(await FileCookieStore(file: link).cookieHeader(for: Self.url, now: Self.now) == nil)
             try handle.close()
@@ -105,7 +105,7 @@ struct CookieStoreTests {
             try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
             let store = FileCookieStore(file: file)
             await store.removeAll()
-            #expect(await store.failure != nil)
+            #expect(await store.saveError != nil)
             #expect(FileManager.default.fileExists(atPath: file.path))
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == nil)
         }
@@ -132,7 +132,7 @@ struct CookieStoreTests {
             let store = FileCookieStore(file: file)
             await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
-            #expect(await store.failure != nil)
+            #expect(await store.saveError != nil)
             var isDirectory: ObjCBool = false
             #expect(
                 FileManager.default.fileExists(atPath: file.path, isDirectory: &isDirectory) && isDirectory.boolValue)
@@ -152,12 +152,12 @@ struct CookieStoreTests {
                 await store.store(setCookie: lines, from: Self.url, now: Self.now)
             }
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "b=2; changed=2")
-            #expect(await store.failure != nil)
+            #expect(await store.saveError != nil)
             try FileManager.default.removeItem(at: file)
             try FileManager.default.moveItem(at: aside, to: file)
             for store in [store, FileCookieStore(file: file)] {
                 #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "a=1; b=2; changed=2")
-                #expect(await store.failure == nil)
+                #expect(await store.saveError == nil)
             }
         }
     }
@@ -165,7 +165,7 @@ struct CookieStoreTests {
     @Test func aFailureToWriteIsReported() async throws {
         let store = FileCookieStore(file: URL(fileURLWithPath: "/dev/null/cookies.json"))
         await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
-        #expect(await store.failure != nil)
+        #expect(await store.saveError != nil)
         #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
     }
 

@@ -183,7 +183,7 @@ struct RetryWireTests {
     func aPOSTWithAKeyIsResent(engine: Engine) async throws {
         guard engine.transport != nil else { return }
         var fault = WireFault("close")
-        fault.response = .unanswered
+        fault.response = .disconnect
         // Foundation detects some ends only by its timeout.
         fault.idleTimeout = engine == .curl ? 60 : 4
         for isReused in [false, true] {

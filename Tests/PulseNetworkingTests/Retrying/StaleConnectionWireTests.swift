@@ -39,7 +39,7 @@ struct StaleConnectionWireTests {
 
         var response: MockServer.Response {
             switch self {
-            case .close: .unanswered
+            case .close: .disconnect
             case .reset: .raw([.reset])
             }
         }
@@ -191,7 +191,7 @@ struct StaleConnectionWireTests {
             server.fallback { request in
                 // All three are under way at the same time.
                 if request.path == "/warm" { _ = try? await server.wait { $0.requests.count >= 3 } }
-                return request.path == "/once" && request.indexOnConnection > 0 ? .unanswered : .text("response")
+                return request.path == "/once" && request.indexOnConnection > 0 ? .disconnect : .text("response")
             }
             let transport = engine.transport()
             let client = PulseClient(

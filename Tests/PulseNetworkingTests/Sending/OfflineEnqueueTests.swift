@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseNetworking
 
-/// What is queued besides calls without a connection: by the policy's `queues`, and by `enqueue`.
+/// What is queued besides calls without a connection: by the policy's `queuedFailures`, and by `enqueue`.
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineEnqueueTests {
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
@@ -65,7 +65,7 @@ struct OfflineEnqueueTests {
     ) async throws {
         let (failure, member) = Self.failures[index]
         let transport = MockTransport { _ in throw failure }
-        let client = client(OfflineQueuePolicy(directory: directory, queues: queues), transport: transport)
+        let client = client(OfflineQueuePolicy(directory: directory, queuedFailures: queues), transport: transport)
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
         let isQueued = member.map { queues.contains($0) } ?? false
         #expect((error?.kind == .queuedOffline) == isQueued, "\(String(describing: error))")
@@ -86,7 +86,8 @@ struct OfflineEnqueueTests {
 
     @Test func replaysToAnUnreachableServerBackOffWithoutCountingAttempts() async throws {
         let (count, isUp) = (Locked(0), Locked(false))
-        let policy = OfflineQueuePolicy(maxAttempts: 2, directory: directory, queues: [.noConnection, .cannotConnect])
+        let policy = OfflineQueuePolicy(
+            maxAttempts: 2, directory: directory, queuedFailures: [.noConnection, .cannotConnect])
         let client = client(policy, transport: Self.refusing(count, until: isUp))
         let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
         guard case .queuedOffline(let id) = error else {
@@ -123,7 +124,7 @@ struct OfflineEnqueueTests {
             }
             return PulseResponse(statusCode: 200, data: User.json, request: request)
         }
-        let client = client(OfflineQueuePolicy(directory: directory, queues: .all), transport: transport)
+        let client = client(OfflineQueuePolicy(directory: directory, queuedFailures: .all), transport: transport)
         let far = GetUser(
             path: "https://far.example.com/x", method: .post, options: .init().with(\.tag, value: "far"),
             isQueueableWhenOffline: true)

@@ -283,7 +283,7 @@ struct PulseRecorderTests {
         _ = try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/bytes"))
         let bodies = stage.calls.compactMap { $0.exchanges.first?.response?.body }
         #expect(bodies.first?.text == "one two th")
-        #expect(bodies.first?.isCut == true)
+        #expect(bodies.first?.isTruncated == true)
         #expect(bodies.first?.byteCount == 18)
         #expect(bodies.last?.content == .omitted(.binary))
         #expect(bodies.last?.byteCount == 4)

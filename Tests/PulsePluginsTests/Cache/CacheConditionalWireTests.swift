@@ -13,7 +13,7 @@ import Testing
 @Suite(.tags(.threads), .timeLimit(.minutes(5)))
 struct CacheConditionalWireTests {
     private static func run(_ body: (CacheStage) async throws -> Void) async throws {
-        try await CacheStage.run(CachePlugin(policy: .rfc9111.answeringConditionalRequests()), body)
+        try await CacheStage.run(CachePlugin(policy: .rfc9111.respondingToConditionalRequests()), body)
     }
 
     private static func text(_ response: PulseResponse) -> String {

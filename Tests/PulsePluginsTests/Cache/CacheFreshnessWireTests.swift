@@ -269,7 +269,7 @@ struct CacheFreshnessWireTests {
             await stage.pass(61)
             #expect(try await stage.text("/a", cache: .cacheElseNetwork) == "body 3 network")
             await stage.pass(61)
-            stage.server.on(.get, "/a") { _ in .unanswered }
+            stage.server.on(.get, "/a") { _ in .disconnect }
             await #expect(throws: PulseError.self) { try await stage.get() }
             let error = await #expect(throws: PulseError.self) { try await stage.get("/a", cache: .onlyIfCached) }
             #expect(error?.kind == .cacheMiss)

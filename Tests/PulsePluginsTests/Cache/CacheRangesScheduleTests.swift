@@ -59,7 +59,7 @@ private final class RangeTrace: Sendable {
     init(_ store: any CacheStorage, seed: UInt64) {
         random = SeededRandomness(seed: seed)
         server = VersionedServer(clock: clock, seed: seed &+ 1)
-        cache = CachePlugin(policy: .rfc9111.answeringConditionalRequests(), storage: store)
+        cache = CachePlugin(policy: .rfc9111.respondingToConditionalRequests(), storage: store)
         client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
                 .with(\.clock, value: clock).with(\.retryPolicy, value: .none),

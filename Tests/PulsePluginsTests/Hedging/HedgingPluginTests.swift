@@ -353,7 +353,7 @@ struct HedgingPluginTests {
             .mock(
                 [plugin, waiting],
                 context: .mock(options: RequestOptions().with(\.route, value: "r"), clock: clock),
-                answering: respond)
+                responding: respond)
         }
         for _ in 0..<100 {
             _ = try await chain { request in

@@ -24,7 +24,7 @@ struct ConcurrencyLimitPluginTests {
         }
     }
 
-    private static let key = LimitKey.host.value(.mock(), .mock())
+    private static let key = LimitKey.origin.value(.mock(), .mock())
 
     @Test func urgentCallsGoFirstAndEachPriorityIsFirstComeFirstServed() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())

@@ -276,7 +276,7 @@ struct RateLimitPluginTests {
 
     @Test func aRejectionByAnInnerLimiterPausesNoOtherCall() async throws {
         let clock = TestClock()
-        let outer = RateLimitPlugin(by: .host)
+        let outer = RateLimitPlugin(by: .origin)
         let inner = RateLimitPlugin(requests: 1, per: 100, by: .route, maximumWait: 1)
         func send(_ route: String) async throws -> PulseResponse {
             let context = PluginContext.mock(options: RequestOptions().with(\.route, value: route), clock: clock)

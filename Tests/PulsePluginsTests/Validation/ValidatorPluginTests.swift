@@ -148,14 +148,14 @@ struct ValidatorPluginTests {
                 }
             ])
         }
-        _ = try? await ending { _ in .fail(Fault()) }.run(answering: respond)
+        _ = try? await ending { _ in .fail(Fault()) }.run(responding: respond)
         #expect(cancelled.withLock { $0 } == 1)
-        _ = try? await ending { _ in .retry(otherwise: Fault()) }.run(answering: respond)
+        _ = try? await ending { _ in .retry(otherwise: Fault()) }.run(responding: respond)
         #expect(cancelled.withLock { $0 } == 4)
         let response = try await ending { .replace(PulseResponse(statusCode: 200, request: $0.request)) }
-            .run(answering: respond)
+            .run(responding: respond)
         #expect(response.bytes == nil && cancelled.withLock { $0 } == 5)
-        let same = try await ending { .replace($0) }.run(answering: respond)
+        let same = try await ending { .replace($0) }.run(responding: respond)
         #expect(same.bytes != nil && cancelled.withLock { $0 } == 5)
     }
 
@@ -217,20 +217,20 @@ struct ValidatorPluginTests {
     }
 
     @Test func aPOSTWithoutAKeyIsResentOnlyIfTheValidatorAllowsIt() async throws {
-        func sent(_ request: URLRequest, repeatsUnsafe: Bool, body: BodySource = .inRequest) async -> Int {
+        func sent(_ request: URLRequest, retriesUnsafeMethods: Bool, body: BodySource = .inRequest) async -> Int {
             let script = Script("bad", "good")
-            let verdict = Validator.Verdict.retry(repeatsUnsafe: repeatsUnsafe, otherwise: Fault())
+            let verdict = Validator.Verdict.retry(retriesUnsafeMethods: retriesUnsafeMethods, otherwise: Fault())
             let context = PluginContext.mock(for: request, body: body)
             _ = try? await ValidatorPlugin([Self.onBad(verdict)]).run(request, in: context) { script.respond(to: $0) }
             return script.count
         }
-        #expect(await sent(.mock(.post), repeatsUnsafe: false) == 1)
-        #expect(await sent(.mock(.patch), repeatsUnsafe: false) == 1)
-        #expect(await sent(.mock(.post), repeatsUnsafe: true) == 2)
-        #expect(await sent(.mock(.post, headers: ["Idempotency-Key": "k"]), repeatsUnsafe: false) == 2)
-        #expect(await sent(.mock(.put), repeatsUnsafe: false) == 2)
+        #expect(await sent(.mock(.post), retriesUnsafeMethods: false) == 1)
+        #expect(await sent(.mock(.patch), retriesUnsafeMethods: false) == 1)
+        #expect(await sent(.mock(.post), retriesUnsafeMethods: true) == 2)
+        #expect(await sent(.mock(.post, headers: ["Idempotency-Key": "k"]), retriesUnsafeMethods: false) == 2)
+        #expect(await sent(.mock(.put), retriesUnsafeMethods: false) == 2)
         let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
-        #expect(await sent(.mock(.put), repeatsUnsafe: true, body: oneShot) == 1)
+        #expect(await sent(.mock(.put), retriesUnsafeMethods: true, body: oneShot) == 1)
     }
 
     @Test func eachRequestOfAnAttemptHasItsOwnWireAttempt() async throws {

@@ -20,7 +20,7 @@ struct CassetteTests {
     /// The recording of those calls.
     private func record(
         secretHeaders: Set<String> = [], _ calls: [Request<String>],
-        answering respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
+        responding respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) async throws -> Cassette {
         let recorder = CassetteRecorder(
             around: MockTransport(respond), secretHeaders: secretHeaders, clock: TestClock())

@@ -125,7 +125,7 @@ struct MockServerFaultTests {
 
     @Test func closesAKeptAliveConnectionAfterTheRequestWasRead() async throws {
         try await MockServer.run { server in
-            server.on(.post, "/", script: [.text("one"), .unanswered])
+            server.on(.post, "/", script: [.text("one"), .disconnect])
             let client = try WireClient.connect(to: server.port)
             let request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
             #expect(try await client.exchange(request).body == "one")

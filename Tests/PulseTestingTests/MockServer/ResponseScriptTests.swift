@@ -167,6 +167,6 @@ struct ResponseScriptTests {
 
     @Test func sendsARawScriptUnchanged() {
         #expect(Self.text(of: .raw([.text("SSH-2.0\r\n"), .delay(1), .reset])) == "SSH-2.0\r\n<1.0><reset>")
-        #expect(Self.text(of: .unanswered) == "<close>")
+        #expect(Self.text(of: .disconnect) == "<close>")
     }
 }

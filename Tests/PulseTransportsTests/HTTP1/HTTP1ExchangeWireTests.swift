@@ -21,7 +21,7 @@ struct HTTP1ExchangeWireTests {
     func aRequestOnALostConnectionIsSentOnce(few: Int, mayBeResent: Bool) async throws {
         try await MockServer.run { server in
             server.fallback { request in
-                guard request.path != "/deadly" else { return .unanswered }
+                guard request.path != "/deadly" else { return .disconnect }
                 // All three are under way at the same time.
                 _ = try? await server.wait { $0.requests.count >= 3 }
                 return .text("well")
@@ -51,7 +51,7 @@ struct HTTP1ExchangeWireTests {
     @Test(arguments: [0, 4])
     func aLostNewConnectionIsNotStale(few: Int) async throws {
         try await MockServer.run { server in
-            server.fallback { _ in .unanswered }
+            server.fallback { _ in .disconnect }
             let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
             await #expect {
                 try await transport.send(Self.request("deadly", server))

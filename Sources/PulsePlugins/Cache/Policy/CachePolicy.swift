@@ -34,7 +34,7 @@ public struct CachePolicy: Sendable, Hashable {
     ///
     /// For apps with a store of their own on top of the client. Without this option such requests bypass the cache.
     /// Under any policy they bypass it if they also have `If-Match`, `If-Unmodified-Since` or a range.
-    public func answeringConditionalRequests() -> CachePolicy {
+    public func respondingToConditionalRequests() -> CachePolicy {
         var policy = self
         policy.answersConditionalRequests = true
         return policy

@@ -66,11 +66,11 @@ extension TransportConformance.Case {
                     response: .raw([.reset]), method: method, fails: lostBefore),
                 .wire(
                     "a connection closed before the response to \(method) is an error",
-                    response: .unanswered, method: method, fails: lostBefore),
+                    response: .disconnect, method: method, fails: lostBefore),
             ]
         } + [
             .wire("a connection closed after another address refused may have delivered the request") { _ in
-                .unanswered
+                .disconnect
             } verify: { stage in
                 // With IPv6, ::1 is tried first, and it has no listener.
                 let address = stage.baseURL.absoluteString.replacingOccurrences(of: "127.0.0.1", with: "localhost")
@@ -78,7 +78,7 @@ extension TransportConformance.Case {
                 try await stage.expect(lostBefore, of: request)
             },
             .wire("a server that closes the connection after reading a POST gets it once") { request in
-                request.path == "/warm" ? .text("warm") : .unanswered
+                request.path == "/warm" ? .text("warm") : .disconnect
             } verify: { stage in
                 try await stage.expectOneArrival(ofPOSTTo: "/once")
             },

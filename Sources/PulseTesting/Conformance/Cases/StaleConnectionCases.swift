@@ -38,7 +38,7 @@ extension TransportConformance.Case {
         let name = "\(what) on a kept-alive connection that is \(end) is sent once and fails as stale"
         return .wire(name) { request in
             guard request.path == "/once" else { return .text("warm") }
-            return end == .closed ? .unanswered : .raw([.reset])
+            return end == .closed ? .disconnect : .raw([.reset])
         } verify: { stage in
             _ = try await stage.get("/warm")
             let request = try stage.request(

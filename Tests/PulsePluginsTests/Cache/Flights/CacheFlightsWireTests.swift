@@ -296,7 +296,7 @@ struct CacheFlightsWireTests {
     @Test func anUnsafeRequestWhoseResponseWasLostInvalidates() async throws {
         try await CacheStage.run { stage in
             stage.serve(["Cache-Control": "max-age=60"])
-            stage.server.on(.post, "/a", script: [.unanswered, .status(503)])
+            stage.server.on(.post, "/a", script: [.disconnect, .status(503)])
             try await stage.get()
             await #expect(throws: PulseError.self) { try await stage.get(method: .post) }
             #expect(try await stage.text() == "body 2 network")

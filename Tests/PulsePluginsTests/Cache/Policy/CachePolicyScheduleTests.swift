@@ -31,7 +31,7 @@ struct CachePolicyScheduleTests {
             let reference = ReferencePolicy(
                 method: method, request: headers, mode: mode, stored: stored, judgesConditions: judges)
             let request = CachedRequest(method: method, headers: headers)
-            let policy = judges ? CachePolicy.rfc9111.answeringConditionalRequests() : .rfc9111
+            let policy = judges ? CachePolicy.rfc9111.respondingToConditionalRequests() : .rfc9111
 
             let plan = policy.plan(for: request, mode: mode, stored: stored, now: now)
             let expected = reference.plan(now: now)
