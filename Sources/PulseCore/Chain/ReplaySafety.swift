@@ -13,7 +13,7 @@
 /// |---|---|
 /// | `RetryLoop` | another attempt after a failure, or after a stale connection |
 /// | `Wire` | a transport that resends a request by itself: ``TransportRequest/mayBeResent`` is false |
-/// | `CurlTransfer`, `HTTP1ConnectionPool`, `SocketConnection` | an idle connection that its server may soon close, for such a request |
+/// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may soon close, for such a request |
 /// | `URLSessionTransport` | Foundation's own resends: such a request gets a new session |
 /// | `ValidatorPlugin` | the retry that a validator requests |
 /// | `HedgedRequest` | a second copy of a request that is not safe |

@@ -34,7 +34,7 @@ extension CachePlugin {
         case .bypass:
             return try await next(lookup.request)
         case .serve(let index, let use):
-            if let response = try await hit(stored, index, use, lookup) {
+            if let response = try await hit(stored[index], use, lookup) {
                 if use.revalidates { validateInBackground(lookup, stored, next) }
                 return response
             }
@@ -79,11 +79,10 @@ extension CachePlugin {
     // MARK: From the store
 
     /// The response for a hit; nil if the stored body is damaged.
-    // Takes an index: the element would enlarge the frame of each call, and most calls miss.
     private func hit(
-        _ stored: [CachedResponse], _ index: Int, _ use: CacheUse, _ lookup: CacheLookup
+        _ stored: CachedResponse, _ use: CacheUse, _ lookup: CacheLookup
     ) async throws -> PulseResponse? {
-        let response = try await CacheHit(stored[index], use.origin, age: use.age).response(to: lookup)
+        let response = try await CacheHit(stored, use.origin, age: use.age).response(to: lookup)
         guard let response else { return nil }
         cache.counters.withLock { counters in
             if use.origin == .stale { counters.staleHits += 1 } else { counters.hits += 1 }
@@ -176,7 +175,7 @@ extension CachePlugin {
             lookup.context.emit(.cacheRevalidated(lookup.context.summary))
             return response
         case .fallback(let index, let use, let refused):
-            guard let response = try await hit(fetch.stored, index, use, lookup) else { return refused }
+            guard let response = try await hit(fetch.stored[index], use, lookup) else { return refused }
             refused.discard()
             return response
         case .failed(let error):
@@ -202,7 +201,7 @@ extension CachePlugin {
             for: lookup.rules, mode: lookup.mode, stored: [shared.head], now: lookup.context.clock.now)
         guard case .serve(_, let use) = plan else { return nil }
         // The response may be stale if this caller allows it. Its origin must then say so.
-        guard use.origin != .stale else { return try await hit([shared], 0, use, lookup) }
+        guard use.origin != .stale else { return try await hit(shared, use, lookup) }
         let response = try await CacheHit(shared, .coalesced, age: use.age).response(to: lookup)
         guard let response else { return nil }
         cache.counters.withLock { $0.coalesced += 1 }
@@ -231,7 +230,7 @@ extension CachePlugin {
                 of: heads[index], lookup.rules, lookup.mode, isDisconnected: isDisconnected,
                 now: lookup.context.clock.now)
         else { return nil }
-        return try await hit(fetch.stored, index, use, lookup)
+        return try await hit(fetch.stored[index], use, lookup)
     }
 
     /// Validates a stale response after it was served.

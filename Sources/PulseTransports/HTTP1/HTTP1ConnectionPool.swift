@@ -4,8 +4,8 @@
 import PulseCore
 
 /// A connection to the server of an origin, for one exchange after another.
-struct HTTP1Connection: Sendable {
-    let bytes: any ReusableConnection
+struct PooledConnection: Sendable {
+    let connection: any ReusableConnection
     let origin: Origin
     /// For how many seconds the server keeps it idle; infinity if it does not say.
     var idleLimit = TimeInterval.infinity
@@ -18,7 +18,7 @@ struct HTTP1ConnectionPool: Sendable {
     fileprivate static let maximumIdleTime: TimeInterval = 118
 
     fileprivate struct IdleConnection {
-        let connection: HTTP1Connection
+        let pooled: PooledConnection
         let since: TimeInterval
     }
 
@@ -43,7 +43,7 @@ struct HTTP1ConnectionPool: Sendable {
     ///
     /// - Parameter mayBeResent: whether the request is resent if the connection turns out stale. Otherwise connections
     ///   that the server may be about to close are skipped.
-    func take(_ origin: Origin, now: TimeInterval, mayBeResent: Bool = false) throws -> HTTP1Connection? {
+    func take(_ origin: Origin, now: TimeInterval, mayBeResent: Bool = false) throws -> PooledConnection? {
         // Released outside the lock, as in all methods here: releasing closes them.
         var dropped: [IdleConnection] = []
         defer { withExtendedLifetime(dropped) {} }
@@ -58,7 +58,7 @@ struct HTTP1ConnectionPool: Sendable {
                     dropped += [last] + state.takeIdle(at: index)
                     break
                 }
-                guard now >= last.since + last.connection.idleLimit - margin else { return last.connection }
+                guard now >= last.since + last.pooled.idleLimit - margin else { return last.pooled }
                 dropped.append(last)
             }
             state.idle.remove(at: index)
@@ -77,10 +77,10 @@ struct HTTP1ConnectionPool: Sendable {
     }
 
     /// Keeps a connection for the next exchange.
-    func keep(_ connection: HTTP1Connection, now: TimeInterval) {
+    func keep(_ pooled: PooledConnection, now: TimeInterval) {
         let dropped = state.withLock { state -> [IdleConnection] in
             guard !state.isClosed else { return [] }
-            state.idle[connection.origin, default: []].append(IdleConnection(connection: connection, since: now))
+            state.idle[pooled.origin, default: []].append(IdleConnection(pooled: pooled, since: now))
             state.count += 1
             state.nextSweep = min(state.nextSweep, now + Self.maximumIdleTime)
             return now >= state.nextSweep || state.count > limit ? state.sweep(now: now, limit: limit) : []

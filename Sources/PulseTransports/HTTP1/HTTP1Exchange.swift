@@ -31,10 +31,10 @@ struct HTTP1Exchange: Sendable {
         timings.queued = queuedAt - startedAt
         timings.isConnectionReused = true
         while !request.needsNewConnection,
-            let connection = try transport.pool.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
+            let pooled = try transport.pool.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
         {
             // Nothing was sent on a stale connection, so the request can use another one.
-            if let response = try await exchange(over: connection, timings, isReused: true, isBatched) {
+            if let response = try await exchange(over: pooled, timings, isReused: true, isBatched) {
                 return response
             }
         }
@@ -42,7 +42,7 @@ struct HTTP1Exchange: Sendable {
             to: outgoing.server, origin, for: request, queued: pulse_monotonic_now() - startedAt)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        guard let response = try await exchange(over: made.connection, timings, isReused: false, isBatched) else {
+        guard let response = try await exchange(over: made.pooled, timings, isReused: false, isBatched) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
         return response
@@ -50,34 +50,35 @@ struct HTTP1Exchange: Sendable {
 
     /// Nil if a reused connection turned out stale before a byte of the request was sent.
     private func exchange(
-        over connection: HTTP1Connection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
+        over pooled: PooledConnection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
     ) async throws -> PulseResponse? {
-        var connection = connection
+        let connection = pooled.connection
         var parser = HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit)
         var timings = timings
         do {
-            connection.bytes.begin(idleTimeout: request.idleTimeout)
-            connection.bytes.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched)
-            try await read(from: connection.bytes, into: &parser, &timings)
+            connection.begin(idleTimeout: request.idleTimeout)
+            connection.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched)
+            try await read(from: connection, into: &parser, &timings)
         } catch {
             // Before the sent bytes are counted: the loop may be about to send.
-            connection.bytes.close()
-            if let failure = failure(error, parser, isReused: isReused, sentCount: connection.bytes.sent.count) {
+            connection.close()
+            if let failure = failure(error, parser, isReused: isReused, sentCount: connection.sent.count) {
                 throw failure
             }
             return nil
         }
         let now = pulse_monotonic_now()
-        let sent = connection.bytes.sent
+        let sent = connection.sent
         // The response may have come before the whole request was sent.
         let isSent = sent.count == outgoing.bytes.count
         if isSent { timings.requestSent = sent.time - startedAt }
         timings.lastByte = now - startedAt
         if isSent, parser.keepsConnection {
-            connection.idleLimit = parser.idleLimit ?? connection.idleLimit
-            transport.pool.keep(connection, now: now)
+            var pooled = pooled
+            pooled.idleLimit = parser.idleLimit ?? pooled.idleLimit
+            transport.pool.keep(pooled, now: now)
         }
-        return try response(parser, timings, connection.bytes.remoteAddress)
+        return try response(parser, timings, connection.remoteAddress)
     }
 
     /// The connection has failed or ended early.

@@ -55,7 +55,7 @@ final class HTTP1Transport: Transport {
     /// Opens a connection to the server of a URL.
     func connect(
         to server: String, _ origin: Origin, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> (connection: HTTP1Connection, timings: TransferTimings) {
+    ) async throws -> (pooled: PooledConnection, timings: TransferTimings) {
         let loop = try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
             let loop = try state.loop ?? SocketLoop()
@@ -63,8 +63,8 @@ final class HTTP1Transport: Transport {
             return loop
         }
         let made = try await curl.connect(to: server, for: request, queued: queued)
-        let bytes = try loop.connection(made.descriptor, remoteAddress: made.timings.remoteAddress)
-        return (HTTP1Connection(bytes: bytes, origin: origin), made.timings)
+        let connection = try loop.connection(made.descriptor, remoteAddress: made.timings.remoteAddress)
+        return (PooledConnection(connection: connection, origin: origin), made.timings)
     }
 
     func shutdown() async {

@@ -101,6 +101,9 @@ final class SocketLoop: Sendable {
             return connection
         }
 
+        /// The highest number of connections at a time so far.
+        var capacity: Int { state.withLock { $0.connections.count } }
+
         /// Forgets a connection that is being released.
         func remove(_ number: Int) {
             state.withLock { $0.free.append(number) }

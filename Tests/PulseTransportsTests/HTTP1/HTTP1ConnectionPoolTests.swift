@@ -18,8 +18,8 @@ struct HTTP1ConnectionPoolTests {
     }
 
     private func rest(_ pair: SocketPair, since now: TimeInterval, idleLimit: TimeInterval = .infinity) throws {
-        let bytes = try loop.connection(pair.near, remoteAddress: nil)
-        pool.keep(HTTP1Connection(bytes: bytes, origin: origin, idleLimit: idleLimit), now: now)
+        let connection = try loop.connection(pair.near, remoteAddress: nil)
+        pool.keep(PooledConnection(connection: connection, origin: origin, idleLimit: idleLimit), now: now)
     }
 
     @Test func theMostRecentlyUsedConnectionIsTakenFirst() throws {
@@ -27,7 +27,7 @@ struct HTTP1ConnectionPoolTests {
         try rest(pairs[0], since: 1)
         try rest(pairs[1], since: 2)
         let taken = try #require(try pool.take(origin, now: 3))
-        taken.bytes.close()
+        taken.connection.close()
         #expect(!pairs[1].isOpen)
         #expect(pairs[0].isOpen)
     }
@@ -53,7 +53,7 @@ struct HTTP1ConnectionPoolTests {
         try rest(pairs[1], since: 4, idleLimit: 10)
         let taken = try pool.take(origin, now: now, mayBeResent: mayBeResent)
         #expect((taken == nil) == (expected == nil))
-        taken?.bytes.close()
+        taken?.connection.close()
         #expect(pairs[1].isOpen == false)
         #expect(pairs[0].isOpen == (expected == 1))
     }

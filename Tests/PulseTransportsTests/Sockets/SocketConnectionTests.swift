@@ -148,6 +148,7 @@ struct SocketConnectionTests {
         released = nil
         #expect(!pairs[0].isOpen)
         let successor = try loop.connection(pairs[1].near, remoteAddress: nil)
+        #expect(loop.core.capacity == 2)
         let reader = Task.startingNow { try await successor.read() }
         turn()
         pairs[1].say([1])

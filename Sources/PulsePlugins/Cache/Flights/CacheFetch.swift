@@ -4,8 +4,7 @@ import PulseCore
 import PulseStorage
 
 /// The outcome of a request to the server.
-// Indirect: it takes one word in the frame of each asynchronous function.
-indirect enum CacheOutcome: Sendable {
+enum CacheOutcome: Sendable {
     /// The server's response, and the entry that was stored from it.
     case received(PulseResponse, stored: CachedResponse?)
     /// The stored response that the server confirmed, with its updated head; `isStored` if other calls may use it.

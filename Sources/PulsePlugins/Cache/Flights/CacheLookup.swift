@@ -4,7 +4,6 @@ import PulseCore
 import PulseStorage
 
 /// One request to the cache, with all that the cache needs to know about it.
-// A class: it takes one word in the frame of each asynchronous function.
 final class CacheLookup: Sendable {
     let request: URLRequest
     let headers: [String: String]

@@ -71,17 +71,16 @@ struct CacheUse: Sendable, Equatable {
 }
 
 /// The verdict on a response of the server.
-// Cases with a head are indirect, to keep the frames of asynchronous functions small.
 enum CacheVerdict: Sendable, Equatable {
     /// The response concerns no stored entry.
     case pass
     /// The response is stored under this head: a whole response, or a part (RFC 9111, section 3.3).
-    indirect case store(CachedHead)
+    case store(CachedHead)
     /// The stored response at this index is confirmed and served with this head; stored only if `mayStore`.
-    indirect case confirm(Int, CachedHead, mayStore: Bool)
+    case confirm(Int, CachedHead, mayStore: Bool)
     /// The response completes the stored parts at this index. The whole is served with this head; stored only if
     /// `mayStore`.
-    indirect case complete(Int, CachedHead, mayStore: Bool)
+    case complete(Int, CachedHead, mayStore: Bool)
     /// The stored response at this index is valid and served unchanged: the 304 may not update it.
     case reuse(Int)
     /// The server failed; the stored response at this index may be served.
