@@ -8,13 +8,12 @@ struct PulseContender: Contender {
     let transport: any Transport
     let client: PulseClient
 
-    init(_ transport: any Transport, server: URL) {
+    /// - Parameter authority: the certificate authority that the client trusts. URLSession on Linux accepts none.
+    init(_ transport: any Transport, server: URL, authority: Data? = nil) {
         self.transport = transport
-        let authority = ProcessInfo.processInfo.environment["PULSE_AUTHORITY"].flatMap { FileManager.default.contents(atPath: $0) }
-        let tls = TLSSettings(certificateAuthorities: authority.map { [$0] } ?? [])
+        let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
         client = PulseClient(
-            configuration: PulseConfiguration(baseURL: server).with(\.tls, value: authority == nil ? .default : tls),
-            transport: transport)
+            configuration: PulseConfiguration(baseURL: server).with(\.tls, value: tls), transport: transport)
     }
 
     func user(at url: URL) async throws -> User {

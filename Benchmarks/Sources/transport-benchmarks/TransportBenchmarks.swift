@@ -49,7 +49,9 @@ struct TransportBenchmarks {
 
     private static func contend(_ name: String, server: URL) throws {
         switch Lineup.Own(rawValue: name) {
-        case .pulse: try Stage.perform(PulseContender(StandardTransport(), server: server))
+        case .pulse:
+            let authority = environment("PULSE_AUTHORITY").flatMap { FileManager.default.contents(atPath: $0) }
+            try Stage.perform(PulseContender(StandardTransport(), server: server, authority: authority))
         case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
         case .transportAlone: try Stage.perform(TransportContender(transport: StandardTransport()))
         case .urlSession: try Stage.perform(URLSessionContender())
