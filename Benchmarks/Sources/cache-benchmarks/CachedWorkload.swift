@@ -65,3 +65,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
         lock.withLock { state[key] }
     }
 }
+
+/// Consumes a result, so that the optimizer cannot remove the work for it.
+@inline(never)
+func keep<Value>(_ value: Value) {}

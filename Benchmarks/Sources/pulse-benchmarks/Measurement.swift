@@ -13,6 +13,13 @@ struct Measurement: Sendable {
         self.run = run
     }
 
+    /// Several as one.
+    init(_ name: String, of parts: [Measurement]) {
+        self.init(name) { times in
+            for part in parts { try await part.run(times) }
+        }
+    }
+
     /// Blocks that one run allocates; nil if that cannot be counted.
     func allocations(times: Int) async throws -> Double? {
         guard callocations_are_counted() else { return nil }

@@ -2,40 +2,39 @@
 
 import PulseKit
 import PulseTesting
+import Reporting
 
 /// The plugins of the recommended chain, each by itself and all together, in a call that succeeds at once: a GET, or a
 /// POST for plugins that skip a GET.
 enum Plugins {
-    /// A call through some plugins, and their unavoidable work.
+    /// A call through a plugin, and the work that it cannot avoid.
     struct Subject: Sendable {
         enum Method: Sendable { case get, post }
 
-        let method: Method
         let call: Measurement
-        /// Does their essential work by hand: writes their fields, of the same length, or decodes a body for them.
-        let work: Measurement?
-        /// Random numbers that they take from the system's generator.
-        let randomNumbers: Int
-        let uuids: Int
-        /// Signatures that they compute.
-        let signatures: Int
+        /// A call without plugins, and the plugin's essential work by hand: writes fields of the same length, decodes a
+        /// body, takes random numbers, signs.
+        let essential: Measurement
+        /// The limit of what the call takes beyond that, as a part of a bare call.
+        let limit: Double
 
         init(
-            _ name: String, _ plugins: [any PulsePlugin], of method: Method = .get,
-            writing fields: [(name: String, length: Int)] = [], decoding: Bool = false, randomNumbers: Int = 0,
-            uuids: Int = 0, signatures: Int = 0
+            _ name: String, _ plugin: any PulsePlugin, of method: Method = .get,
+            writing fields: [(name: String, length: Int)] = [], _ work: [Measurement] = [],
+            limit: Double = Promise.pluginBeyondItsWork
         ) throws {
-            self.method = method
-            self.randomNumbers = randomNumbers
-            self.uuids = uuids
-            self.signatures = signatures
+            self.limit = limit
+            let bare: Measurement
             switch method {
-            case .get: call = try Workload.calls(name, plugins: plugins)
-            case .post: call = try Workload.calls(name, to: Workload.AddUser(), plugins: plugins)
+            case .get:
+                bare = try Workload.calls("bare call")
+                call = try Workload.calls(name, plugins: [plugin])
+            case .post:
+                bare = try Workload.calls("bare POST", to: Workload.AddUser())
+                call = try Workload.calls(name, to: Workload.AddUser(), plugins: [plugin])
             }
-            work =
-                decoding
-                ? Plugins.decoding(name) : fields.isEmpty ? nil : try Plugins.writing(fields, of: method, name)
+            let work = work + (fields.isEmpty ? [] : [try Plugins.writing(fields, of: method)])
+            essential = work.isEmpty ? bare : Measurement("essential work of " + name, of: [bare] + work)
         }
     }
 
@@ -61,26 +60,26 @@ enum Plugins {
 
     static func subjects() throws -> [Subject] {
         [
-            try Subject("auth", [AuthPlugin { "token" }], writing: [("Authorization", 12)]),
-            try Subject("headers", [HeadersPlugin(["X-App-Version": "1.2"])], writing: [("X-App-Version", 3)]),
-            try Subject("idempotency", [IdempotencyPlugin()]),
+            try Subject("auth", AuthPlugin { "token" }, writing: [("Authorization", 12)]),
+            try Subject("headers", HeadersPlugin(["X-App-Version": "1.2"]), writing: [("X-App-Version", 3)]),
+            try Subject("idempotency", IdempotencyPlugin()),
             try Subject(
-                "idempotency of a POST", [IdempotencyPlugin()], of: .post, writing: [("Idempotency-Key", 36)], uuids: 1),
-            try Subject("compression", [CompressionPlugin()]),
-            try Subject("compression of a short POST", [CompressionPlugin()], of: .post),
-            try Subject("coalescing", [CoalescingPlugin()]),
-            try Subject("hedging", [HedgingPlugin()]),
-            try Subject("circuit breaker", [CircuitBreakerPlugin()]),
-            try Subject("rate limit", [RateLimitPlugin(by: .origin)]),
-            try Subject("concurrency limit", [ConcurrencyLimitPlugin(limit: 64)]),
-            try Subject("validator", [validator]),
+                "idempotency of a POST", IdempotencyPlugin(), of: .post, writing: [("Idempotency-Key", 36)], [uuid]),
+            try Subject("compression", CompressionPlugin()),
+            try Subject("compression of a short POST", CompressionPlugin(), of: .post),
+            try Subject("coalescing", CoalescingPlugin(), limit: Promise.coalescing),
+            try Subject("hedging", HedgingPlugin()),
+            try Subject("circuit breaker", CircuitBreakerPlugin()),
+            try Subject("rate limit", RateLimitPlugin(by: .origin)),
+            try Subject("concurrency limit", ConcurrencyLimitPlugin(limit: 64)),
+            try Subject("validator", validator),
+            try Subject("validator of bodies", ValidatorPlugin([.errorBody(Fault.self) { $0.fault }]), [decoding]),
             try Subject(
-                "validator of bodies", [ValidatorPlugin([.errorBody(Fault.self) { $0.fault }])], decoding: true),
-            try Subject("tracing", [TracingPlugin()], writing: [("traceparent", 55)], randomNumbers: 3),
+                "tracing", TracingPlugin(), writing: [("traceparent", 55)], Array(repeating: randomBits, count: 3)),
             try Subject(
-                "signing", [RequestSigningPlugin(secret: secret)],
-                writing: [("X-Pulse-Timestamp", 10), ("X-Signature-256", 64)], signatures: 1),
-            try Subject("logger, silent", [logger(.none)]),
+                "signing", RequestSigningPlugin(secret: secret),
+                writing: [("X-Pulse-Timestamp", 10), ("X-Signature-256", 64)], [signature]),
+            try Subject("logger, silent", logger(.none)),
         ]
     }
 
@@ -100,37 +99,38 @@ enum Plugins {
         ]
     }
 
-    /// The unavoidable work of a plugin that signs or makes identifiers; the first is the cost of a POST without
-    /// plugins.
-    static func parts() throws -> [Measurement] {
+    private static let randomBits = Measurement("64 random bits") { times in
+        for _ in 0..<times { keep(SystemRandomness().next()) }
+    }
+
+    private static let uuid = Measurement("text of a UUID") { times in
+        for _ in 0..<times {
+            var random = (SystemRandomness().next(), SystemRandomness().next())
+            keep(withUnsafeBytes(of: &random) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString })
+        }
+    }
+
+    private static let decoding = Measurement("decode the body") { times in
+        for _ in 0..<times { keep(try JSONDecoder().decode(Fault.self, from: Workload.json)) }
+    }
+
+    /// The HMAC and the hash of an empty body, as the server computes them.
+    private static var signature: Measurement {
         let verifier = SignatureVerifier(secret: secret, clock: TestClock())
         let signed: HTTPHeaders = [
             "X-Pulse-Timestamp": "\(Int(TestClock().now.timeIntervalSince1970))",
             "X-Signature-256": String(repeating: "0", count: 64),
         ]
-        return [
-            try Workload.calls("bare POST", to: Workload.AddUser()),
-            Measurement("64 random bits") { times in
-                for _ in 0..<times { keep(SystemRandomness().next()) }
-            },
-            Measurement("text of a UUID") { times in
-                for _ in 0..<times {
-                    var random = (SystemRandomness().next(), SystemRandomness().next())
-                    keep(withUnsafeBytes(of: &random) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)).uuidString })
-                }
-            },
-            // The HMAC and the hash of an empty body, as the server computes them.
-            Measurement("verify a signature") { times in
-                for _ in 0..<times {
-                    keep(verifier.verdict(method: .get, target: "/users/42", headers: signed, body: Data()))
-                }
-            },
-        ]
+        return Measurement("verify a signature") { times in
+            for _ in 0..<times {
+                keep(verifier.verdict(method: .get, target: "/users/42", headers: signed, body: Data()))
+            }
+        }
     }
 
     /// Writes fields into a copy of a plugin's request: all at once, since `setValue` checks each character on Linux.
     private static func writing(
-        _ fields: [(name: String, length: Int)], of method: Subject.Method, _ name: String
+        _ fields: [(name: String, length: Int)], of method: Subject.Method
     ) throws -> Measurement {
         guard let url = URL(string: "https://api.example.com/users/42") else { throw URLError(.badURL) }
         var request = URLRequest(url: url)
@@ -138,7 +138,7 @@ enum Plugins {
         if method == .post { request.httpMethod = "POST" }
         request.allHTTPHeaderFields = ["Accept": "application/json", "User-Agent": "pulse-benchmarks"]
         let (plain, fields) = (request, fields.map { ($0.name, String(repeating: "0", count: $0.length)) })
-        return Measurement("write the fields of " + name) { times in
+        return Measurement("write the fields") { times in
             for _ in 0..<times {
                 var request = plain
                 var all = request.allHTTPHeaderFields ?? [:]
@@ -146,12 +146,6 @@ enum Plugins {
                 request.allHTTPHeaderFields = all
                 keep(request)
             }
-        }
-    }
-
-    private static func decoding(_ name: String) -> Measurement {
-        Measurement("decode the body for " + name) { times in
-            for _ in 0..<times { keep(try JSONDecoder().decode(Fault.self, from: Workload.json)) }
         }
     }
 }

@@ -53,8 +53,10 @@ struct QueueBenchmarks {
 
         let entries = isShort ? 2_000 : 100_000
         let (open, bytes) = try await opening(entries)
-        report.heading("A queue of \(entries)", ["open, ms", "bytes each"])
+        let decoding = try decodingTime()
+        report.heading("A queue of \(entries)", ["ms", "bytes each"])
         report.row("opened", [Report.decimal(open * 1000, 0), Report.decimal(bytes, 0)])
+        report.row("its file read, its JSON decoded", [Report.decimal(decoding * 1000, 0), ""])
         let margin = isShort ? 4.0 : 0.05
         let promises = [
             Promise(
@@ -63,7 +65,7 @@ struct QueueBenchmarks {
             Promise(
                 "32 writers, times SQLite's rate", .atLeast, 3, measured: theirsTogether.median / oursTogether.median,
                 margin: isShort ? 0.9 : 0.05),
-            Promise("ms to open", .atMost, 300, measured: open * 1000, margin: margin),
+            Promise("opening / decoding its JSON", .atMost, 0.25, measured: open / decoding, margin: margin),
             Promise("bytes of memory an entry", .atMost, 1000, measured: bytes, margin: margin),
         ]
         report.verdicts(promises)
@@ -163,6 +165,16 @@ struct QueueBenchmarks {
         for client in clients { await client.shutdown() }
         return (times.median, growth.median)
     }
+
+    /// Seconds to read the file of that queue and to decode the JSON of its lines, which opening it does not.
+    private func decodingTime() throws -> Double {
+        let (start, decoder) = (SystemClock().uptime, JSONDecoder())
+        for line in try Data(contentsOf: directory.appendingPathComponent("long/journal")).split(separator: 0x0A) {
+            guard let json = line.firstIndex(of: UInt8(ascii: "{")) else { continue }
+            _ = try decoder.decode(QueuedNote.self, from: line[json...])
+        }
+        return SystemClock().uptime - start
+    }
 }
 
 /// A connection that SQLite serializes; here one thread at a time uses each.
@@ -184,6 +196,14 @@ private struct SaveNote: Endpoint {
     let method = HTTPMethod.post
     var body: RequestBody { .data(Data(repeating: 65, count: 100), contentType: "application/json") }
     let isQueueableWhenOffline = true
+}
+
+/// The fields of a queued note that every HTTP client would need; a line about its state has none.
+private struct QueuedNote: Decodable {
+    let method: String?
+    let url: String?
+    let headers: [String: String]?
+    let body: Data?
 }
 
 extension [Double] {
