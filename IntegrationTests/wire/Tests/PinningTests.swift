@@ -238,7 +238,7 @@ struct PinningTests {
     }
 
     private static func sessions(
-        _ count: Int, _ transport: CurlTransport, _ request: TransportRequest
+        _ count: Int, _ transport: any Transport, _ request: TransportRequest
     ) async throws -> [String] {
         var sessions: [String] = []
         for _ in 1...count {

@@ -125,7 +125,7 @@ extension PulseResponse {
 
 /// Runs `body` with a transport, which is shut down whatever the outcome.
 func withTransport<Value>(
-    _ transport: CurlTransport = CurlTransport(), _ body: (CurlTransport) async throws -> Value
+    _ transport: any Transport = StandardTransport(), _ body: (any Transport) async throws -> Value
 ) async throws -> Value {
     do {
         let value = try await body(transport)
