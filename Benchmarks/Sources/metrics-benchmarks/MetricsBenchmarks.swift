@@ -72,15 +72,15 @@ struct MetricsBenchmarks {
             for _ in 0..<times { context.emit(.cacheHit(context.summary)) }
         }
         report.heading("Nanoseconds", ["a call", "its events"])
-        report.row("nobody listens", [decimal(best[0]), ""])
+        report.row("without a subscriber", [decimal(best[0]), ""])
         report.row("a collector listens", [decimal(best[1]), decimal(best[1] - best[0])])
         report.row("a tracer listens", [decimal(best[2]), decimal(best[2] - best[0])])
         report.row("the same events, built before", ["", decimal(ready)])
-        report.row("isActive, nobody listens", ["", Report.decimal(asking, 1)])
-        report.row("one event of a context, nobody listens", ["", Report.decimal(unheard, 1)])
+        report.row("isActive, without a subscriber", ["", Report.decimal(asking, 1)])
+        report.row("one event of a context, without a subscriber", ["", Report.decimal(unheard, 1)])
         report.row("locking and unlocking an NSLock", ["", Report.decimal(locking, 1)])
         promise("events of a call, collected / the call", atMost: 0.15, (best[1] - best[0]) / best[0])
-        promise("event that nobody listens to / a lock", atMost: 1.5, unheard / locking)
+        promise("event without a subscriber / a lock", atMost: 1.5, unheard / locking)
         return ready
     }
 

@@ -73,22 +73,34 @@ struct HTTP2Tests {
     /// The server announces in time that it accepts no more requests; later ones may be resent, whatever the method.
     @Test
     func aConnectionThatTheServerClosesLosesNoRequest() async throws {
+        #expect(try await Self.responsesToPOSTs("/read/many") == Array(repeating: "POST /many", count: 20))
+    }
+
+    /// The server responds without reading the body, and ends the stream. If libcurl 7.88 has not sent the body by
+    /// then, it fails with the response unread.
+    @Test
+    func aResponseThatComesBeforeTheBodyIsSentArrives() async throws {
+        try await withKnownIssue("libcurl drops an early response over HTTP/2", isIntermittent: true) {
+            let texts = try await Self.responsesToPOSTs("/many")
+            #expect(texts == Array(repeating: "POST /many", count: 20))
+        } matching: { issue in
+            issue.error.map { "\($0)".contains("Stream error in the HTTP/2 framing layer") } ?? false
+        }
+    }
+
+    /// The responses to twenty concurrent POSTs to a server that ends each connection after ten requests.
+    private static func responsesToPOSTs(_ path: String) async throws -> [String] {
         var configuration = PulseConfiguration(baseURL: try Servers.url(.tls, host: "short.localhost", ""))
         configuration.tls = try Servers.tls()
         configuration.proxy = .direct
         configuration.retryPolicy = RetryPolicy(maxAttempts: 20, backoffStrategy: .immediate)
         let ready = configuration
-        try await withKnownIssue("libcurl rarely ends a refused stream as a failed one", isIntermittent: true) {
-            let texts = try await withTransport { transport in
-                let client = PulseClient(configuration: ready, transport: transport, events: PulseEventBus())
-                return try await withThrowingTaskGroup(of: String.self) { group in
-                    for _ in 1...20 { group.addTask { try await client.post("/many", body: ["a": 1]) } }
-                    return try await group.reduce(into: [String]()) { $0.append($1) }
-                }
+        return try await withTransport { transport in
+            let client = PulseClient(configuration: ready, transport: transport, events: PulseEventBus())
+            return try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 1...20 { group.addTask { try await client.post(path, body: ["a": 1]) } }
+                return try await group.reduce(into: [String]()) { $0.append($1) }
             }
-            #expect(texts == Array(repeating: "POST /many", count: 20))
-        } matching: { issue in
-            issue.error.map { "\($0)".contains("Stream error in the HTTP/2 framing layer") } ?? false
         }
     }
 

@@ -184,7 +184,7 @@ public struct RequestOptions: Sendable {
     ///
     /// It gets at most ten values a second by the client's clock: the first at once, and the last before the call
     /// returns or throws, nothing afterwards. An empty body is 0 of 0 bytes. Each attempt, such as a retry, a redirect
-    /// that keeps the body or a replay after a token refresh, starts anew: only there does
+    /// that keeps the body or a replay after a token refresh, starts again at 0: only there does
     /// ``TransferProgress/completed`` fall. Bytes are counted as they are sent, so after a plugin has compressed them,
     /// and as they are stored. For small bodies in memory, measuring costs more than sending: set it where a progress
     /// bar needs it.

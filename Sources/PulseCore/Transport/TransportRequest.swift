@@ -51,7 +51,7 @@ public struct TransportRequest: Sendable {
     public var priority: RequestPriority
     /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty
     /// body is 0 of 0 bytes. Called from any thread, as often as there is progress: the client reduces the number of
-    /// reports. Nil if nobody listens.
+    /// reports. Nil without a listener.
     public var progress: (@Sendable (TransferProgress) -> Void)?
     /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension PluginContext {
-    /// The meter of one attempt, for the call's listener and for events; nil if nobody listens.
+    /// The meter of one attempt, for the call's listener and for events; nil without a listener.
     ///
     /// Without a listener of the call's own, small bodies in memory are not measured: a transport has a faster way to
     /// send those, which a subscriber of events must not change.

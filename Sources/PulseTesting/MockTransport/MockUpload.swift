@@ -9,7 +9,7 @@ struct MockUpload: Sendable {
     private let body: TransportRequest.Body
     private let progress: @Sendable (TransferProgress) -> Void
 
-    /// Nil if nobody listens.
+    /// Nil without a listener.
     init?(_ request: TransportRequest) {
         guard let progress = request.progress else { return nil }
         body = request.body

@@ -38,7 +38,7 @@ final class SocketLoop: Sendable {
     /// Closes all connections and waits for the end of the thread.
     func shutdown() async {
         core.close()
-        await core.ended()
+        await core.threadEnd.wait()
     }
 
     /// The part that the thread holds.
@@ -57,13 +57,12 @@ final class SocketLoop: Sendable {
             /// Whether the thread waits, or is about to, and has not been woken.
             var isAsleep = false
             var isClosed = false
-            var hasEnded = false
-            var waiters: [CheckedContinuation<Void, Never>] = []
 
             var isIdle: Bool { sends.isEmpty && !isClosed }
         }
 
         let poller: pulse_poller
+        let threadEnd = ThreadEnd()
         private let state = Locked(State())
         /// When the first timeout can expire: the bits of the time, which sort as times do.
         private let nextCheck = Atomic(TimeInterval.infinity.bitPattern)
@@ -132,16 +131,6 @@ final class SocketLoop: Sendable {
             pulse_poller_wake(poller)
         }
 
-        func ended() async {
-            await withCheckedContinuation { continuation in
-                let hasEnded = state.withLock { state in
-                    if !state.hasEnded { state.waiters.append(continuation) }
-                    return state.hasEnded
-                }
-                if hasEnded { continuation.resume() }
-            }
-        }
-
         // MARK: Thread
 
         fileprivate func run() {
@@ -149,13 +138,12 @@ final class SocketLoop: Sendable {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
             defer { buffer.deallocate() }
             while turn(with: buffer) {}
-            let (all, waiters) = state.withLock { state in
-                state.hasEnded = true
-                defer { (state.connections, state.sends, state.waiters) = ([], [], []) }
-                return (state.connections.map(\.connection), state.waiters)
+            let all = state.withLock { state in
+                defer { (state.connections, state.sends) = ([], []) }
+                return state.connections.map(\.connection)
             }
             for connection in all { connection?.close() }
-            waiters.forEach { $0.resume() }
+            threadEnd.come()
         }
 
         /// Waits, reads, resumes the readers, and sends. False once the loop is closed.

@@ -35,8 +35,6 @@ final class CurlCommandQueue: Sendable {
         /// The number of transfers under way at the last check.
         var underWay = 0
         var isClosed = false
-        var hasEnded = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// With at most this many transfers under way, starting one immediately is worth more than batching on the thread.
@@ -46,11 +44,6 @@ final class CurlCommandQueue: Sendable {
 
     var isEmpty: Bool {
         state.withLock { $0.commands.isEmpty }
-    }
-
-    /// Whether no command is queued and the loop is not closed.
-    var isIdle: Bool {
-        state.withLock { $0.commands.isEmpty && !$0.isClosed }
     }
 
     /// Posts a command and returns what happens to it.
@@ -99,27 +92,6 @@ final class CurlCommandQueue: Sendable {
 
     func wakeUp() {
         state.withLock { $0.isAsleep = false }
-    }
-
-    // MARK: End of the loop
-
-    func end() {
-        let waiters = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        waiters.forEach { $0.resume() }
-    }
-
-    func ended() async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
-                if !state.hasEnded { state.waiters.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
     }
 }
 #endif

@@ -17,6 +17,7 @@ final class CurlEngine: Sendable {
     static let originLimit = 256
 
     let commands = CurlCommandQueue()
+    let threadEnd = ThreadEnd()
     /// The origins that require HTTP/1.1.
     let origins = Locked<Set<Origin>>([])
     /// Idle handles; nil after shutdown.
@@ -67,7 +68,7 @@ final class CurlEngine: Sendable {
             return idle
         }
         withExtendedLifetime(unused) {}
-        commands.end()
+        threadEnd.come()
     }
 
     private func perform(_ rest: [CurlDeferredActions.Step]) {

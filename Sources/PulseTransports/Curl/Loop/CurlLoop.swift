@@ -101,7 +101,7 @@ final class CurlLoop: Sendable {
     /// Ends all transfers, closes all connections and waits for the end of the thread.
     func shutdown() async {
         engine.close()
-        await engine.commands.ended()
+        await engine.threadEnd.wait()
     }
 }
 #endif
