@@ -113,15 +113,10 @@ public struct RedirectPolicy: Sendable {
     /// The URL that `Location` points to: http or https, with a host, never from https to http. Its user info is
     /// removed: it comes from the server, not from the caller.
     private static func target(of response: PulseResponse, from current: URL) -> URL? {
-        guard let location = response.headers.octets(for: "Location").first?.drop(while: isBlank), !location.isEmpty,
-            let url = URL(string: legal(location), relativeTo: current)?.absoluteURL.withPlainHost,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        guard let location = response.headers.octets(for: "Location").first,
+            let reference = URLReference(location),
+            var parts = reference.parts(against: current)
         else { return nil }
-        parts.user = nil
-        parts.password = nil
-        // RFC 3986, section 5.2.2: also for a reference with a scheme or an authority, whose dot segments Foundation
-        // keeps.
-        parts.percentEncodedPath = PercentEncoding.removingDotSegments(parts.percentEncodedPath)
         // RFC 9110, section 10.2.2.
         if parts.fragment == nil {
             parts.percentEncodedFragment =
@@ -136,45 +131,6 @@ public struct RedirectPolicy: Sendable {
             return false
         }
         return origin.scheme == "https" || Origin(current)?.scheme != "https"
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    /// The location with its illegal bytes percent-encoded: servers write spaces and other text raw. A valid escape
-    /// stays. Foundation would encode too, but would then encode every valid escape of the same text again.
-    private static func legal(_ location: ArraySlice<UInt8>) -> String {
-        let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
-        let bytes = Array(
-            location.prefix(upTo: location.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? location.startIndex))
-        let authority = authority(of: bytes)
-        let fragment = bytes.firstIndex(of: UInt8(ascii: "#"))
-        var text = ""
-        for (index, byte) in bytes.enumerated() {
-            let isLegal =
-                switch byte {
-                case UInt8(ascii: "%"): bytes[(index + 1)...].prefix(2).count { $0.hexDigitValue != nil } == 2
-                case UInt8(ascii: "["), UInt8(ascii: "]"): authority.contains(index)
-                case UInt8(ascii: "#"): index == fragment
-                default: byte.isASCIIDigit || byte.isASCIILetter || allowed.contains(byte)
-                }
-            if isLegal {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += byte < 0x10 ? "%0" : "%"
-                text += String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return text
-    }
-
-    /// The range between `//` and the path (RFC 3986, section 3.2).
-    private static func authority(of reference: [UInt8]) -> Range<Int> {
-        let delimiters = "/?#".utf8
-        guard let start = reference.firstIndex(where: delimiters.contains), reference[start...].starts(with: "//".utf8),
-            start == 0 || reference[start - 1] == UInt8(ascii: ":")
-        else { return 0..<0 }
-        let rest = reference[(start + 2)...]
-        return rest.startIndex..<(rest.firstIndex(where: delimiters.contains) ?? rest.endIndex)
     }
 
     /// Removes a `Host` header set by the caller, since it names the host that redirected the client. A `Host` that a

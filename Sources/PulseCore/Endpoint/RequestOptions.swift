@@ -33,6 +33,9 @@ public struct RequestOptions: Sendable {
         case onlyIfCached
         /// A stored response is used at once, while a fresh one is fetched for later calls.
         case staleWhileRevalidate
+        /// The cache takes no part: it serves nothing, and stores nothing of the response. A request that changes
+        /// something still invalidates what is stored.
+        case bypass
     }
 
     /// The `Idempotency-Key` of a call.
@@ -89,7 +92,7 @@ public struct RequestOptions: Sendable {
     }
 
     /// How the call uses the cache; nil means ``Cache/default``. Without a cache plugin (identifier `com.pulse.cache`),
-    /// only ``Cache/onlyIfCached`` has an effect, and the client warns of any other value.
+    /// only ``Cache/onlyIfCached`` has an effect, and the client warns of a value that asks for a cache.
     public var cache: Cache? {
         get { box?.fields.cache }
         set { fields.cache = newValue }

@@ -194,7 +194,7 @@ extension CallSummary: Hashable {
 public struct ResponseSummary: Sendable {
     /// The status of the response.
     public let statusCode: Int
-    /// The size of the buffered body in bytes, after decompression.
+    /// The size of the body in bytes, after decompression: of a stream, the bytes that were read; of a file, 0.
     public let byteCount: Int
     /// Where the response came from.
     public let origin: PulseResponse.Origin
@@ -222,9 +222,10 @@ public struct ResponseSummary: Sendable {
         var debugDescription: String { "\(timings)" }
     }
 
-    package init(_ response: PulseResponse) {
+    /// - Parameter bytesRead: the size of a streamed body.
+    package init(_ response: PulseResponse, bytesRead: Int? = nil) {
         self.init(
-            statusCode: response.statusCode, byteCount: response.data.count, origin: response.origin,
+            statusCode: response.statusCode, byteCount: bytesRead ?? response.data.count, origin: response.origin,
             timings: response.timings)
     }
 }

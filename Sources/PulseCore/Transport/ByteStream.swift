@@ -12,7 +12,8 @@ public final class ByteStream: AsyncSequence, Sendable {
     private struct State {
         var hasReader = false
         var end: End?
-        var observers: [@Sendable (PulseError?) -> Void] = []
+        var observers: [@Sendable (PulseError?, _ bytesRead: Int) -> Void] = []
+        var bytesRead = 0
         var timingsAtEnd: (@Sendable () -> TransferTimings?)?
     }
 
@@ -79,15 +80,25 @@ public final class ByteStream: AsyncSequence, Sendable {
         finish(.cancelled, cancelsSource: true)
     }
 
+    /// Ends the stream as if all of it had been read, and frees its source. Does nothing once the stream has ended.
+    package func finish() {
+        finish(nil, cancelsSource: true)
+    }
+
     /// Runs `body` once when the stream has ended, with its error if it failed; at once if it has already ended.
     ///
     /// May be called several times. Each closure runs on the thread that ends the stream and should be short.
     public func onEnd(_ body: @escaping @Sendable (PulseError?) -> Void) {
-        let end = state.withLock { state -> End? in
+        onEnd { error, _ in body(error) }
+    }
+
+    /// Does the same with the number of bytes that were read.
+    package func onEnd(_ body: @escaping @Sendable (PulseError?, _ bytesRead: Int) -> Void) {
+        let (end, bytesRead) = state.withLock { state in
             if state.end == nil { state.observers.append(body) }
-            return state.end
+            return (state.end, state.bytesRead)
         }
-        if let end { body(end.error) }
+        if let end { body(end.error, bytesRead) }
     }
 
     /// Returns the whole body, for small bodies. Above `limit` bytes it cancels the stream and throws
@@ -118,7 +129,11 @@ public final class ByteStream: AsyncSequence, Sendable {
             }
             if chunk == nil { finish(nil, cancelsSource: false) }
             // A cancelled source may report a normal end, and a truncated body must not look complete.
-            if let error = state.withLock({ $0.end?.error }) { throw error }
+            let error = state.withLock { state in
+                state.bytesRead += chunk?.count ?? 0
+                return state.end?.error
+            }
+            if let error { throw error }
             return chunk
         } catch {
             // The first end determines the error: a cancelled source may throw any error.
@@ -128,15 +143,15 @@ public final class ByteStream: AsyncSequence, Sendable {
     }
 
     private func finish(_ error: PulseError?, cancelsSource: Bool) {
-        let observers = state.withLock { state -> [@Sendable (PulseError?) -> Void]? in
+        let ended = state.withLock { state -> (observers: [@Sendable (PulseError?, Int) -> Void], bytesRead: Int)? in
             guard state.end == nil else { return nil }
             state.end = End(error: error)
             defer { state.observers = [] }
-            return state.observers
+            return (state.observers, state.bytesRead)
         }
-        guard let observers else { return }
+        guard let ended else { return }
         if cancelsSource { cancelSource() }
-        observers.forEach { $0(error) }
+        ended.observers.forEach { $0(error, ended.bytesRead) }
     }
 
     /// Deallocated with its iterator, so that leaving a loop over the stream ends it even if others retain the stream.

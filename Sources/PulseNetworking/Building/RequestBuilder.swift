@@ -66,14 +66,17 @@ final class RequestBuilder: Sendable {
     }
 
     /// - Parameter path: the endpoint's path.
-    func build<E: Endpoint>(_ endpoint: E, path: String, _ options: RequestOptions) throws -> BuiltRequest {
+    /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
+    func build<E: Endpoint>(
+        _ endpoint: E, path: String, _ options: RequestOptions, accept: String? = nil
+    ) throws -> BuiltRequest {
         if let defect { throw defect }
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
         // Setting the same method again costs as much as creating the request.
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
-        let accept = E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*"
+        let accept = accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*")
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
         let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
         return try finish(&request, url, destination, headers, endpoint.body, accept: accept, options)

@@ -27,7 +27,9 @@ extension PulseClient {
         _ options: RequestOptions, isQueueable: Bool, _ pipeline: PluginPipeline
     ) -> [String] {
         var texts: [String] = []
-        if options.cache ?? .default != .default, options.cache != .onlyIfCached, !pipeline.has("com.pulse.cache") {
+        if let cache = options.cache, ![.default, .onlyIfCached, .bypass].contains(cache),
+            !pipeline.has("com.pulse.cache")
+        {
             texts.append("the option `cache` has no effect: the client has no cache plugin")
         }
         if options.coalesces == true, !pipeline.has("com.pulse.coalescing") {

@@ -21,8 +21,16 @@ extension PulseClient {
     public func response<E: Endpoint>(
         for endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> DecodedResponse<E.Response> {
+        try await decoded(endpoint) { try await send(endpoint, options, decode: $0) }
+    }
+
+    /// Sends an endpoint with `send`, and decodes the value.
+    @inlinable
+    func decoded<E: Endpoint>(
+        _ endpoint: E, by send: (@escaping Decode) async throws -> PulseResponse
+    ) async throws -> DecodedResponse<E.Response> {
         let slot = Locked<E.Response?>(nil)
-        let response = try await send(endpoint, options) { response, decoder in
+        let response = try await send { response, decoder in
             do {
                 let value = try endpoint.decode(response, using: decoder)
                 slot.withLock { $0 = value }
@@ -80,21 +88,6 @@ extension PulseClient {
     }
 }
 
-/// A decoded value and its response.
-public struct DecodedResponse<Value: Sendable>: Sendable {
-    /// The value decoded from the body of the response.
-    public let value: Value
-    /// The response: its status, headers, body and timings.
-    public let response: PulseResponse
-
-    /// Pairs a value with its response, for test doubles of a client.
-    @inlinable
-    public init(value: Value, response: PulseResponse) {
-        self.value = value
-        self.response = response
-    }
-}
-
 // MARK: - The path of a request
 
 extension PulseClient {
@@ -105,14 +98,26 @@ extension PulseClient {
 
     @usableFromInline
     func send<E: Endpoint>(
-        _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery? = nil,
-        decode: @escaping Decode
+        _ endpoint: E, _ options: RequestOptions, decode: @escaping Decode
+    ) async throws -> PulseResponse {
+        try await send(endpoint, options, delivery: nil, decode: decode)
+    }
+
+    /// Sends an endpoint.
+    ///
+    /// - Parameter delivery: nil for a buffered body.
+    /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
+    /// - Parameter inspect: may refuse the built request, before anything is sent.
+    func send<E: Endpoint>(
+        _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery?, accept: String? = nil,
+        inspect: (BuiltRequest) throws -> Void = { _ in }, decode: @escaping Decode
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
         let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
-        let gate = gate(for: endpoint, &options)
+        // The body of a stream cannot arrive later.
+        let gate = delivery == .streamed ? nil : gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
         let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(
@@ -125,7 +130,9 @@ extension PulseClient {
                 endpointCheck.check(endpoint)
                 #endif
                 if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, pipeline) }
-                return try builder.build(endpoint, path: path.get(), call.options)
+                let request = try builder.build(endpoint, path: path.get(), call.options, accept: accept)
+                try inspect(request)
+                return request
             }, decode: decode)
     }
 

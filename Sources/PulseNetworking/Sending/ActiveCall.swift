@@ -97,21 +97,22 @@ struct ActiveCall: Sendable {
         var response = response
         // Without its stream, which would otherwise retain itself.
         response.data = Data()
-        stream.onEnd { [response] error in
+        stream.onEnd { [response] error, bytesRead in
             state.withLock { state in
                 state.phase = .completing(
                     Task {
                         await PluginChain.complete(call, pipeline)
                         var response = response
                         response.timings = timings?() ?? response.timings
-                        end(error.map { .failure($0) } ?? .success(response))
+                        end(error.map { .failure($0) } ?? .success(response), bytesRead: bytesRead)
                     })
             }
         }
     }
 
-    private func end(_ outcome: Result<PulseResponse, PulseError>) {
-        call.emitEnd(outcome, enter(.ended))
+    /// - Parameter bytesRead: of a stream.
+    private func end(_ outcome: Result<PulseResponse, PulseError>, bytesRead: Int? = nil) {
+        call.emitEnd(outcome, enter(.ended), bytesRead: bytesRead)
         calls.remove(self)
     }
 

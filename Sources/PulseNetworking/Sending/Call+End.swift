@@ -5,10 +5,10 @@ import PulseCore
 extension Result<PulseResponse, PulseError> {
     // `map` and `mapError` would each copy the whole response.
     fileprivate func summary(
-        _ call: Call, _ canceller: ActiveCall.Canceller?
+        _ call: Call, _ canceller: ActiveCall.Canceller?, bytesRead: Int?
     ) -> Result<ResponseSummary, ErrorSummary> {
         switch self {
-        case .success(let response): .success(ResponseSummary(response))
+        case .success(let response): .success(ResponseSummary(response, bytesRead: bytesRead))
         case .failure(.cancelled): .failure(ErrorSummary(kind: .cancelled, message: "cancelled: \(canceller.reason)"))
         case .failure(.deadlineExceeded(let last)):
             .failure(
@@ -47,10 +47,13 @@ extension PulseError {
 
 extension Call {
     /// Emits the last event of the call.
-    func emitEnd(_ outcome: Result<PulseResponse, PulseError>, _ canceller: ActiveCall.Canceller?) {
-        emit(
-            .requestCompleted(
-                outcome.summary(self, canceller), summary, latency: environment.clock.uptime - startUptime))
+    ///
+    /// - Parameter bytesRead: the size of a streamed body.
+    func emitEnd(
+        _ outcome: Result<PulseResponse, PulseError>, _ canceller: ActiveCall.Canceller?, bytesRead: Int? = nil
+    ) {
+        let outcome = outcome.summary(self, canceller, bytesRead: bytesRead)
+        emit(.requestCompleted(outcome, summary, latency: environment.clock.uptime - startUptime))
     }
 
     /// The length of the deadline, and the sent count of the call.

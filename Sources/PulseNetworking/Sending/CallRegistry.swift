@@ -2,11 +2,18 @@
 
 import PulseCore
 
-/// The calls in progress of one client. They can be cancelled and waited for.
+/// The calls in progress of one client, and its event streams, which go on between their calls. They can be cancelled,
+/// and the calls waited for.
 struct CallRegistry: Sendable {
+    private struct EventStreamEntry: Sendable {
+        let tag: String?
+        let cancel: @Sendable () -> Void
+    }
+
     private struct State {
         var isShutDown = false
         var calls: [ObjectIdentifier: ActiveCall] = [:]
+        var eventStreams: [ObjectIdentifier: EventStreamEntry] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -38,20 +45,38 @@ struct CallRegistry: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Cancels all calls, or those with one tag.
+    /// Registers an event stream that starts. Returns false after shutdown: then the stream must not start.
+    func add(_ stream: EventStream, tag: String?) -> Bool {
+        let entry = EventStreamEntry(tag: tag) { [weak stream] in stream?.cancel() }
+        return state.withLock { state in
+            if !state.isShutDown { state.eventStreams[ObjectIdentifier(stream)] = entry }
+            return !state.isShutDown
+        }
+    }
+
+    func remove(_ stream: EventStream) {
+        // Freed outside the lock.
+        _ = state.withLock { $0.eventStreams.removeValue(forKey: ObjectIdentifier(stream)) }
+    }
+
+    /// Cancels all calls and event streams, or those with one tag.
     func cancelAll(tag: String? = nil) {
-        for active in state.withLock({ $0.calls }).values where tag == nil || active.call.options.tag == tag {
+        let (calls, streams) = state.withLock { ($0.calls.values, $0.eventStreams.values) }
+        for active in calls where tag == nil || active.call.options.tag == tag {
             active.cancel(by: tag.map { .tag($0) } ?? .cancelAll)
         }
+        // After the calls: the event of a call names who cancelled it first.
+        for stream in streams where tag == nil || stream.tag == tag { stream.cancel() }
     }
 
     /// Refuses new calls, cancels the calls in progress, and waits until they have ended.
     func shutdown() async {
-        let calls = state.withLock { state in
+        let (calls, streams) = state.withLock { state in
             state.isShutDown = true
-            return state.calls
+            return (state.calls.values, state.eventStreams.values)
         }
-        calls.values.forEach { $0.cancel(by: .shutdown) }
+        calls.forEach { $0.cancel(by: .shutdown) }
+        streams.forEach { $0.cancel() }
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if !state.calls.isEmpty { state.idleWaiters.append(continuation) }

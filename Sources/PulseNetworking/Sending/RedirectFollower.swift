@@ -71,7 +71,7 @@ final class RedirectFollower: Sendable {
             response.discard()
             context.emit(.requestRedirected(context.summary, status: response.statusCode))
             context.call.record(.responded(status: response.statusCode))
-            if !keepsOwnSecrets(target, from: built) { removeSecrets(from: &next, of: context.call) }
+            if !environment.keepsOwnSecrets(of: built, at: target) { removeSecrets(from: &next, of: context.call) }
             if dropsBody {
                 hop.body = .inRequest
                 context.idempotencyKey = nil
@@ -103,12 +103,6 @@ final class RedirectFollower: Sendable {
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
-    /// Whether the endpoint's own secrets may be sent to that URL. A call that began at home keeps them at home
-    /// origins, any other call at the origin where it began.
-    private func keepsOwnSecrets(_ url: URL, from built: BuiltRequest) -> Bool {
-        built.isHome ? environment.isHome(url) : Origin(url) == Origin(built.url)
-    }
-
     /// Removes the headers that must not be sent to another origin. A later hop back home does not restore them.
     private func removeSecrets(from request: inout URLRequest, of call: Call) {
         let marked = call.markedSecrets
@@ -124,6 +118,14 @@ final class RedirectFollower: Sendable {
     private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
         guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
         return await cookies.cookieHeader(for: url, now: environment.clock.now)
+    }
+}
+
+extension CallEnvironment {
+    /// Whether the endpoint's own secrets may be sent to that URL. A request that began at home keeps them at home
+    /// origins, any other request at the origin where it began.
+    func keepsOwnSecrets(of built: BuiltRequest, at url: URL) -> Bool {
+        built.isHome ? isHome(url) : Origin(url) == Origin(built.url)
     }
 }
 

@@ -120,8 +120,9 @@ public final class PulseRecorder: PulsePlugin {
                     if !isStreamed { exchange.duration = seconds }
                 }
             }
-            response.bytes?.onEnd { [self, clock = context.clock, start = exchange.start] error in
-                streamEnded(id, number, error.map { capture.failure($0) }, after: clock.uptime - start)
+            response.bytes?.onEnd { [self, clock = context.clock, start = exchange.start] error, count in
+                let failure = error.map { capture.failure($0) }
+                streamEnded(id, number, failure, bytesRead: count, after: clock.uptime - start)
             }
         case .failure(let error):
             let sent = capture.request(request, body: context.body)
@@ -137,9 +138,12 @@ public final class PulseRecorder: PulsePlugin {
         }
     }
 
-    private func streamEnded(_ id: UUID, _ exchange: UInt64, _ failure: ErrorSummary?, after seconds: TimeInterval) {
+    private func streamEnded(
+        _ id: UUID, _ exchange: UInt64, _ failure: ErrorSummary?, bytesRead: Int, after seconds: TimeInterval
+    ) {
         state.withLock { state in
             state.update(id, exchange: exchange) { exchange in
+                exchange.response?.body.byteCount = Int64(bytesRead)
                 exchange.failure = failure
                 exchange.duration = seconds
             }

@@ -32,8 +32,8 @@ public struct RecordedBody: Sendable, Hashable {
 
     /// The stored content.
     public let content: Content
-    /// The length of the whole body in bytes, if it is known.
-    public let byteCount: Int64?
+    /// The length of the whole body in bytes, if it is known; of a stream, the bytes that were read.
+    public internal(set) var byteCount: Int64?
     /// Whether the whole body is longer than what is stored, or than what arrived.
     public let isTruncated: Bool
     /// The value of `Content-Type`, masked.

@@ -31,7 +31,7 @@ public struct RecordedExchange: Sendable, Identifiable {
         /// The headers, secrets masked.
         public let headers: HTTPHeaders
         /// The body, as far as it is stored.
-        public let body: RecordedBody
+        public internal(set) var body: RecordedBody
         /// The source of the response, such as the network or the cache.
         public let origin: PulseResponse.Origin
         /// The transport's measurements; nil if it made none.

@@ -6,11 +6,11 @@ public import PulseCore
 ///
 /// Safe from any thread. Set the status from one task at a time, so that all subscribers see the changes in one order.
 public final class ManualConnectivityMonitor: ConnectivityMonitor {
-    private let broadcast: StatusBroadcast
+    private let broadcast: Broadcast<ConnectivityStatus>
 
     /// Creates a monitor with that status; connected by default.
     public init(_ status: ConnectivityStatus = ConnectivityStatus(path: .satisfied)) {
-        broadcast = StatusBroadcast(status)
+        broadcast = Broadcast(status, bufferSize: 16)
     }
 
     /// Creates a monitor with that path and nothing else known.
@@ -23,7 +23,7 @@ public final class ManualConnectivityMonitor: ConnectivityMonitor {
 
     /// Sets the status and notifies all subscribers, unless it is the same as before.
     public func set(_ status: ConnectivityStatus) {
-        broadcast.set(status)
+        broadcast.update(status)
     }
 
     /// Sets the status to that path with nothing else known, and notifies all subscribers, unless it is the same as

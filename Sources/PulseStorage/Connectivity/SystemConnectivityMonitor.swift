@@ -11,7 +11,7 @@ public final class SystemConnectivityMonitor: ConnectivityMonitor {
     /// The monitor of the process. Nothing is started before its first use.
     public static let shared = SystemConnectivityMonitor()
 
-    private let broadcast = StatusBroadcast(ConnectivityStatus(path: .unknown))
+    private let broadcast = Broadcast(ConnectivityStatus(path: .unknown), bufferSize: 16)
     private let source = Locked<(any ConnectivitySource)?>(nil)
     private let makeSource: @Sendable () -> any ConnectivitySource
 
@@ -40,7 +40,7 @@ public final class SystemConnectivityMonitor: ConnectivityMonitor {
             return true
         }
         guard isFirst, let source = source.withLock({ $0 }) else { return }
-        source.start { [weak broadcast] in broadcast?.set($0) }
+        source.start { [weak broadcast] in broadcast?.update($0) }
     }
 }
 

@@ -179,7 +179,7 @@ struct ConnectionLoop {
         to request: RecordedRequest, by respond: @escaping Router.Responder
     ) async throws -> MockServer.Response {
         do {
-            return try await whileClientStays { try await respond(request) }
+            return try await socket.whilePeerStays { try await respond(request) }
         } catch is CancellationError {
             throw Stop.now
         } catch PulseError.cancelled {
@@ -245,7 +245,7 @@ struct ConnectionLoop {
     private func send(_ stream: AsyncStream<Data>, _ isChunked: Bool, _ drip: Drip?) async throws {
         // A silent stream must not keep a connection open after its client has left.
         let loop = self
-        try await whileClientStays {
+        try await socket.whilePeerStays {
             for await bytes in stream where !bytes.isEmpty {
                 let chunk = isChunked ? BodyLayout.chunkPrefix(bytes.count) + bytes + Data("\r\n".utf8) : bytes
                 try await loop.send(chunk, drip)
@@ -259,27 +259,13 @@ struct ConnectionLoop {
     private func pause(_ seconds: TimeInterval) async throws {
         guard seconds > 0 else { return }
         let clock = core.clock
-        try await whileClientStays { try await clock.sleep(seconds, for: .delay) }
+        try await socket.whilePeerStays { try await clock.sleep(seconds, for: .delay) }
     }
 
     private func peerEnd() async {
         let socket = socket
         await withCheckedContinuation { continuation in
             _ = socket.onPeerEnd { _ in continuation.resume() }
-        }
-    }
-
-    /// Runs `body` in a task that is cancelled when the client leaves or the server shuts down, and waits for it.
-    private func whileClientStays<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        let task = Task { try await body() }
-        let token = socket.onPeerEnd { _ in task.cancel() }
-        defer { socket.removeObserver(token) }
-        return try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
         }
     }
 }

@@ -30,7 +30,7 @@ extension CacheLookup {
         }
         switch mode {
         case .default, .cacheElseNetwork, .staleWhileRevalidate: return true
-        case .reload, .revalidate, .onlyIfCached: return false
+        case .reload, .revalidate, .onlyIfCached, .bypass: return false
         }
     }
 

@@ -22,6 +22,7 @@ final class CacheLookup: Sendable {
         case .buffered, .streamed: break
         case .file, .upgrade: return nil
         }
+        guard context.options.cache != .bypass else { return nil }
         guard method == .get || method == .head || method == .query, let url = request.url else { return nil }
         guard case .inRequest = context.body else { return nil }
         let headers = request.allHTTPHeaderFields ?? [:]
@@ -91,7 +92,7 @@ final class CacheLookup: Sendable {
         switch mode {
         case .reload: request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
         case .revalidate: request.setValue("max-age=0", forHTTPHeaderField: "Cache-Control")
-        case .default, .cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate: break
+        case .default, .cacheElseNetwork, .onlyIfCached, .staleWhileRevalidate, .bypass: break
         }
         return request
     }

@@ -66,7 +66,7 @@ extension CachePolicy {
         guard !freshness.control.noCache else { return nil }
         let unvalidated = CacheUse(origin: isFresh ? .cache : .stale, age: freshness.ageInSeconds)
         switch mode {
-        case .reload:
+        case .reload, .bypass:
             return nil
         case .revalidate:
             // RFC 8246, section 2: no validation while it is fresh.

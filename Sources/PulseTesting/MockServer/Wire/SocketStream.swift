@@ -235,3 +235,19 @@ final class SocketStream: Sendable {
         }
     }
 }
+
+extension SocketStream {
+    /// Runs `body` in a task that is cancelled when the peer leaves or the server shuts down, and waits for it.
+    func whilePeerStays<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = Task { try await body() }
+        let token = onPeerEnd { _ in task.cancel() }
+        defer { removeObserver(token) }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+}

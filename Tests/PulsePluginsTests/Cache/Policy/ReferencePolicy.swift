@@ -224,7 +224,7 @@ struct ReferencePolicy {
         if Self.has("no-cache", judgement.directives) { return nil }
         let fresh = judgement.isFresh
         switch mode {
-        case .reload: return nil
+        case .reload, .bypass: return nil
         case .revalidate: return fresh && Self.has("immutable", judgement.directives) ? false : nil
         case .cacheElseNetwork, .onlyIfCached: return fresh || !judgement.forbidsStale ? false : nil
         case .staleWhileRevalidate:

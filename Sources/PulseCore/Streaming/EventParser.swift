@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+/// Parses a `text/event-stream` body (WHATWG HTML, section 9.2.6), fed in chunks.
+///
+/// The end of a body drops an unfinished event: there is nothing to call then. After an error the parser must not be
+/// used.
+package struct EventParser: Sendable {
+    package enum Output: Sendable, Hashable {
+        case event(ServerSentEvent)
+        case retry(milliseconds: Int)
+    }
+
+    /// The id in force: that of the last event, or of the last block that set it without an event.
+    package private(set) var lastEventID: String
+
+    private let maximumEventSize: Int
+    private var buffer = LineBuffer(skipsByteOrderMark: true)
+    private var type = ""
+    private var data: String?
+    private var id: String
+    /// The bytes of the lines of the current event, without comments.
+    private var eventSize = 0
+    private var isInComment = false
+
+    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. A comment has none, and is
+    ///   not kept.
+    /// - Parameter lastEventID: the id in force at the start.
+    package init(maximumEventSize: Int, lastEventID: String = "") {
+        self.maximumEventSize = maximumEventSize
+        self.lastEventID = lastEventID
+        id = lastEventID
+    }
+
+    package mutating func append(_ chunk: Data) {
+        buffer.append(chunk)
+    }
+
+    /// Returns what the next whole lines give; nil if more bytes are needed. Throws
+    /// ``PulseError/responseTooLarge(limit:)``.
+    package mutating func next() throws -> Output? {
+        while let line = buffer.nextEventLine() {
+            guard !isInComment else {
+                isInComment = false
+                continue
+            }
+            let field = buffer.withBytes(in: line, Field.init)
+            if case .comment = field { continue }
+            eventSize += line.count
+            try checkSize()
+            switch field {
+            case .blank: if let event = dispatch() { return .event(event) }
+            case .data(let line): data = data.map { $0 + "\n" + line } ?? line
+            case .type(let name): type = name
+            case .id(let text): id = text
+            case .retry(let milliseconds): return .retry(milliseconds: milliseconds)
+            case .comment, .other: break
+            }
+        }
+        if isInComment || buffer.first == UInt8(ascii: ":") {
+            isInComment = true
+            buffer.dropRest()
+        }
+        try checkSize(unfinished: buffer.restLength)
+        return nil
+    }
+
+    private func checkSize(unfinished: Int = 0) throws {
+        // Replaced bytes take more room in the data than on the wire.
+        guard eventSize + unfinished <= maximumEventSize, data?.utf8.count ?? 0 <= maximumEventSize else {
+            throw PulseError.responseTooLarge(limit: maximumEventSize)
+        }
+    }
+
+    /// A blank line ends an event. Without data there is none, but the id moves.
+    private mutating func dispatch() -> ServerSentEvent? {
+        lastEventID = id
+        defer { (type, data, eventSize) = ("", nil, 0) }
+        return data.map { ServerSentEvent(type: type.isEmpty ? "message" : type, data: $0, id: id) }
+    }
+}
+
+extension EventParser {
+    /// One line.
+    private enum Field {
+        case blank
+        case comment
+        case data(String)
+        case type(String)
+        case id(String)
+        case retry(Int)
+        /// An unknown field, or a value that is ignored.
+        case other
+
+        init(_ line: UnsafeRawBufferPointer) {
+            guard let first = line.first else {
+                self = .blank
+                return
+            }
+            guard first != UInt8(ascii: ":") else {
+                self = .comment
+                return
+            }
+            // The longest known name has five letters.
+            let colon = line.prefix(6).firstIndex(of: UInt8(ascii: ":")) ?? line.count
+            var value = line[colon...].dropFirst()
+            if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+            let name = line[..<colon]
+            if name.elementsEqual("data".utf8) {
+                self = .data(String(decoding: value, as: UTF8.self))
+            } else if name.elementsEqual("id".utf8) {
+                self = value.contains(0) ? .other : .id(String(decoding: value, as: UTF8.self))
+            } else if name.elementsEqual("event".utf8) {
+                self = .type(String(decoding: value, as: UTF8.self))
+            } else if name.elementsEqual("retry".utf8), !value.isEmpty, value.allSatisfy(\.isASCIIDigit) {
+                self = .retry(Int(String(decoding: value, as: UTF8.self)) ?? .max)
+            } else {
+                self = .other
+            }
+        }
+    }
+}

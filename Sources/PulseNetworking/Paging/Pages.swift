@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// The pages of a list, each a call of its own.
+///
+/// Cold: each iterator starts with the first page, when it is asked for. The request for a next page is made when that
+/// page is needed. A request that the same walk has sent before ends it with ``PulseError/transport(_:underlying:)`` of
+/// `badServerResponse`: the server leads in a circle. An empty page with a next one does not end it.
+///
+/// After a failure an iterator returns nil.
+public struct Pages<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = DecodedResponse<Value>
+
+    private let first: PageRequest<Value>
+    private var isPrefetching = false
+    private var limit = Int.max
+
+    init(_ first: PageRequest<Value>) {
+        self.first = first
+    }
+
+    /// The same pages, of which one is fetched ahead while the reader works on the one before. Its error is thrown when
+    /// it is its turn. Off by default.
+    public func prefetching(_ isOn: Bool = true) -> Pages {
+        var copy = self
+        copy.isPrefetching = isOn
+        return copy
+    }
+
+    /// The first pages, at most that many; no more are fetched. A negative limit throws
+    /// ``PulseError/invalidRequest(reason:)``.
+    public func limited(to count: Int) -> Pages {
+        var copy = self
+        copy.limit = Swift.min(limit, count)
+        return copy
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(step: .request(first), rest: limit, isPrefetching: isPrefetching)
+    }
+
+    /// The reader of one walk through the pages.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate enum Step {
+            case request(PageRequest<Value>)
+            case after(PageRequest<Value>.Page)
+            case prefetched(Prefetch)
+            case end
+        }
+
+        fileprivate var step: Step
+        fileprivate var rest: Int
+        fileprivate let isPrefetching: Bool
+        private let walk = PageWalk()
+
+        fileprivate init(step: Step, rest: Int, isPrefetching: Bool) {
+            self.step = step
+            self.rest = rest
+            self.isPrefetching = isPrefetching
+        }
+
+        /// Returns the next page, or nil after the last. Throws ``PulseError``.
+        public mutating func next() async throws -> DecodedResponse<Value>? {
+            guard rest >= 0 else {
+                throw PulseError.invalidRequest(reason: "the limit of pages is \(rest)")
+            }
+            guard rest > 0 else { return nil }
+            let current = step
+            step = .end
+            do {
+                guard let page = try await page(current) else { return nil }
+                rest -= 1
+                if rest > 0 { step = isPrefetching ? .prefetched(Prefetch(after: page, in: walk)) : .after(page) }
+                return page.response
+            } catch {
+                throw PulseError(wrapping: error)
+            }
+        }
+
+        private func page(_ step: Step) async throws -> PageRequest<Value>.Page? {
+            switch step {
+            case .request(let request): try await request.fetch(walk)
+            case .after(let page): try await page.next()?.fetch(walk)
+            case .prefetched(let prefetch): try await prefetch.page()
+            case .end: nil
+            }
+        }
+    }
+
+    /// A page that is fetched ahead, until its reader is gone.
+    fileprivate final class Prefetch: Sendable {
+        private let task: Task<PageRequest<Value>.Page?, any Error>
+
+        init(after page: PageRequest<Value>.Page, in walk: PageWalk) {
+            task = Task { try await page.next()?.fetch(walk) }
+        }
+
+        deinit {
+            task.cancel()
+        }
+
+        func page() async throws -> PageRequest<Value>.Page? {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+}
+
+/// The request for one page, without the type of its endpoint.
+struct PageRequest<Value: Sendable>: Sendable {
+    struct Page: Sendable {
+        let response: DecodedResponse<Value>
+        /// The request for the page after this one; nil after the last.
+        let next: @Sendable () throws -> PageRequest?
+    }
+
+    let fetch: @Sendable (PageWalk) async throws -> Page
+}
+
+/// The requests of one walk through pages.
+final class PageWalk: Sendable {
+    private struct Sent: Hashable {
+        let method: String?
+        let url: URL
+        let headers: [String: String]
+        let body: Data?
+    }
+
+    private let sent = Locked<Set<Sent>>([])
+    private let start = Locked<BuiltRequest?>(nil)
+
+    /// The first request.
+    var first: BuiltRequest? { start.withLock { $0 } }
+
+    /// Throws if the walk has sent that request before.
+    func check(_ request: BuiltRequest) throws {
+        start.withLock { $0 = $0 ?? request }
+        // A file or a stream has no bytes to compare.
+        guard case .inRequest = request.body else { return }
+        let key = Sent(
+            method: request.urlRequest.httpMethod, url: request.url,
+            headers: request.urlRequest.allHTTPHeaderFields ?? [:], body: request.urlRequest.httpBody)
+        guard sent.withLock({ $0.insert(key).inserted }) else {
+            throw PageFault.failure("the next page is one that was fetched before")
+        }
+    }
+}
+
+/// What is wrong with a page's link to the next one.
+struct PageFault: Error, CustomStringConvertible {
+    let description: String
+
+    static func failure(_ text: String) -> TransportFailure {
+        TransportFailure(
+            code: .badServerResponse, phase: .responseStarted, underlying: PageFault(description: text))
+    }
+}

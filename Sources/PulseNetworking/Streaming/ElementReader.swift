@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Cuts the chunks of a body into elements.
+protocol BodySplitter: Sendable {
+    associatedtype Element
+    mutating func append(_ chunk: Data)
+    /// Returns the next whole element; nil if more bytes are needed.
+    mutating func next() throws -> Element?
+    /// Returns the element at the end of the body, if there is one.
+    mutating func finish() throws -> Element?
+}
+
+extension LineSplitter: BodySplitter {}
+extension JSONTextSplitter: BodySplitter {}
+
+/// The reader of a cold stream: it sends the request when the first element is asked for.
+///
+/// The elements that came whole before a failure are given before the failure.
+struct ElementReader<Splitter: BodySplitter> {
+    /// Sends the request, and returns its response with the splitter for its body.
+    typealias Open = @Sendable () async throws -> (StreamedResponse, Splitter)
+
+    private var open: Open?
+    private var chunks: ByteStream.Iterator?
+    private var splitter: Splitter?
+    /// The response; nil before the first element was asked for.
+    private(set) var response: StreamedResponse?
+
+    init(_ open: @escaping Open) {
+        self.open = open
+    }
+
+    mutating func next() async throws -> Splitter.Element? {
+        do {
+            return try await element()
+        } catch let error as JSONTextSplitter.CutText {
+            // The elements after it can be read.
+            throw error
+        } catch {
+            // Frees the stream, which ends the call.
+            (chunks, splitter) = (nil, nil)
+            throw error
+        }
+    }
+
+    private mutating func element() async throws -> Splitter.Element? {
+        if let open {
+            self.open = nil
+            let (response, splitter) = try await open()
+            (self.response, self.splitter, chunks) = (response, splitter, response.bytes.makeAsyncIterator())
+        }
+        while true {
+            if let element = try splitter?.next() { return element }
+            guard let chunk = try await chunks?.next() else {
+                chunks = nil
+                return try splitter?.finish()
+            }
+            splitter?.append(chunk)
+        }
+    }
+}
+
+/// A response, and its body as a stream, however it was delivered.
+struct StreamedResponse: Sendable {
+    let bytes: ByteStream
+    /// The response without its body.
+    let head: PulseResponse
+    let decoder: any ResponseDecoder
+
+    init(_ response: PulseResponse, decoder: any ResponseDecoder) {
+        bytes = response.stream
+        self.decoder = decoder
+        var head = response
+        head.data = Data()
+        self.head = head
+    }
+}
+
+extension PulseResponse {
+    /// The body as a stream. A cache, a mock transport or an accepted error status has its bytes in memory.
+    var stream: ByteStream {
+        switch body {
+        case .stream(let stream): stream
+        case .buffered(let data): ByteStream(data.isEmpty ? [] : [data])
+        case .file, .connection: ByteStream([])
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension EventStream {
+    /// Reads an event stream, in the task that asks for its events: it connects, waits and parses while that task waits.
+    /// Deallocated with its iterator, so that leaving a loop ends the stream even if others retain it.
+    final class Reader {
+        private let stream: EventStream
+        private let connection: EventConnection
+        private var machine: StateMachine
+        /// What to do next; nil before the first event was asked for.
+        private var action: StateMachine.Action?
+        private var parser: EventParser
+        private var chunks: ByteStream.Iterator?
+
+        init(_ stream: EventStream) {
+            self.stream = stream
+            connection = stream.connection
+            machine = StateMachine(connection.reconnection, hasSentinel: connection.options.sentinel != nil)
+            parser = EventParser(maximumEventSize: connection.options.maximumEventSize)
+        }
+
+        deinit {
+            stream.close(.cancelled)
+        }
+
+        func next() async throws -> ServerSentEvent? {
+            do {
+                if let event = try parsedEvent() { return event }
+                return try await withTaskCancellationHandler {
+                    try await nextEvent()
+                } onCancel: { [stream] in
+                    stream.cancel()
+                }
+            } catch {
+                stream.close(PulseError(wrapping: error))
+                // The first end determines the error: what is cancelled may throw any error.
+                if try stream.isClosed() { return nil }
+                throw error
+            }
+        }
+
+        private func nextEvent() async throws -> ServerSentEvent? {
+            while try !stream.isClosed() {
+                switch action {
+                case nil:
+                    if let fault = connection.options.fault { throw PulseError.invalidRequest(reason: fault) }
+                    try stream.register()
+                    action = machine.start()
+                case .connect(let attempt):
+                    action = await connect(attempt: attempt)
+                case .read:
+                    if let event = try parsedEvent() { return event }
+                    action = await read()
+                case .wait(let seconds, let error):
+                    try await wait(seconds, after: error)
+                    action = machine.waited()
+                case .finish(let error):
+                    stream.close(error)
+                }
+            }
+            return nil
+        }
+
+        /// The next event of the chunks that were read; nil if more must be read.
+        private func parsedEvent() throws -> ServerSentEvent? {
+            guard case .read = action else { return nil }
+            while let output = try parser.next() {
+                switch output {
+                case .retry(let milliseconds):
+                    machine.received(retry: milliseconds)
+                case .event(let event):
+                    machine.receivedEvent()
+                    guard stream.note(lastEventID: event.id) else { return nil }
+                    if event.data != connection.options.sentinel { return event }
+                    stream.close(nil)
+                    return nil
+                }
+            }
+            // The id may have moved without an event.
+            _ = stream.note(lastEventID: parser.lastEventID)
+            return nil
+        }
+
+        // MARK: Actions
+
+        private func connect(attempt: Int) async -> StateMachine.Action {
+            let id = stream.lastEventID
+            let task = Task.startingNow { [connection] in try await connection.open(id) }
+            do {
+                try stream.connecting(by: task, attempt: attempt)
+                let response = try await task.value
+                if response.head.statusCode == 204 {
+                    _ = try await response.bytes.collect(upTo: 0)
+                    return .finish(nil)
+                }
+                try stream.opened(response)
+                parser = EventParser(maximumEventSize: connection.options.maximumEventSize, lastEventID: id)
+                chunks = response.bytes.makeAsyncIterator()
+                return machine.opened(at: connection.environment.clock.uptime)
+            } catch {
+                return ended(error)
+            }
+        }
+
+        private func read() async -> StateMachine.Action {
+            do {
+                guard let chunk = try await chunks?.next() else { return ended(nil) }
+                parser.append(chunk)
+                return .read
+            } catch {
+                return ended(error)
+            }
+        }
+
+        private func ended(_ error: (any Error)?) -> StateMachine.Action {
+            chunks = nil
+            let error = error.map { PulseError(wrapping: $0) }
+            let (clock, randomness) = (connection.environment.clock, connection.environment.randomness)
+            return machine.ended(
+                error, at: clock.uptime, retryAfter: error?.retryAfter(now: clock.now), unit: randomness.unit())
+        }
+
+        private func wait(_ seconds: TimeInterval, after error: PulseError?) async throws {
+            let task = Task { [environment = connection.environment] in
+                await environment.wait(seconds)
+            }
+            try stream.waiting(in: task, seconds, after: error)
+            await task.value
+        }
+    }
+}
+
+extension CallEnvironment {
+    /// Waits that many seconds, or until the network comes back, or the task is cancelled.
+    fileprivate func wait(_ seconds: TimeInterval) async {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { [clock] in
+                try? await clock.sleep(seconds, for: .backoff)
+                return true
+            }
+            if let connectivity {
+                group.addTask { await connectivity.comesBack() }
+            }
+            while let isOver = await group.next(), !isOver {}
+            group.cancelAll()
+        }
+    }
+}
+
+extension ConnectivityMonitor {
+    /// Waits for a network path after there was none; false if the updates end before.
+    fileprivate func comesBack() async -> Bool {
+        var wasMissing = false
+        for await status in updates {
+            if wasMissing, status.path != .unsatisfied { return true }
+            wasMissing = status.path == .unsatisfied
+        }
+        return false
+    }
+}

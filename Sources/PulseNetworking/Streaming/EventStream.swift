@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// A stream of server-sent events (WHATWG HTML, section 9.2) that reconnects.
+///
+/// Cold: the first request is sent when the first event is asked for. Each connection is a call of its own, with all
+/// plugins of the client, a new token and the id of the last event. A stream is open when the response is a 200 of type
+/// `text/event-stream`; a 204 ends it without an error; any other response is an error.
+///
+/// It has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping the
+/// iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client close the connection, or
+/// end the wait. Nothing is read ahead of the reader beyond one chunk. Safe to use from any thread.
+public final class EventStream: AsyncSequence, Sendable {
+    public typealias Element = ServerSentEvent
+
+    /// What a stream does at the moment.
+    public enum State: Sendable {
+        /// Nothing has been asked for yet.
+        case idle
+        /// A request is on its way. `attempt` counts the connections since the last event, from 1.
+        case connecting(attempt: Int)
+        /// The connection is open; the response is without its body.
+        case open(PulseResponse)
+        /// A wait of that many seconds before the next connection, with the failure of the last one; nil if it ended
+        /// cleanly.
+        case waiting(TimeInterval, after: PulseError?)
+        /// The stream has ended; nil without an error. The last state.
+        case closed(PulseError?)
+    }
+
+    private enum Phase: Sendable {
+        case idle
+        case connecting(Task<StreamedResponse, any Error>)
+        case open(ByteStream)
+        case waiting(Task<Void, Never>)
+        case closed(PulseError?)
+
+        /// Ends what runs.
+        func end(_ error: PulseError?) {
+            switch self {
+            case .connecting(let task): task.cancel()
+            case .open(let stream) where error == nil: stream.finish()
+            case .open(let stream): stream.cancel()
+            case .waiting(let task): task.cancel()
+            case .idle, .closed: break
+            }
+        }
+    }
+
+    private struct Shared: Sendable {
+        var hasReader = false
+        var phase = Phase.idle
+        var lastEventID: String
+    }
+
+    let connection: EventConnection
+    private let shared: Locked<Shared>
+    private let broadcast = Broadcast(State.idle, bufferSize: 64)
+
+    init(_ connection: EventConnection) {
+        self.connection = connection
+        shared = Locked(Shared(lastEventID: connection.options.lastEventID ?? ""))
+    }
+
+    /// The states of the stream: the newest at once, then every change, until ``State/closed(_:)``. Each read of the
+    /// property creates a new subscription; one that does not keep up loses the oldest.
+    public var states: AsyncStream<State> { broadcast.updates() }
+
+    /// The id of the last event that the reader got, or that came after it without an event; empty without one. Store
+    /// it to go on there after a relaunch, with ``EventStreamOptions/lastEventID``.
+    public var lastEventID: String { shared.withLock { $0.lastEventID } }
+
+    /// Connects now, if the stream waits to reconnect. Does nothing otherwise.
+    public func reconnect() {
+        let phase = shared.withLock { $0.phase }
+        if case .waiting(let task) = phase { task.cancel() }
+    }
+
+    /// Ends the stream; its reader gets ``PulseError/cancelled``. Does nothing once the stream has ended.
+    public func cancel() {
+        close(.cancelled)
+    }
+
+    /// The values in the data of the events, decoded with the call's decoder.
+    ///
+    /// - Parameter skipsFailures: whether events that do not decode are skipped. By default such an event throws
+    ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
+    public func decoded<Value: Decodable & Sendable>(
+        as type: Value.Type, skipsFailures: Bool = false
+    ) -> DecodedEvents<Value> {
+        DecodedEvents(stream: self, skipsFailures: skipsFailures)
+    }
+
+    /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
+    public func makeAsyncIterator() -> Iterator {
+        let isFirst = shared.withLock { shared in
+            defer { shared.hasReader = true }
+            return !shared.hasReader
+        }
+        return Iterator(reader: isFirst ? Reader(self) : nil)
+    }
+
+    /// The reader of an event stream.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: Reader?
+
+        /// Returns the next event, or nil after the last. Throws ``PulseError``; a second reader gets
+        /// ``PulseError/invalidRequest(reason:)``.
+        public mutating func next() async throws -> ServerSentEvent? {
+            guard let reader else {
+                throw PulseError.invalidRequest(reason: "an event stream can be read only once")
+            }
+            return try await reader.next()
+        }
+    }
+}
+
+// MARK: - For the reader
+
+extension EventStream {
+    /// Registers the stream with its client, so that `cancelAll` and `shutdown` reach it also between its calls.
+    func register() throws {
+        guard connection.calls.add(self, tag: connection.tag) else { throw PulseError.cancelled }
+        // Its end may have come before the registration.
+        if try isClosed() { connection.calls.remove(self) }
+    }
+
+    func connecting(by task: Task<StreamedResponse, any Error>, attempt: Int) throws {
+        try enter(.connecting(task), .connecting(attempt: attempt))
+    }
+
+    func opened(_ response: StreamedResponse) throws {
+        try enter(.open(response.bytes), .open(response.head))
+    }
+
+    func waiting(in task: Task<Void, Never>, _ seconds: TimeInterval, after error: PulseError?) throws {
+        try enter(.waiting(task), .waiting(seconds, after: error))
+    }
+
+    /// Whether the stream has ended without an error. Throws the error with which it ended.
+    func isClosed() throws -> Bool {
+        guard case .closed(let error) = shared.withLock({ $0.phase }) else { return false }
+        if let error { throw error }
+        return true
+    }
+
+    /// Notes the id in force at the reader. Returns false if the stream has ended.
+    func note(lastEventID: String) -> Bool {
+        shared.withLock { shared in
+            if case .closed = shared.phase { return false }
+            shared.lastEventID = lastEventID
+            return true
+        }
+    }
+
+    /// Ends the stream, unless it has ended before.
+    func close(_ error: PulseError?) {
+        let former = shared.withLock { shared -> Phase? in
+            if case .closed = shared.phase { return nil }
+            defer { shared.phase = .closed(error) }
+            return shared.phase
+        }
+        guard let former else { return }
+        former.end(error)
+        connection.calls.remove(self)
+        broadcast.finish(with: .closed(error))
+    }
+
+    /// Enters the next phase; throws, and ends what runs in it, if the stream has ended.
+    private func enter(_ phase: Phase, _ state: State) throws {
+        let isOpen = shared.withLock { shared in
+            if case .closed = shared.phase { return false }
+            shared.phase = phase
+            return true
+        }
+        guard isOpen else {
+            phase.end(.cancelled)
+            throw PulseError.cancelled
+        }
+        broadcast.set(state)
+    }
+}
+
+/// What an event stream needs of its client and endpoint.
+struct EventConnection: Sendable {
+    let options: EventStreamOptions
+    let reconnection: EventStreamOptions.Reconnection
+    let tag: String?
+    let calls: CallRegistry
+    let environment: CallEnvironment
+    let decoder: any ResponseDecoder
+    /// Sends a request with that `Last-Event-ID`, and returns the response if it is an event stream or a 204.
+    let open: @Sendable (_ lastEventID: String) async throws -> StreamedResponse
+}

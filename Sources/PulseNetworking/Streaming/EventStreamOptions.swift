@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Settings of an event stream.
+public struct EventStreamOptions: Sendable {
+    /// Whether and how a stream reconnects after its connection was lost or ended. Nil, the default, is
+    /// ``Reconnection/standard`` if the request may be repeated, because its method is idempotent or it has an
+    /// idempotency key, and ``Reconnection/never`` otherwise.
+    public var reconnection: Reconnection?
+    /// The id to go on after, as after a relaunch of the app: the first connection sends it as `Last-Event-ID`. Nil by
+    /// default. An id with CR, LF or NUL throws ``PulseError/invalidRequest(reason:)``.
+    public var lastEventID: String?
+    /// The data that ends the stream and is no event, such as `[DONE]`. If it is set, an end without it is a lost
+    /// connection. Nil by default.
+    public var sentinel: String?
+    /// The maximum size of one event in bytes; a larger one throws ``PulseError/responseTooLarge(limit:)``. 8 MiB by
+    /// default.
+    public var maximumEventSize = 8 << 20
+
+    /// Creates options with the defaults.
+    public init() {}
+
+    /// A copy with one setting changed: `.init().with(\.sentinel, value: "[DONE]")`.
+    public func with<Value>(_ setting: WritableKeyPath<EventStreamOptions, Value>, value: Value) -> EventStreamOptions {
+        var copy = self
+        copy[keyPath: setting] = value
+        return copy
+    }
+
+    /// How a stream reconnects.
+    ///
+    /// It waits `U(0.5, 1) × min(maximumDelay, delay × 2ⁿ⁺¹)` seconds, where n is the number of failures since a
+    /// connection that stayed open for 60 seconds, or that ended cleanly after an event. It never waits less than the
+    /// server's `retry` or `Retry-After`, nor less than 0.1 seconds. A network that comes back ends the wait.
+    public struct Reconnection: Sendable {
+        /// The base of the wait in seconds; the `retry` of a server replaces it. 3 by default.
+        public var delay: TimeInterval = 3
+        /// The limit of the computed wait in seconds. 30 by default.
+        public var maximumDelay: TimeInterval = 30
+        /// How often the stream reconnects without an event in between. Nil, the default, is without limit.
+        public var maximumAttempts: Int?
+        /// The statuses that are waited out once the stream has been open; before that, and for other statuses, the
+        /// stream fails. 429, 502, 503 and 504 by default.
+        public var statuses = AcceptedStatuses.only(429, 502, 503, 504)
+
+        /// The defaults.
+        public static let standard = Reconnection()
+        /// No reconnection: the stream has one connection.
+        public static let never = standard.with(\.maximumAttempts, value: 0)
+
+        /// Creates the defaults.
+        public init() {}
+
+        /// A copy with one setting changed.
+        public func with<Value>(_ setting: WritableKeyPath<Reconnection, Value>, value: Value) -> Reconnection {
+            var copy = self
+            copy[keyPath: setting] = value
+            return copy
+        }
+    }
+}
+
+extension EventStreamOptions {
+    /// The fault in the settings, or nil.
+    var fault: String? {
+        let reconnection = reconnection ?? .standard
+        if !(reconnection.delay > 0) { return "the delay is \(reconnection.delay), and no positive number of seconds" }
+        if !(reconnection.maximumDelay > 0) {
+            return "the maximumDelay is \(reconnection.maximumDelay), and no positive number of seconds"
+        }
+        if let attempts = reconnection.maximumAttempts, attempts < 0 { return "maximumAttempts is \(attempts)" }
+        if maximumEventSize < 1 {
+            return "the maximumEventSize is \(maximumEventSize), and no positive number of bytes"
+        }
+        if let lastEventID, !lastEventID.isHTTPFieldValue { return "the lastEventID contains CR, LF or NUL" }
+        return nil
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The lines of a response body, while it arrives.
+///
+/// Cold: each iterator sends the request anew, when its first line is asked for. A line ends by LF or CRLF alone; blank
+/// lines count, as does a last line without an ending. Bytes that are no UTF-8 become U+FFFD, and a byte order mark at the
+/// start is skipped. What the server sends is
+/// read no faster than the lines are.
+///
+/// Leaving the loop, dropping the iterator or cancelling its task ends the call and closes the connection. Lines that
+/// came whole before a failure are given before it. After a failure an iterator returns nil.
+public struct Lines: AsyncSequence, Sendable {
+    public typealias Element = String
+
+    private let open: @Sendable () async throws -> StreamedResponse
+    private var maximumLength = LineSplitter.standardLimit
+
+    init(_ open: @escaping @Sendable () async throws -> StreamedResponse) {
+        self.open = open
+    }
+
+    /// The same lines with another limit for their length, in bytes; 1 MiB by default. A longer line throws
+    /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
+    public func limited(toLineLength bytes: Int) -> Lines {
+        var copy = self
+        copy.maximumLength = bytes
+        return copy
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(
+            reader: ElementReader { [open, maximumLength] in
+                try LineSplitter.check(maximumLength)
+                return (try await open(), LineSplitter(maximumLength: maximumLength, skipsByteOrderMark: true))
+            })
+    }
+
+    /// The reader of one response.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var reader: ElementReader<LineSplitter>
+
+        /// Returns the next line without its ending, or nil after the last. Throws ``PulseError``.
+        public mutating func next() async throws -> String? {
+            try await reader.next()
+        }
+    }
+}
+
+/// The values of a JSON Lines body, while it arrives: one for each line that is not blank.
+///
+/// Cold, like ``Lines``. If the response's type is `application/json-seq`, it is read as a JSON text sequence
+/// (RFC 7464): each text begins with RS, and a text that is cut before its LF cannot be decoded.
+///
+/// A text that does not decode throws ``PulseError/decodingFailed(type:underlying:)`` and leaves the ones after it
+/// readable: the next call of the iterator goes on there. Any other failure is the end.
+public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+
+    private let open: @Sendable () async throws -> StreamedResponse
+    private var maximumLength = LineSplitter.standardLimit
+    private var skipsFailures = false
+
+    init(_ open: @escaping @Sendable () async throws -> StreamedResponse) {
+        self.open = open
+    }
+
+    /// The same values with another limit for the length of a text, in bytes; 1 MiB by default. A longer one throws
+    /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
+    public func limited(toLineLength bytes: Int) -> JSONLines {
+        var copy = self
+        copy.maximumLength = bytes
+        return copy
+    }
+
+    /// The same values without the texts that do not decode.
+    public func skippingFailures() -> JSONLines {
+        var copy = self
+        copy.skipsFailures = true
+        return copy
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        let reader = ElementReader { [open, maximumLength] in
+            try LineSplitter.check(maximumLength)
+            let response = try await open()
+            let isSequence = response.head.mediaType == "application/json-seq"
+            return (response, JSONTextSplitter(isSequence ? .sequence : .lines, maximumLength: maximumLength))
+        }
+        return Iterator(reader: reader, skipsFailures: skipsFailures)
+    }
+
+    /// The reader of one response.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var reader: ElementReader<JSONTextSplitter>
+        fileprivate let skipsFailures: Bool
+
+        /// Returns the next value, or nil after the last. Throws ``PulseError``.
+        public mutating func next() async throws -> Value? {
+            while true {
+                do {
+                    guard let text = try await reader.next() else { return nil }
+                    return try decode(text)
+                } catch let cut as JSONTextSplitter.CutText {
+                    if !skipsFailures { throw failure(cut, of: cut.text) }
+                } catch PulseError.decodingFailed where skipsFailures {
+                    continue
+                }
+            }
+        }
+
+        private func decode(_ text: Data) throws -> Value? {
+            guard let response = reader.response else { return nil }
+            do {
+                return try response.decoder.decode(Value.self, from: text)
+            } catch {
+                throw failure(error, of: text)
+            }
+        }
+
+        private func failure(_ error: any Error, of text: Data) -> PulseError {
+            guard let response = reader.response else { return PulseError(wrapping: error) }
+            var part = response.head
+            part.data = text
+            return PulseError(decoding: Value.self, error, of: part, as: response.decoder.contentType)
+        }
+    }
+}
+
+extension LineSplitter {
+    fileprivate static let standardLimit = 1 << 20
+
+    fileprivate static func check(_ maximumLength: Int) throws {
+        guard maximumLength > 0 else {
+            throw PulseError.invalidRequest(
+                reason: "the limit of a line's length is \(maximumLength), and no positive number of bytes")
+        }
+    }
+}
+
+extension PulseResponse {
+    /// The media type without its parameters, in lower case (RFC 9110, section 8.3.1); empty without one.
+    var mediaType: String {
+        let value = headers["Content-Type"] ?? ""
+        let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
+        return value[..<end].trimmingCharacters(in: .whitespaces).asciiLowercased
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Response bodies that are read while they arrive.
+///
+/// Each is a call like any other, with all plugins, redirects, timeouts and tags. Its attempts end with the head of the
+/// response: a body that fails later is not retried. The call ends, and
+/// ``NetworkEvent/requestCompleted(_:_:latency:)`` is emitted, when the body ends or its reader leaves. A deadline
+/// applies up to the head. An endpoint that is queueable is not queued: without a connection it fails with
+/// ``PulseError/noConnection``.
+extension PulseClient {
+    /// Sends an endpoint and returns the body as it arrives, with its response.
+    ///
+    /// `Accept` is `*/*` unless it is set. A status that the call does not accept is an error, as with `request`.
+    public func bytes<E: Endpoint>(
+        _ endpoint: E, options: RequestOptions = RequestOptions()
+    ) async throws -> (bytes: ByteStream, response: PulseResponse) {
+        let response = try await send(endpoint, options, delivery: .streamed, accept: "*/*") { _, _ in }
+        return (response.stream, response)
+    }
+
+    /// Sends a GET and returns the body as it arrives, as ``bytes(_:options:)-swift.method`` does.
+    public func bytes(
+        _ target: some RequestTarget, options: RequestOptions = RequestOptions()
+    ) async throws -> (bytes: ByteStream, response: PulseResponse) {
+        try await bytes(Verb<EmptyResponse>(get: target), options: options)
+    }
+
+    /// The lines of the body, while it arrives. The request is sent when the first line is asked for.
+    ///
+    /// `Accept` is `text/plain, */*;q=0.5` unless it is set.
+    public func lines<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) -> Lines {
+        Lines { try await self.open(endpoint, options, accept: "text/plain, */*;q=0.5") }
+    }
+
+    /// The lines of the body of a GET, while it arrives.
+    public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
+        lines(Verb<EmptyResponse>(get: target), options: options)
+    }
+
+    /// The values of a JSON Lines body or a JSON text sequence, while it arrives. The request is sent when the first
+    /// value is asked for.
+    ///
+    /// `Accept` names the formats unless it is set. The call's decoder decodes each value.
+    public func jsonLines<E: Endpoint, Value: Decodable & Sendable>(
+        _ endpoint: E, of type: Value.Type, options: RequestOptions = RequestOptions()
+    ) -> JSONLines<Value> {
+        let accept = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
+        return JSONLines { try await self.open(endpoint, options, accept: accept) }
+    }
+
+    /// The values of a JSON Lines body of a GET, while it arrives.
+    public func jsonLines<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
+    ) -> JSONLines<Value> {
+        jsonLines(Verb<EmptyResponse>(get: target), of: type, options: options)
+    }
+
+    /// The server-sent events of a response, with reconnection. The first request is sent when the first event is asked
+    /// for.
+    ///
+    /// Each connection sends `Accept: text/event-stream` and `Cache-Control: no-store`, unless they are set, and
+    /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
+    /// without bytes, such as comments, is lost then. The statuses that the call accepts have no meaning here.
+    public func events<E: Endpoint>(
+        _ endpoint: E, stream: EventStreamOptions = EventStreamOptions(), options: RequestOptions = RequestOptions()
+    ) -> EventStream {
+        var merged = options
+        merged.inherit(endpoint.options)
+        let headers = endpoint.headers.overridden(by: merged.headers ?? [:])
+        let mayRepeat =
+            endpoint.method.isIdempotent || merged.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
+        var own = options
+        // The same key on every connection: the server must know them as one request.
+        if merged.idempotencyKey == .automatic {
+            own.idempotencyKey = .value(environment.randomness.uuid().uuidString)
+        }
+        if merged.timeout == nil, endpoint.timeoutInterval == 0 { own.timeout = 60 }
+        if headers.header("Cache-Control") == nil {
+            own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-store"])
+        }
+        own.cache = .bypass
+        own.acceptedStatuses = .only(200, 204)
+        return EventStream(
+            EventConnection(
+                options: stream, reconnection: stream.reconnection ?? (mayRepeat ? .standard : .never),
+                tag: merged.tag, calls: calls, environment: environment,
+                decoder: merged.decoder ?? configuration.decoder
+            ) { [own] id in
+                var options = own
+                if !id.isEmpty { options.headers = (own.headers ?? [:]).overridden(by: ["Last-Event-ID": id]) }
+                return try await self.open(endpoint, options, accept: "text/event-stream") { response in
+                    guard response.statusCode != 204, response.mediaType != "text/event-stream" else { return }
+                    throw TransportFailure(
+                        code: .cannotParseResponse, phase: .responseStarted,
+                        underlying: UnexpectedMediaType(found: response.mediaType))
+                }
+            })
+    }
+
+    /// The server-sent events of the response to a GET.
+    public func events(
+        _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
+        options: RequestOptions = RequestOptions()
+    ) -> EventStream {
+        events(Verb<EmptyResponse>(get: target), stream: stream, options: options)
+    }
+
+    /// Sends an endpoint for a streamed response.
+    ///
+    /// - Parameter check: throws for a response that must not be read.
+    private func open<E: Endpoint>(
+        _ endpoint: E, _ options: RequestOptions, accept: String,
+        check: @escaping @Sendable (PulseResponse) throws -> Void = { _ in }
+    ) async throws -> StreamedResponse {
+        let response = try await send(endpoint, options, delivery: .streamed, accept: accept) { response, _ in
+            do {
+                try check(response)
+            } catch {
+                response.discard()
+                throw error
+            }
+        }
+        return StreamedResponse(response, decoder: options.decoder ?? endpoint.options.decoder ?? configuration.decoder)
+    }
+}
+
+extension Verb {
+    fileprivate init(get target: some RequestTarget) {
+        self.init(.get, target, [:], query: [:], headers: [:])
+    }
+}
+
+/// The type of a response that is no event stream.
+private struct UnexpectedMediaType: Error, CustomStringConvertible {
+    let found: String
+
+    var description: String {
+        "the response is no text/event-stream, but " + (found.isEmpty ? "has no Content-Type" : found)
+    }
+}
