@@ -94,7 +94,8 @@ struct LineBuffer: Sendable {
     var first: UInt8? { start < bytes.count ? bytes[start] : nil }
 
     func withBytes<Result>(in line: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[line])) }
+        StepCount.add(line.count)
+        return try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[line])) }
     }
 
     private mutating func take(upTo end: Int) -> Range<Int> {
