@@ -14,8 +14,9 @@ struct URLReference: Sendable {
     /// The parts of the URL that the reference names, without user info: it comes from the server, not from the caller.
     /// Nil if it is malformed, or has a host that cannot be looked up.
     func parts(against base: URL) -> URLComponents? {
-        guard let url = URL(string: text, relativeTo: base)?.absoluteURL.withPlainHost,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        guard let url = URL(string: text, relativeTo: base)?.absoluteURL,
+            let plain = Origin(url) == nil && url.scheme?.hasPrefix("http") == false ? url : url.withPlainHost,
+            var parts = URLComponents(url: plain, resolvingAgainstBaseURL: true)
         else { return nil }
         parts.user = nil
         parts.password = nil

@@ -27,6 +27,10 @@ struct CallRegistry: Sendable {
         state.withLock { $0.calls.count }
     }
 
+    var eventStreamCount: Int {
+        state.withLock { $0.eventStreams.count }
+    }
+
     /// Registers a call that starts. Returns false after shutdown: then the call must not start.
     func add(_ active: ActiveCall) -> Bool {
         state.withLock { state in

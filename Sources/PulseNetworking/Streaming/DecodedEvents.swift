@@ -28,7 +28,7 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
             while let event = try await events.next() {
                 do {
                     return try event.decode(Value.self, using: decoder)
-                } catch where skipsFailures {
+                } catch  where skipsFailures {
                     continue
                 }
             }

@@ -14,8 +14,10 @@ struct WebLinkTests {
     }
 
     private static let cases: [(fields: [String], expected: String?)] = [
-        ([#"<https://api.example.com/items?page=2>; rel="next", <https://x.example/9>; rel="last""#],
-            "https://api.example.com/items?page=2"),
+        (
+            [#"<https://api.example.com/items?page=2>; rel="next", <https://x.example/9>; rel="last""#],
+            "https://api.example.com/items?page=2"
+        ),
         ([#"</items?page=2>; rel=next"#], "https://api.example.com/items?page=2"),
         ([#"<?page=2>;rel="next""#], "https://api.example.com/v1/items?page=2"),
         ([#"<other/../b>; rel="next""#], "https://api.example.com/v1/b"),
@@ -42,8 +44,10 @@ struct WebLinkTests {
 
     @Test func randomFieldsDoNotTrap() throws {
         var random = SplitMix64(seed: 9)
-        let pieces = ["<", ">", "</a>", ";", ",", "=", "\"", "\\", "rel", "rel=next", " ", "anchor", "é", "%", "#", ":", "/"]
-            .map { Array($0.utf8) }
+        let pieces = [
+            "<", ">", "</a>", ";", ",", "=", "\"", "\\", "rel", "rel=next", " ", "anchor", "é", "%", "#", ":", "/",
+        ]
+        .map { Array($0.utf8) }
         for _ in 0..<5_000 {
             let text = String(decoding: Splits.input(pieces, upTo: 40, &random), as: UTF8.self)
             _ = try link([text])

@@ -70,8 +70,13 @@ struct EventParserTests {
     }
 
     private static let pieces: [[UInt8]] =
-        ["data", "data:", "data: ", "id", "id: ", "id:1", "event:", "event: e", "retry:", "retry: 10", ":", " ", "x", "é"]
-        .map { Array($0.utf8) } + [[0x0A], [0x0A], [0x0D], [0x0D, 0x0A], [0x0A, 0x0A], [0xFF], [0xC3], [0], [0xEF, 0xBB, 0xBF]]
+        [
+            "data", "data:", "data: ", "id", "id: ", "id:1", "event:", "event: e", "retry:", "retry: 10", ":", " ", "x",
+            "é",
+        ]
+        .map { Array($0.utf8) } + [
+            [0x0A], [0x0A], [0x0D], [0x0D, 0x0A], [0x0A, 0x0A], [0xFF], [0xC3], [0], [0xEF, 0xBB, 0xBF],
+        ]
 
     private func agrees(_ bytes: [UInt8], _ chunks: [Data]) throws {
         let (found, expected) = (try Self.parse(chunks), Self.model(bytes))
@@ -148,8 +153,10 @@ struct EventParserTests {
 
     @Test func anEventAboveTheLimitIsRefused() throws {
         for (text, isRefused) in [
-            ("data: 345678\n\n", false), ("data: 3456789\n\n", true), ("data: 3456789", true), ("data:45\ndata:2345", true),
-            ("id: 12345678901\n", true), ("id: 1\nid: 2\nid: 3\n", true), ("data:\u{0}\n\n:123456789012345\ndata:1\n\n", false),
+            ("data: 345678\n\n", false), ("data: 3456789\n\n", true), ("data: 3456789", true),
+            ("data:45\ndata:2345", true),
+            ("id: 12345678901\n", true), ("id: 1\nid: 2\nid: 3\n", true),
+            ("data:\u{0}\n\n:123456789012345\ndata:1\n\n", false),
         ] {
             var parser = EventParser(maximumEventSize: 12)
             parser.append(Data(text.utf8))
@@ -196,8 +203,10 @@ struct EventParserTests {
         let steps = StepCount.taken {
             var parser = EventParser(maximumEventSize: limit)
             while error == nil, fed < 1 << 20 {
-                let chunk = (fed..<fed + chunkSize).map { Self.endless[index].name == "a data line" && $0 >= piece.count
-                    ? 0x78 : piece[$0 % piece.count] }
+                let chunk = (fed..<fed + chunkSize).map {
+                    Self.endless[index].name == "a data line" && $0 >= piece.count
+                        ? 0x78 : piece[$0 % piece.count]
+                }
                 parser.append(Data(chunk))
                 fed += chunkSize
                 do { while try parser.next() != nil {} } catch let failure { error = failure as? PulseError }

@@ -54,18 +54,26 @@ struct SplitterTests {
         [0xEF, 0xBB, 0xBF], [0x20],
     ]
     private static let sequencePieces: [[UInt8]] =
-        ["{", "}", "[", "]", "\"", "\\", "1", "\n", "\n", " ", "\u{1E}", "\u{1E}{\"a\":1}\n", "true"].map { Array($0.utf8) }
+        ["{", "}", "[", "]", "\"", "\\", "1", "\n", "\n", " ", "\u{1E}", "\u{1E}{\"a\":1}\n", "true"].map {
+            Array($0.utf8)
+        }
 
     @Test func everySplitOfShortInputsGivesTheSame() throws {
         var random = SplitMix64(seed: 5)
         for length in [6, 10, 12, 13, 14] {
             let text = Splits.input(Self.linePieces, upTo: length, &random)
-            try Splits.all(of: text) { let found = try Self.lines($0); #expect(found == Self.modelLines(text)) }
+            try Splits.all(of: text) {
+                let found = try Self.lines($0); #expect(found == Self.modelLines(text))
+            }
             let whole = try Self.texts(.lines, [Data(text)])
-            try Splits.all(of: text) { let found = try Self.texts(.lines, $0); #expect(found == whole) }
+            try Splits.all(of: text) {
+                let found = try Self.texts(.lines, $0); #expect(found == whole)
+            }
             let sequence = Splits.input(Self.sequencePieces, upTo: length, &random)
             let texts = try Self.texts(.sequence, [Data(sequence)])
-            try Splits.all(of: sequence) { let found = try Self.texts(.sequence, $0); #expect(found == texts) }
+            try Splits.all(of: sequence) {
+                let found = try Self.texts(.sequence, $0); #expect(found == texts)
+            }
         }
     }
 
@@ -73,10 +81,14 @@ struct SplitterTests {
         var random = SplitMix64(seed: 6)
         for _ in 0..<8 {
             let text = Splits.input(Self.linePieces, upTo: 64, &random)
-            try Splits.pairs(of: text) { let found = try Self.lines($0); #expect(found == Self.modelLines(text)) }
+            try Splits.pairs(of: text) {
+                let found = try Self.lines($0); #expect(found == Self.modelLines(text))
+            }
             let sequence = Splits.input(Self.sequencePieces, upTo: 64, &random)
             let texts = try Self.texts(.sequence, [Data(sequence)])
-            try Splits.pairs(of: sequence) { let found = try Self.texts(.sequence, $0); #expect(found == texts) }
+            try Splits.pairs(of: sequence) {
+                let found = try Self.texts(.sequence, $0); #expect(found == texts)
+            }
         }
     }
 
