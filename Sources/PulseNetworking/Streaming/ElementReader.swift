@@ -34,14 +34,15 @@ struct ElementReader<Splitter: BodySplitter> {
 
     mutating func next() async throws -> Splitter.Element? {
         do {
+            try Task.checkCancellation()
             return try await element()
         } catch let error as JSONTextSplitter.CutText {
             // The elements after it can be read.
             throw error
         } catch {
             // Frees the stream, which ends the call.
-            (chunks, splitter) = (nil, nil)
-            throw error
+            (open, chunks, splitter) = (nil, nil, nil)
+            throw PulseError(wrapping: error)
         }
     }
 

@@ -27,6 +27,7 @@ extension EventStream {
 
         func next() async throws -> ServerSentEvent? {
             do {
+                try Task.checkCancellation()
                 if let event = try parsedEvent() { return event }
                 return try await withTaskCancellationHandler {
                     try await nextEvent()

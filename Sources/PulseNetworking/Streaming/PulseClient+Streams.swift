@@ -76,7 +76,9 @@ extension PulseClient {
         if merged.idempotencyKey == .automatic {
             own.idempotencyKey = .value(environment.randomness.uuid().uuidString)
         }
-        if merged.timeout == nil, endpoint.timeoutInterval == 0 { own.timeout = 60 }
+        // With its type: a comparison with a literal would ask for the whole seconds, which have a default.
+        let timeout: TimeInterval = endpoint.timeoutInterval
+        if merged.timeout == nil, timeout == 0 { own.timeout = 60 }
         if headers.header("Cache-Control") == nil {
             own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-store"])
         }
