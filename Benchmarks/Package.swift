@@ -42,6 +42,12 @@ let package = Package(
                 "Reporting", .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
+        .executableTarget(
+            name: "stream-benchmarks",
+            dependencies: [
+                "Reporting", .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
         .target(name: "Contending"),
         .executableTarget(
             name: "transport-benchmarks",

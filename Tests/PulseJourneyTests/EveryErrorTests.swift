@@ -21,7 +21,7 @@ struct EveryErrorTests {
         #expect(Set(Cause.all.map(\.kind)) == Set(PulseError.Kind.allCases).subtracting(Self.excluded))
     }
 
-    @Test(arguments: Cause.all)
+    @Test(arguments: Cause.all + Cause.streams)
     func eachErrorHasARealCauseAndShowsNoSecret(cause: Cause) async throws {
         let server = try await MockServer.start()
         let result = try await cause.provoke(server)
@@ -198,6 +198,70 @@ struct Cause: Sendable, CustomTestStringConvertible {
         },
         Cause(kind: .custom) { await call($0, plugins: [Failing()]) },
     ]
+}
+
+extension Cause {
+    /// The ends of streams.
+    static let streams: [Cause] = [
+        // A page in place of the events.
+        Cause(kind: .transport) { server in
+            server.on(.get, "/feed") { _ in .text("password=hunter2", headers: ["Set-Cookie": "session=hunter2"]) }
+            return await read(server) { $0.events("/feed?access_token=hunter2") }
+        },
+        // The end before the sentinel.
+        Cause(kind: .transport) { server in
+            server.onEvents("/feed") { _, feed in try await feed.send(ServerSentEvent(data: "password=hunter2")) }
+            let options = EventStreamOptions().with(\.sentinel, value: "[DONE]").with(\.reconnection, value: .never)
+            return await read(server) { $0.events("/feed?access_token=hunter2", stream: options) }
+        },
+        // A response that is cut.
+        Cause(kind: .transport) { server in
+            server.on(.get, "/lines") { _ in .text("password=hunter2\npassword").truncated(after: 20) }
+            return await read(server) { $0.lines("/lines?access_token=hunter2") }
+        },
+        Cause(kind: .responseTooLarge) { server in
+            server.on(.get, "/lines") { _ in .text("password=hunter2") }
+            return await read(server) { $0.lines("/lines?access_token=hunter2").limited(toLineLength: 4) }
+        },
+        Cause(kind: .decodingFailed) { server in
+            server.on(.get, "/lines") { _ in .text(#"{"id":"hunter2"}"#) }
+            return await read(server) { $0.jsonLines("/lines?access_token=hunter2", of: User.self) }
+        },
+        Cause(kind: .decodingFailed) { server in
+            server.on(.get, "/feed") { _ in .events([ServerSentEvent(data: #"{"id":"hunter2"}"#)]) }
+            return await read(server) { $0.events("/feed?access_token=hunter2").decoded(as: User.self) }
+        },
+        Cause(kind: .unauthorized) { server in
+            server.on(.get, "/feed") { _ in .text("password=hunter2", status: 401) }
+            return await read(server) { $0.events("/feed?access_token=hunter2") }
+        },
+        Cause(kind: .invalidRequest) { server in
+            await read(server) { $0.events("/feed", stream: .init().with(\.lastEventID, value: "hunter2\r\n")) }
+        },
+        // A list whose next page is the first one.
+        Cause(kind: .transport) { server in
+            server.on(.get, "/users") { _ in
+                .text(#"{"id":1}"#, headers: ["Link": "</users?access_token=hunter2>; rel=next"])
+            }
+            return await read(server) { $0.pages(linkedFrom: Request<User>("/users").query("access_token", "hunter2")) }
+        },
+    ]
+
+    private static func read<Stream: AsyncSequence>(
+        _ server: MockServer, _ stream: (PulseClient) -> Stream
+    ) async -> Outcome {
+        let client = PulseClient(
+            configuration: .patient(with: server).with(\.defaultHeaders, value: secretHeaders)
+                .with(\.retryPolicy, value: .none), events: PulseEventBus())
+        var outcome = Outcome.success(())
+        do {
+            for try await _ in stream(client) {}
+        } catch {
+            outcome = .failure(PulseError(wrapping: error))
+        }
+        await client.shutdown()
+        return outcome
+    }
 }
 
 /// A third-party plugin with its own error.

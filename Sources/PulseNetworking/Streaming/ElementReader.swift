@@ -32,21 +32,25 @@ struct ElementReader<Splitter: BodySplitter> {
         self.open = open
     }
 
-    mutating func next() async throws -> Splitter.Element? {
+    /// The next element of the chunks that were read; nil if more must be read.
+    mutating func wholeElement() throws -> Splitter.Element? {
         do {
             try Task.checkCancellation()
-            return try await element()
-        } catch let error as JSONTextSplitter.CutText {
-            // The elements after it can be read.
-            throw error
+            return try splitter?.next()
         } catch {
-            // Frees the stream, which ends the call.
-            (open, chunks, splitter) = (nil, nil, nil)
-            throw PulseError(wrapping: error)
+            throw end(error)
         }
     }
 
-    private mutating func element() async throws -> Splitter.Element? {
+    mutating func next() async throws -> Splitter.Element? {
+        do {
+            return try await nextElement()
+        } catch {
+            throw end(error)
+        }
+    }
+
+    private mutating func nextElement() async throws -> Splitter.Element? {
         if let open {
             self.open = nil
             let (response, splitter) = try await open()
@@ -60,6 +64,13 @@ struct ElementReader<Splitter: BodySplitter> {
             }
             splitter?.append(chunk)
         }
+    }
+
+    /// Ends the reading, and with it the call, unless the elements after the failure can be read.
+    private mutating func end(_ error: any Error) -> any Error {
+        if error is JSONTextSplitter.CutText { return error }
+        (open, chunks, splitter) = (nil, nil, nil)
+        return PulseError(wrapping: error)
     }
 }
 

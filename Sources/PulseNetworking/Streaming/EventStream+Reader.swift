@@ -25,21 +25,33 @@ extension EventStream {
             stream.close(.cancelled)
         }
 
-        func next() async throws -> ServerSentEvent? {
+        /// The next event of the chunks that were read; nil if more must be read.
+        func parsedEvent() throws -> ServerSentEvent? {
             do {
                 try Task.checkCancellation()
-                if let event = try parsedEvent() { return event }
+                return try parse()
+            } catch {
+                return try end(error)
+            }
+        }
+
+        func next() async throws -> ServerSentEvent? {
+            do {
                 return try await withTaskCancellationHandler {
                     try await nextEvent()
                 } onCancel: { [stream] in
                     stream.cancel()
                 }
             } catch {
-                stream.close(PulseError(wrapping: error))
-                // The first end determines the error: what is cancelled may throw any error.
-                if try stream.isClosed() { return nil }
-                throw error
+                return try end(error)
             }
+        }
+
+        private func end(_ error: any Error) throws -> ServerSentEvent? {
+            stream.close(PulseError(wrapping: error))
+            // The first end determines the error: what is cancelled may throw any error.
+            if try stream.isClosed() { return nil }
+            throw error
         }
 
         private func nextEvent() async throws -> ServerSentEvent? {
@@ -52,7 +64,7 @@ extension EventStream {
                 case .connect(let attempt):
                     action = await connect(attempt: attempt)
                 case .read:
-                    if let event = try parsedEvent() { return event }
+                    if let event = try parse() { return event }
                     action = await read()
                 case .wait(let seconds, let error):
                     try await wait(seconds, after: error)
@@ -64,8 +76,7 @@ extension EventStream {
             return nil
         }
 
-        /// The next event of the chunks that were read; nil if more must be read.
-        private func parsedEvent() throws -> ServerSentEvent? {
+        private func parse() throws -> ServerSentEvent? {
             guard case .read = action else { return nil }
             while let output = try parser.next() {
                 switch output {

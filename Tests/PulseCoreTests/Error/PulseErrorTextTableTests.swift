@@ -117,7 +117,7 @@ struct PulseErrorTextTableTests {
             "the body does not decode as User: Refusal: refused with token=***REDACTED***"
         ),
         (.emptyBody, "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"),
-        (.responseTooLarge(limit: 9), "the body is larger than maximumBufferedBodySize, 9 bytes"),
+        (.responseTooLarge(limit: 9), "the body, or one line or event of a stream, is larger than its limit, 9 bytes"),
         (.circuitOpen(name: "h", retryAfter: 5), "the circuit of h is open, retry after 5.0 s"),
         (.circuitOpen(name: "h", retryAfter: .infinity), "the circuit of h is open, until it is reset manually"),
         (
