@@ -27,7 +27,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .http(let response): "HTTP error: \(response)"
         case .decodingFailed(let type, let error): "the body does not decode as \(type): \(Self.text(of: error))"
         case .emptyBody: "the body is empty; for a call that may have none ask for an optional, or for EmptyResponse"
-        case .responseTooLarge(let limit): "the body, or one line or event of a stream, is larger than its limit, \(limit) bytes"
+        case .responseTooLarge(let limit):
+            "the body, or one line or event of a stream, is larger than its limit, \(limit) bytes"
         case .circuitOpen(let name, let seconds):
             "the circuit of \(Redaction.standard.text(name)) is open, "
                 + (seconds < .infinity ? "retry after \(seconds) s" : "until it is reset manually")

@@ -12,7 +12,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
     private let state: Locked<State>
     private let bufferSize: Int
 
-    /// - Parameter bufferSize: the number of values kept for a subscriber that does not keep up; the oldest are dropped.
+    /// - Parameter bufferSize: the number of values kept for a subscriber that does not keep up; it loses the oldest.
     package init(_ value: Value, bufferSize: Int) {
         state = Locked(State(value: value))
         self.bufferSize = bufferSize

@@ -22,8 +22,8 @@ package struct EventParser: Sendable {
     private var eventSize = 0
     private var isInComment = false
 
-    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. A comment has none, and is
-    ///   not kept.
+    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. A comment has none, and
+    ///   is not kept.
     /// - Parameter lastEventID: the id in force at the start.
     package init(maximumEventSize: Int, lastEventID: String = "") {
         self.maximumEventSize = maximumEventSize

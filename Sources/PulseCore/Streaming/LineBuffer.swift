@@ -55,8 +55,8 @@ struct LineBuffer: Sendable {
         return take(upTo: end)
     }
 
-    /// The next line that ends by LF, CRLF or CR, as its range without the end. A CR ends a line at once, although an LF
-    /// may follow.
+    /// The next line that ends by LF, CRLF or CR, as its range without the end. A CR ends a line at once, although an
+    /// LF may follow.
     mutating func nextEventLine() -> Range<Int>? {
         guard isPastMark() else { return nil }
         if skipsLineFeed, start < bytes.count {

@@ -12,8 +12,8 @@ extension PulseClient {
 
     /// The pages of a list.
     ///
-    /// - Parameter next: returns the endpoint of the page after that one, or nil after the last. An error that it throws
-    ///   ends the walk.
+    /// - Parameter next: returns the endpoint of the page after that one, or nil after the last. An error that it
+    ///   throws ends the walk.
     public func pages<E: Endpoint>(
         _ first: E, next: @escaping @Sendable (DecodedResponse<E.Response>) throws -> E?,
         options: RequestOptions = RequestOptions()

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension EventStream {
-    /// Reads an event stream, in the task that asks for its events: it connects, waits and parses while that task waits.
-    /// Deallocated with its iterator, so that leaving a loop ends the stream even if others retain it.
+    /// Reads an event stream in the task that asks for its events: it connects, waits and parses while that task
+    /// waits. Deallocated with its iterator, so that leaving a loop ends the stream even if others retain it.
     final class Reader {
         private let stream: EventStream
         private let connection: EventConnection

@@ -4,10 +4,9 @@ import PulseCore
 
 /// The lines of a response body, while it arrives.
 ///
-/// Cold: each iterator sends the request anew, when its first line is asked for. A line ends by LF or CRLF alone; blank
-/// lines count, as does a last line without an ending. Bytes that are no UTF-8 become U+FFFD, and a byte order mark at the
-/// start is skipped. What the server sends is
-/// read no faster than the lines are.
+/// Cold: each iterator sends a request of its own, when its first line is asked for. A line ends by LF or CRLF alone;
+/// blank lines count, as does a last line without an ending. Bytes that are no UTF-8 become U+FFFD, and a byte order
+/// mark at the start is skipped. What the server sends is read no faster than the lines are.
 ///
 /// Leaving the loop, dropping the iterator or cancelling its task ends the call and closes the connection. Lines that
 /// came whole before a failure are given before it. After a failure an iterator returns nil.

@@ -52,8 +52,8 @@ extension MockServer {
                     + "Transfer-Encoding: chunked\r\n\r\n")
         }
 
-        /// Responds with that status and an empty body in place of events. Throws ``PulseError/invalidRequest(reason:)``
-        /// once the head has been sent.
+        /// Responds with that status and an empty body in place of events. Throws
+        /// ``PulseError/invalidRequest(reason:)`` once the head has been sent.
         public func refuse(_ status: Int, headers: HTTPHeaders = [:]) async throws {
             guard !isBegun.withLock({ $0 }) else {
                 throw PulseError.invalidRequest(reason: "the head of the response has been sent")
@@ -64,7 +64,8 @@ extension MockServer {
             try await begin("HTTP/1.1 \(status) \(StatusText.phrase(of: status))\r\n\(fields)\(length)\r\n")
         }
 
-        /// Sends an event, and returns when the system has taken its bytes. Throws ``PulseError`` if the client has left.
+        /// Sends an event, and returns when the system has taken its bytes. Throws ``PulseError`` if the client has
+        /// left.
         public func send(_ event: ServerSentEvent) async throws {
             try await raw(Data(event.wireText.utf8))
         }
