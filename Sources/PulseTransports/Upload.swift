@@ -50,6 +50,8 @@ struct Upload: Sendable {
 
     /// Feeds the pipe until the body is complete, or until the pipe ends.
     func start() -> Feeding {
+        // At once: no byte holds back the response, which may come before the task runs.
+        if length == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
         let task = Task {
             do {
                 try await feed()
@@ -83,7 +85,7 @@ struct Upload: Sendable {
             try await pipe.write(chunk)
         }
         if let length, completed < length { throw Self.wrongLength }
-        if completed == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
+        if completed == 0, length == nil { progress?(TransferProgress(completed: 0, total: 0)) }
     }
 
     // Not a constant: the leak checker reports the box of an indirect enum, because its pointer is tagged.
