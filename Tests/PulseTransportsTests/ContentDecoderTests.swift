@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ContentDecoderTests {
     /// 4 MiB of zeros in gzip, twice over.
     private static let bomb = Data(

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseTransports
 
 /// libcurl passes the lines of a head one by one, whatever it makes of them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlResponseParserTests {
     private static func parser(
         of head: String, _ traits: CurlResponseParser.RequestTraits = .init()

@@ -4,7 +4,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplaySafetyTests {
     private func request(_ method: String, key: String? = nil) throws -> URLRequest {
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WorkScopeTests {
     private final class Owner: Sendable {
         private let whenGone: @Sendable () -> Void

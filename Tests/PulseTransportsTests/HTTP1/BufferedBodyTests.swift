@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BufferedBodyTests {
     private static let text = Data(#"{"id":42,"name":"Ada Lovelace"}"#.utf8)
     // Made by Python's gzip and zlib.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTP1ConnectionPoolTests {
     private let origin: Origin
     private let pool = HTTP1ConnectionPool(limit: 4)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTP1ResponseParserTests {
     /// A response, and the expected result of parsing it.
     struct Whole: Sendable, CustomTestStringConvertible {
