@@ -64,12 +64,17 @@ struct RefusalTests {
     func aRequestAfterARefusalGoesOverANewConnection() async throws {
         let (url, warm) = (try Servers.url(.refuser, "/413"), try Servers.url(.refuser))
         try await withTransport { transport in
+            var arrived = 0
             for _ in 0..<10 {
                 var request = try TransportRequest.to(url) { $0.urlRequest.httpMethod = "POST" }
                 request.body = Upload.all[1].body
-                #expect(try await transport.send(request).statusCode == 413)
+                // The reset may overtake the refusal, as above.
+                let response = try? await transport.send(request)
+                if let response { #expect(response.statusCode == 413) }
+                arrived += response == nil ? 0 : 1
                 #expect(try await transport.send(.to(warm)).text == "warm")
             }
+            #expect(arrived >= 5)
         }
     }
 
