@@ -188,6 +188,7 @@ struct EventParserTests {
         #expect(try parser.next() == .event(ServerSentEvent(data: "a")))
     }
 
+    #if DEBUG
     private static let endless: [(name: String, piece: String)] = [
         ("a line", "x"), ("a data line", "data:"), ("data lines", "data: 12345678\n"), ("ids", "id: 12345678\n"),
         ("empty data", "data\r"),
@@ -219,6 +220,7 @@ struct EventParserTests {
         #expect(steps <= 3 * fed, "\(steps) steps for \(fed) bytes")
         #expect(fed <= 2 * limit + chunkSize)
     }
+    #endif
 }
 
 extension [UInt8] {

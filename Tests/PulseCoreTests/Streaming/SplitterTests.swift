@@ -158,6 +158,7 @@ struct SplitterTests {
         }
     }
 
+    #if DEBUG
     @Test(arguments: [1, 7, 4_096])
     func anEndlessLineCostsThreeLooksPerByte(chunkSize: Int) throws {
         let limit = 64 << 10
@@ -172,4 +173,5 @@ struct SplitterTests {
         }
         #expect(steps <= 3 * fed && fed <= limit + 1 + chunkSize, "\(steps) steps for \(fed) bytes")
     }
+    #endif
 }
