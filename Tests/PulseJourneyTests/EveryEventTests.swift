@@ -2,13 +2,14 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Every event, by a realistic cause, through a client to the bus.
 ///
 /// Tested elsewhere: `socketStateChanged`. `pinningFailed` is tested with real certificates in IntegrationTests/wire, and
 /// here with a transport that reports it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct EveryEventTests {
     private static let excluded: Set<NetworkEvent.Kind> = [.socketStateChanged]
 

@@ -11,7 +11,7 @@ import Testing
 ///
 /// 20 rounds of the first kind and 10 of the second; 500 and 250 if `PULSE_STEPS` is set. Several series of rounds run
 /// in parallel, each with its own directory and server.
-@Suite(.tags(.schedule), .timeLimit(.minutes(30)))
+@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(30)))
 struct OfflineKillScheduleTests {
     private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500
     private static let series = 4

@@ -2,10 +2,11 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The nesting of each pair of plugins, as `Plugins.md` promises: each test fails if the two are swapped.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PluginOrderTests {
     private struct Broken: Error {}
 

@@ -2,10 +2,11 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// What each plugin does around a stream: each connection is a call, and ends with its body.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PluginsAroundStreamsTests {
     private struct Scene {
         let client: PulseClient

@@ -2,10 +2,11 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Typical client code with only the public API: it must compile and have the expected meaning.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SpellingTests {
     private struct User: Codable, Sendable, Equatable {
         let id: Int

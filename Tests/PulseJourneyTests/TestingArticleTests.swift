@@ -2,9 +2,10 @@
 
 import PulseKit
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite("A test as the article on testing shows it", .timeLimit(.minutes(5)))
+@Suite("A test as the article on testing shows it", .throttled, .timeLimit(.minutes(5)))
 struct TestingArticleTests {
     @Test func givesUpAfterWaitsOfOneAndTwoSeconds() async throws {
         let clock = TestClock()

@@ -4,9 +4,10 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct BaseURLTests {
     private func client(_ base: String, _ events: PulseEventBus) throws -> PulseClient {
         let url = try #require(URL(string: base))

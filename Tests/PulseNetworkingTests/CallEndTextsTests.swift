@@ -4,12 +4,13 @@ import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// What errors, events and the log say about a call whose error type has no field for the request or the reason.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CallEndTextsTests {
     enum Ending: CaseIterable {
         case task, all, tag, shutdown, afterShutdown, deadline, cache

@@ -3,11 +3,12 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CancellationTests {
     /// A transport that responds only by the clock, an hour from now.
     private static func stalled(_ clock: TestClock) -> MockTransport {

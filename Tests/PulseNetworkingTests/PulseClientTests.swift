@@ -6,9 +6,10 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PulseClientTests {
     // MARK: Initialization
 

@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// No text shows a secret, whether printed, interpolated, reflected or dumped.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SecretTextsTests {
     static let secret = "hunter2"
     private static let headers = ["Authorization": "Bearer hunter2", "X-Plain": "1"]

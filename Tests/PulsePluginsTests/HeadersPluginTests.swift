@@ -5,9 +5,10 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HeadersPluginTests {
     private static func headers(of plugin: HeadersPlugin, request: URLRequest = .mock()) async throws -> URLRequest {
         try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }.request

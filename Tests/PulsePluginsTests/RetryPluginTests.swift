@@ -3,9 +3,10 @@
 import PulseCore
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryPluginTests {
     private static func run(
         _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,

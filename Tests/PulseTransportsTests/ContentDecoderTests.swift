@@ -2,11 +2,12 @@
 
 #if canImport(CPulsePlatform)
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ContentDecoderTests {
     /// 4 MiB of zeros in gzip, twice over.
     private static let bomb = Data(

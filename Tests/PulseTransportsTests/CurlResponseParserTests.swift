@@ -3,12 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
 /// libcurl passes the lines of a head one by one, whatever it makes of them.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CurlResponseParserTests {
     private static func parser(
         of head: String, _ traits: CurlResponseParser.RequestTraits = .init()

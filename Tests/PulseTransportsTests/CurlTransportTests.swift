@@ -3,11 +3,12 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CurlTransportTests {
     private static func responses(
         _ count: Int, of body: Data, byHTTP1: Bool

@@ -2,13 +2,14 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
 #if canImport(Glibc) && canImport(CPulsePlatform) && compiler(>=6.2)
 /// Each test runs in its own process, which has used up its descriptors.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .throttled, .timeLimit(.minutes(5)))
 struct DescriptorExhaustionTests {
     @Test func aTransportWithoutDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct FileSinkTests {
     private static func run(_ old: String?, _ body: (URL) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("sink-\(UUID())")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ResponseHeadTests {
     private static func head(_ text: String) -> ResponseHead? {
         ResponseHead(Array(text.utf8))

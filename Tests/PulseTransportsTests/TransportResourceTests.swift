@@ -3,11 +3,12 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .throttled, .timeLimit(.minutes(5)))
 struct TransportResourceTests {
     #if canImport(CPulsePlatform)
     /// Over the default transport, or over libcurl alone.

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct URLSessionTransportTests {
     @Test(arguments: [
         ["a=1"],

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CallGroupTests {
     private let clock = TestClock()
     private let group = CallGroup()

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PluginChainTests {
     private struct Fault: Error {}
 

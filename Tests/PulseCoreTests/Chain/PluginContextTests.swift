@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PluginContextTests {
     private func context(
         _ options: RequestOptions = RequestOptions(), method: HTTPMethod = .get, hop: Int = 0,

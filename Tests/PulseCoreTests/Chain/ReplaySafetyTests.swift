@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ReplaySafetyTests {
     private func request(_ method: String, key: String? = nil) throws -> URLRequest {
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))

@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryBudgetTests {
     /// A budget in a box, so that expectations may change it.
     private final class Budget {

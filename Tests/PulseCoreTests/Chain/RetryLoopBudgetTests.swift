@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
 /// The retry loop with the client's budget, with a decider, and with failures that must never be retried.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryLoopBudgetTests {
     private let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
 /// `waitsForConnectivity`: a call after it failed for lack of a connection.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryLoopConnectivityTests {
     private let clock = TestClock()
 

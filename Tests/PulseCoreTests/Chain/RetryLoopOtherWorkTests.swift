@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
 /// Failures of other work that a call waited for, such as the refresh of its token.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryLoopOtherWorkTests {
     /// The first attempt fails for other work, each later one for itself, before anything is sent.
     private struct Failing: PulsePlugin {

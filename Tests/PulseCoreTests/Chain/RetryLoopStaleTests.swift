@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
 /// A request whose kept-alive connection turned out stale is resent once at once, as a normal attempt.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryLoopStaleTests {
     private typealias Outcome = ChainUnderTest.Outcome
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct JSONValueTests {
     static let sample: JSONValue = [
         "name": "Ann", "age": 41, "height": 1.75, "isAdmin": true, "manager": nil,

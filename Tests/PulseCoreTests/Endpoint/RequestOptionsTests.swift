@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RequestOptionsTests {
     /// Every field with two values that identify the options of a merged field. Add each new field here.
     private static let fields:

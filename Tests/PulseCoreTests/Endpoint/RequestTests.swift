@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RequestTests {
     private struct User: Codable, Sendable {
         let id: Int

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ResponseValueTests {
     private func response(_ bytes: [UInt8], _ contentType: String? = nil, status: Int = 200) throws -> PulseResponse {
         PulseResponse(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 /// The routes of calls with a literal path.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RouteTextTests {
     private static func route(_ path: String, _ method: HTTPMethod = .get) -> String {
         RequestPath(path).route(method, hasValues: false)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 /// Stored properties with the name of a requirement and another type.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct UnusedMemberTests {
     private struct Wrong: Endpoint {
         typealias Response = EmptyResponse

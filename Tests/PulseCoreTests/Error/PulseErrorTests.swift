@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 /// The catch clauses of an app, as in the design.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PulseErrorTests {
     private struct Other: Error {}
 

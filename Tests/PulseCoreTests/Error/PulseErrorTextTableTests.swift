@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 /// The whole text of every kind of error: the failure, its request if the error knows it, and the next step.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PulseErrorTextTableTests {
     private static let request: URLRequest = {
         var request = URLRequest(url: URL(fileURLWithPath: "/"))

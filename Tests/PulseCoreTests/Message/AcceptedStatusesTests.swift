@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AcceptedStatusesTests {
     @Test(arguments: [
         (AcceptedStatuses.successful, [200, 204, 299], [100, 199, 300, 304, 404, 500, 0, -1]),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RetryAfterTests {
     /// 1 January 2026, 00:00 UTC.
     private let now = Date(timeIntervalSince1970: 1_767_225_600)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct WebLinkTests {
     private func link(_ fields: [String], _ relation: String = "next") throws -> String? {
         var headers = HTTPHeaders()

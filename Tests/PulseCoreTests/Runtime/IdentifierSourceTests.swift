@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct IdentifierSourceTests {
     @Test func threeWordsAtOnceEqualThreeSingleWords() {
         let (once, each) = (SeededRandomness(seed: 7), SeededRandomness(seed: 7))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct WaitQueueTests {
     private static func queue(_ ids: ClosedRange<UInt64>) -> WaitQueue<UInt64> {
         var queue = WaitQueue<UInt64>()

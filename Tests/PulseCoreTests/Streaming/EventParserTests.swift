@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct EventParserTests {
     private typealias Output = EventParser.Output
 

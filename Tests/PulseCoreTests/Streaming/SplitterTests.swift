@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulseCore
 
 /// Lines and JSON texts.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SplitterTests {
     private static func lines(_ chunks: [Data], limit: Int = .max) throws -> [String] {
         var splitter = LineSplitter(maximumLength: limit, skipsByteOrderMark: true)

@@ -3,12 +3,13 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// The check of an endpoint's stored properties, which debug builds have.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct EndpointCheckTests {
     private struct Wrong: Endpoint {
         typealias Response = Data

@@ -4,13 +4,14 @@ import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 @testable import PulseNetworking
 
 /// Options that require a part which the client lacks.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OptionPartsTests {
     private typealias Case = (name: String, set: @Sendable (inout RequestOptions) -> Void, part: (any PulsePlugin)?)
 

@@ -3,11 +3,12 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PagesTests {
     private struct Page: Codable, Sendable, Equatable {
         var items: [Int]

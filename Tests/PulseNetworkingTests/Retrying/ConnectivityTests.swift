@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Calls of a client that wait for connectivity.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ConnectivityTests {
     private let clock = TestClock()
     private let monitor = Switch()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A body that cannot be decoded: what the caller receives, and what the server sees.
-@Suite(.tags(.threads), .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
 struct UndecodableWireTests {
     private struct Page: Endpoint {
         typealias Response = Data
@@ -21,7 +21,7 @@ struct UndecodableWireTests {
     private static func failure(_ response: MockServer.Response) async throws -> (PulseError, requests: Int) {
         try await MockServer.run { server in
             server.fallback { _ in response }
-            let configuration = PulseConfiguration(baseURL: server.baseURL).with(\.retryPolicy, value: eager)
+            let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: eager)
             let client = PulseClient(configuration: configuration)
             let result = await client.result(of: Page())
             await client.shutdown()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ActiveCallTests {
     private let calls = CallRegistry()
     private let deadlines = DeadlineHeap(clock: TestClock())

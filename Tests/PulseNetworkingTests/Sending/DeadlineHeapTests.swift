@@ -3,11 +3,12 @@
 import Dispatch
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct DeadlineHeapTests {
     @Test func deadlinesExpireInOrderAndRemovedOnesNever() async {
         let clock = TestClock()

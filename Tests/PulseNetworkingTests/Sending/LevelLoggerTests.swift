@@ -3,11 +3,12 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct LevelLoggerTests {
     private static func lines(
         at level: PulseConfiguration.LogLevel, status: Int = 200, passing bus: PulseEventBus = PulseEventBus()

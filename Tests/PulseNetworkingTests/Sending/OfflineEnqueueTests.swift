@@ -5,12 +5,13 @@ import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// What is queued besides calls without a connection: by the policy's `queuedFailures`, and by `enqueue`.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OfflineEnqueueTests {
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
     private let clock = TestClock()

@@ -5,11 +5,12 @@ import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OfflineGateTests {
     /// The behavior of a test's transport: true for a response, false for no connection.
     private final class Network: Sendable {

@@ -4,12 +4,13 @@ import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// When the client measures the progress of a transfer, and when its reports end.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ProgressTests {
     private let heard = Heard()
 

@@ -4,13 +4,14 @@ import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseCore
 @testable import PulseNetworking
 
 /// `auth: .required`: without a credential nothing is sent, whatever plugins are installed.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RequiredAuthTests {
     private static let required = RequestOptions().with(\.auth, value: .required)
 

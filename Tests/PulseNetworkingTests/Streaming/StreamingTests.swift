@@ -5,12 +5,13 @@ import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseNetworking
 
 /// Streams over a mock transport: what is sent, and how they end.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct StreamingTests {
     private struct Item: Codable, Sendable, Equatable {
         var n: Int

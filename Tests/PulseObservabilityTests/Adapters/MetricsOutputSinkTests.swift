@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseObservability
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MetricsOutputSinkTests {
     private final class Output: MetricsOutput {
         private let written = Locked<[String]>([])

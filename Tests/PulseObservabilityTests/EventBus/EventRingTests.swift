@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseObservability
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct EventRingTests {
     private static func text(_ event: NetworkEvent?) -> String? {
         guard case .warning(let text)? = event else { return nil }

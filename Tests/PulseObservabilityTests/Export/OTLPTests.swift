@@ -3,10 +3,11 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Checks the JSON's form. IntegrationTests check that OpenTelemetry's own definitions can read it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OTLPTests {
     private let resource = TelemetryResource(
         serviceName: "shop", serviceVersion: "1.2", attributes: ["deployment.environment.name": "test"])

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PrometheusTextTests {
     private static func snapshot(_ body: (PulseEventBus) -> Void) async -> MetricsSnapshot {
         let collector = PulseMetricsCollector(

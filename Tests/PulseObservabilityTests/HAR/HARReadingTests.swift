@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseObservability
 
 /// Known deviations of browsers and proxies from HAR 1.2, and how they are read.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HARReadingTests {
     struct Deviation: Sendable, CustomTestStringConvertible {
         /// The program that writes it, and the deviation.

@@ -3,11 +3,12 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseObservability
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HARTests {
     private func entries(_ recording: PulseRecording) throws -> [JSONValue] {
         let log = try JSONDecoder().decode(JSONValue.self, from: recording.har())["log"]

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PulseRecorderTests {
     @Test func recordsRequestAndResponseWithTheirBodies() async throws {
         let stage = RecorderStage { request in

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
     private let buffer = CallTraceBuffer()

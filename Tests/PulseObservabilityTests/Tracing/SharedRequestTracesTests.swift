@@ -5,10 +5,11 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Traces of calls whose requests are sent separately from them, for them and others.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SharedRequestTracesTests {
     enum Sharing: CaseIterable, Sendable {
         case none, cache, coalescing

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct WaterfallTests {
     private static func trace(
         _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, ErrorSummary>

@@ -5,7 +5,7 @@ import PulsePlatform
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HashLibraryTests {
     private let library: any HashLibrary
 

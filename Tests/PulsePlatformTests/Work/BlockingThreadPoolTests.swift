@@ -2,11 +2,12 @@
 
 import Dispatch
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlatform
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct BlockingThreadPoolTests {
     /// A free thread takes the next job, so that a long job delays only itself.
     @Test func aLongJobDoesNotDelayLaterJobs() async {

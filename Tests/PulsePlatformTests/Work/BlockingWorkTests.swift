@@ -2,11 +2,12 @@
 
 import Dispatch
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlatform
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct BlockingWorkTests {
     /// Signals its start, blocks its thread until the gate opens, and then checks for cancellation.
     private static func held(

@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Which account a call is sent for.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AuthAccountTests {
     @Test func innerPluginsFindTheAccountInTheStore() async throws {
         let seen = Locked<[String?]>([])

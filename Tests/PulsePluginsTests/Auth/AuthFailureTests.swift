@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// What a failed refresh means for waiting and later calls.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AuthFailureTests {
     private static func status(_ status: Int) -> PulseError {
         .http(PulseResponse(statusCode: status, request: .mock()))

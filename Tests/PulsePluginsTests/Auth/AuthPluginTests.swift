@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// Which calls carry which token.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AuthPluginTests {
     @Test func thePluginHasCallScopeAndItsIdentifier() {
         let plugin = AuthPlugin { nil }

@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// A 401 and its consequences.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AuthRefreshTests {
     @Test func a401RefreshesOnceAndResendsTheCall() async throws {
         let stage = AuthStage()

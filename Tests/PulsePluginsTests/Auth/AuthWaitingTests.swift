@@ -4,10 +4,11 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The waiters of a refresh, and how long they wait.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AuthWaitingTests {
     /// A stage whose refresh waits at a gate and ignores its cancellation.
     private static func held(_ gate: Gate) -> AuthStage {

@@ -5,9 +5,10 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CredentialsPluginTests {
     private static func header(
         _ name: String, from plugin: CredentialsPlugin, _ request: URLRequest = .mock(),

@@ -4,11 +4,12 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct DigestPluginTests {
     private struct Get: Endpoint {
         typealias Response = EmptyResponse

@@ -2,13 +2,14 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 @testable import PulseStorage
 
 /// The cache's keys for URLs and users, by the fast and by the full path.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CacheKeyTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func aNormalizedURLIsRecognizedAsSuch(seed: UInt64) {

@@ -12,7 +12,7 @@ import Testing
 
 /// Random traces of several users through one cache, against a model without a cache. Every response must be one that
 /// the origin gave to that user for that request, and its directives must allow it at that time.
-@Suite(.tags(.schedule), .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct CacheTwoUsersScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 500

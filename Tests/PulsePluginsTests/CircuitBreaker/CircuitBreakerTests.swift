@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// Each rule of a circuit, as a value.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CircuitBreakerTests {
     private let success = CircuitBreaker.Verdict.success(isSlow: false)
     private let failure = CircuitBreaker.Verdict.failure(retryAfter: nil)

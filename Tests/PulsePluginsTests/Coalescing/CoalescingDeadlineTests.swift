@@ -5,12 +5,13 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// A shared request has the latest deadline of its calls, and they share its failures.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CoalescingDeadlineTests {
     private struct Plain: Endpoint {
         typealias Response = Data

@@ -4,11 +4,12 @@ import PulseCore
 import PulseNetworking
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CoalescingPluginTests {
     /// A client and a transport that holds every request at a gate until all calls wait.
     struct Stage {

@@ -3,11 +3,12 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CompressionPluginTests {
     private let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
 

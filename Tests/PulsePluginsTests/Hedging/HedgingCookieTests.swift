@@ -5,10 +5,11 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The cookies of a call and its copy.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HedgingCookieTests {
     /// Reports when it stores a response's cookies.
     private struct Store: CookieStore {

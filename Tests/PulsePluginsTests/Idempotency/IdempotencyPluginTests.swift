@@ -4,9 +4,10 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct IdempotencyPluginTests {
     private static func client(
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.idempotency()]

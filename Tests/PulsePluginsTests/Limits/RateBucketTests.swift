@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RateBucketTests {
     /// Two per second, with a burst of two after a pause.
     private static let rate = Rate(requests: 2, per: 1, burst: 2)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct LoggerPluginTests {
     /// The lines that a plugin wrote.
     final class Lines: Sendable {

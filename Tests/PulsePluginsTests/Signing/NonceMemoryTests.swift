@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct NonceMemoryTests {
     @Test @HeavyWork func aNonceIsKnownForItsOwnSecondOnly() {
         var memory = NonceMemory(capacity: 10)

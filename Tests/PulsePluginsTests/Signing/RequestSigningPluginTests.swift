@@ -5,11 +5,12 @@ import PulseNetworking
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct RequestSigningPluginTests {
     private let clock = TestClock()
     private let plugin = RequestSigningPlugin(secret: "s3cret")

@@ -4,9 +4,10 @@ import PulseCore
 import PulsePlugins
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SignatureVerifierTests {
     /// The parts of a request as a server receives them.
     private struct Received {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SignedTextTests {
     private static func text(method: String = "GET", _ target: String, nonce: String? = nil) -> String? {
         SignedText(method: method, target: target, timestamp: "1767225600", bodyHash: "ab", nonce: nonce)

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct TraceContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"

@@ -4,9 +4,10 @@ import PulseCore
 import PulseNetworking
 import PulsePlugins
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct TracingPluginTests {
     private static let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

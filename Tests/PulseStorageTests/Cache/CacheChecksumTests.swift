@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CacheChecksumTests {
     private static func value(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { CacheChecksum.of($0) } }
 

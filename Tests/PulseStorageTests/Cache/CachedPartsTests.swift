@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CachedPartsTests {
     @Test func rangesAscendWithGapsAndEndWithinTheLength() {
         #expect(CachedParts(ranges: [0..<2, 3..<4], length: 4) != nil)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct DiskCacheIndexTests {
     private static func name(_ number: UInt64) -> DiskName {
         DiskName(partition: .init(high: 1, low: 1), url: .init(high: number, low: number), body: 0)

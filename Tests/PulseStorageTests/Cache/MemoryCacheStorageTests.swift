@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MemoryCacheStorageTests {
     @Test(arguments: CacheStorageContract.allCases)
     func fulfillsTheContract(_ rule: CacheStorageContract) async throws {

@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct AppendLogTests {
     private let directory: TemporaryDirectory
     private var url: URL { directory.file("journal") }

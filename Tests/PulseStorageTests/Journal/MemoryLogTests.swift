@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MemoryLogTests {
     @Test func dropsTheRecordsOfRemovedEntries() async throws {
         let mirror = LogMirror()

@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
 /// The results that waiters for an entry get.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OfflineQueueResultTests {
     private let directory: TemporaryDirectory
 

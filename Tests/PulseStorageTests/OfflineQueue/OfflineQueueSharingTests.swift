@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
 /// Several processes that share one directory, and the files that remain in it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct OfflineQueueSharingTests {
     private let directory: TemporaryDirectory
 

@@ -2,12 +2,13 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
 /// Reported events, and the changes that wake a drainer which sleeps because there is no connection.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct QueueCoreTests {
     private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
         LogItem(

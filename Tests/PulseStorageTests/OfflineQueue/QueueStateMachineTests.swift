@@ -2,11 +2,12 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseStorage
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct QueueStateMachineTests {
     private func ids(_ numbers: Int...) -> [UUID] { numbers.map { UUID(number: $0) } }
 
@@ -563,7 +564,7 @@ struct QueueStateMachineTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ReplayVerdictTests {
     private static let request = URLRequest(url: URL(fileURLWithPath: "/"))
     private static let now = TestClock().now

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct CassetteTests {
     private static let home = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
 

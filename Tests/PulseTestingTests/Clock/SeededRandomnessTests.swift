@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SeededRandomnessTests {
     /// From the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
     @Test func matchesTheNumbersOfSplitMix64() {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MockTransportConformanceTests {
     static let conformance = TransportConformance.mockTransport
 

@@ -2,10 +2,11 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 /// The list itself: it must detect defects and report exclusions.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct TransportConformanceTests {
     @Test(arguments: Defect.ofSemantics)
     func noticesATransportThat(_ defect: Defect) async throws {

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -12,7 +13,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MockServerLifetimeTests {
     @Test func aWaitConditionMayCallTheServer() async throws {
         try await MockServer.run { server in

@@ -3,12 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseNetworking
+import TestSupport
 import Testing
 
 @testable import PulseTesting
 
 /// The server over TLS, with libcurl as its client.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MockServerTLSTests {
     typealias Configuration = MockServer.Configuration
 

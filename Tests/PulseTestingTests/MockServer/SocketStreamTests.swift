@@ -2,11 +2,12 @@
 
 import Dispatch
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTesting
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SocketStreamTests {
     /// Both are there when the source starts: the system reports them once.
     @Test(arguments: [false, true])

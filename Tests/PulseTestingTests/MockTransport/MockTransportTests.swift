@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct MockTransportTests {
     private static let body = Data("0123456789".utf8)
 
@@ -246,7 +247,7 @@ struct MockTransportTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HTTPURLResponseMockTests {
     @Test func aMockedResponseHasItsStatusAndHeaders() {
         let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])

@@ -2,9 +2,10 @@
 
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PluginMockTests {
     /// Records each hook as it runs.
     private struct Probe: PulsePlugin {

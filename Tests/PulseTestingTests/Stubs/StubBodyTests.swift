@@ -3,9 +3,10 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct StubBodyTests {
     private static func send(_ request: URLRequest, to stubs: Stub...) async throws -> PulseResponse {
         try await MockTransport(stubs: stubs).send(TransportRequest(urlRequest: request))

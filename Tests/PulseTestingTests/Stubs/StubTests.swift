@@ -3,9 +3,10 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct StubTests {
     private struct User: Codable, Equatable {
         var id: Int

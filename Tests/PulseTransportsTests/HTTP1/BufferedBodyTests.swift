@@ -3,11 +3,12 @@
 #if canImport(CPulsePlatform)
 import CPulsePlatform
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct BufferedBodyTests {
     private static let text = Data(#"{"id":42,"name":"Ada Lovelace"}"#.utf8)
     // Made by Python's gzip and zlib.

@@ -2,11 +2,12 @@
 
 #if canImport(CPulsePlatform)
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HTTP1ConnectionPoolTests {
     private let origin: Origin
     private let pool = HTTP1ConnectionPool(limit: 4)

@@ -2,11 +2,12 @@
 
 #if canImport(CPulsePlatform)
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HTTP1RequestTests {
     private static func request(
         _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,

@@ -3,11 +3,12 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct HTTP1ResponseParserTests {
     /// A response, and the expected result of parsing it.
     struct Whole: Sendable, CustomTestStringConvertible {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseObservability
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct PackedCountsTests {
     private static func all(_ counts: PackedCounts) -> [UInt64] { (0..<counts.count).map { counts[$0] } }
 

@@ -3,9 +3,10 @@
 import PulseCore
 import PulseObservability
 import PulseTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct ServiceLevelObjectiveTests {
     private static func counts(
         _ objective: ServiceLevelObjective, _ calls: [(Result<ResponseSummary, ErrorSummary>, TimeInterval)],

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import TestSupport
 import Testing
 
 @testable import PulsePlugins
 
 /// RFC 9111, section 4.1: which values of a request field are equivalent.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct SelectingValueTests {
     @Test(arguments: [
         ("accept-language", "en, de", "de,en"),

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+public import Testing
+
+/// Limits how many tests of a process run at once.
+///
+/// The test runner starts all tests at once. Thousands of tasks then wait for a thread, and a client of one test waits for
+/// the server in its own process for longer than its timeout.
+public struct Throttle: SuiteTrait, TestTrait, TestScoping {
+    private static let turns = Turns(count: 16 * ProcessInfo.processInfo.activeProcessorCount)
+
+    public let isRecursive = true
+
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        await Self.turns.take()
+        defer { Self.turns.giveBack() }
+        try await function()
+    }
+}
+
+extension Trait where Self == Throttle {
+    /// The tests wait for their turn, so that few run at once. All suites have this trait.
+    public static var throttled: Self { Throttle() }
+}
+
+/// A semaphore whose waiting tasks are resumed in the order in which they came.
+private final class Turns: @unchecked Sendable {
+    private let lock = NSLock()
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(count: Int) { free = count }
+
+    func take() async {
+        await withCheckedContinuation { continuation in
+            let isFree = lock.withLock {
+                guard free > 0 else {
+                    waiting.append(continuation)
+                    return false
+                }
+                free -= 1
+                return true
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func giveBack() {
+        let next: CheckedContinuation<Void, Never>? = lock.withLock {
+            guard !waiting.isEmpty else {
+                free += 1
+                return nil
+            }
+            return waiting.removeFirst()
+        }
+        next?.resume()
+    }
+}
