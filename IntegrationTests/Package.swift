@@ -19,6 +19,8 @@ let package = Package(
             path: "encoding/Tests"),
         .testTarget(
             name: "WireTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "wire/Tests"),
+        .testTarget(
+            name: "StreamTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "streams/Tests"),
         // For tests that need a separate process, environment or file system.
         .executableTarget(
             name: "wire-probe",

@@ -4,19 +4,12 @@
 Usage: serve.py COMMAND...
 All files are in a temporary directory. `servers.json`, whose path the command finds in PULSEKIT_WIRE, has all
 addresses. It exits with the command's status.
-
-Every port is free, because the system chose it, and stays reserved, because the socket is passed on open and listening. So
-no test has to wait: an early client waits in the backlog.
 """
 import asyncio
 import ctypes
-import json
-import os
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import zlib
 from pathlib import Path
@@ -24,28 +17,9 @@ from pathlib import Path
 import peers
 
 HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent))
+from local_servers import listener, main, pair, start_nginx, tell
 MEBIBYTE = 1 << 20
-
-
-def listener(family, address, port=0, is_listening=True):
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    if family == socket.AF_INET6:
-        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    listening.bind((address, port))
-    if is_listening:
-        listening.listen(1024)
-    return listening
-
-
-def pair():
-    """Listeners on one port of both loopback addresses."""
-    for _ in range(100):
-        first = listener(socket.AF_INET, "127.0.0.1")
-        try:
-            return [first, listener(socket.AF_INET6, "::1", first.getsockname()[1])]
-        except OSError:
-            first.close()
-    sys.exit("serve.py: no port that is free on both loopback addresses")
 
 
 def gzip_of_zeros(mebibytes):
@@ -97,21 +71,6 @@ def write_files(directory):
             file.truncate(mebibytes * MEBIBYTE)
 
 
-def start_nginx(directory, ports, silent):
-    for name in ("nginx.conf", "locations.conf"):
-        text = (HERE / name).read_text()
-        values = {"DIRECTORY": directory, "USER": "user root;" if os.geteuid() == 0 else "", "SILENT": silent}
-        for key, value in (values | {key.upper(): sockets[0].getsockname()[1] for key, sockets in ports.items()}).items():
-            text = text.replace(f"@{key}@", str(value))
-        (directory / name).write_text(text)
-    descriptors = [listening.fileno() for sockets in ports.values() for listening in sockets]
-    # The way in which nginx passes its sockets to its successor.
-    environment = os.environ | {"NGINX": "".join(f"{descriptor};" for descriptor in descriptors)}
-    arguments = ["nginx", "-p", directory, "-e", directory / "nginx-error.log", "-c", directory / "nginx.conf"]
-    with open(directory / "nginx.log", "wb") as log:
-        subprocess.Popen(arguments, env=environment, pass_fds=descriptors, stdout=log, stderr=log)
-
-
 def start_openssl(directory, name, *options):
     """The port, as the server prints it, of a server whose responses tell whether it has resumed a session."""
     arguments = ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www"]
@@ -137,11 +96,9 @@ def run(directory, command):
     ports = {name: pair() for name in ("plain", "tls", "tls_http1", "tls12")}
     # Listening without an acceptor: every client waits forever.
     silent = listener(socket.AF_INET, "127.0.0.1")
-    start_nginx(directory, ports, silent.getsockname()[1])
     places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
-    for sockets in ports.values():
-        for listening in sockets:
-            listening.close()
+    configuration = [HERE / "nginx.conf", HERE / "locations.conf"]
+    start_nginx(directory, configuration, ports, {"SILENT": silent.getsockname()[1]})
 
     demand = ["-Verify", "1", "-CAfile", "clients.pem", "-verify_return_error"]
     for name, options in {"tickets": [], "client13": demand, "client12": demand + ["-tls1_2"]}.items():
@@ -158,35 +115,8 @@ def run(directory, command):
     places["refusing"] = refusing.getsockname()[1]
     threading.Thread(target=lambda: asyncio.run(peers.serve(servers, sockets)), daemon=True).start()
 
-    description = {
-        "directory": str(directory), "ports": places, "canReplaceSystemTrust": can_replace_system_trust(directory)}
-    (directory / "servers.json").write_text(json.dumps(description))
-    return subprocess.run(command, env=os.environ | {"PULSEKIT_WIRE": str(directory / "servers.json")}).returncode
-
-
-def stop_all():
-    """Ends the started processes and their orphans: `swift test` does not end its tests with it."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    while True:
-        for child in children.read_text().split():
-            os.kill(int(child), signal.SIGKILL)
-        try:
-            os.wait()
-        except ChildProcessError:
-            return
-
-
-def main():
-    # PR_SET_CHILD_SUBREAPER: orphans become children of this process.
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with tempfile.TemporaryDirectory() as directory:
-        subprocess.run([HERE / "certificates", directory], check=True)
-        try:
-            return run(Path(directory), sys.argv[1:])
-        finally:
-            stop_all()
+    return tell(directory, command, ports=places, canReplaceSystemTrust=can_replace_system_trust(directory))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run))

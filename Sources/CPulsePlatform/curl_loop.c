@@ -146,7 +146,8 @@ struct pulse_loop *pulse_loop_create(long connections) {
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
         // As many streams as the server allows; libcurl's default limit is 100.
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, 1000L);
+        long streams = index < PULSE_LOOP_SHARING_GROUPS ? 1000 : 1;
+        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, streams);
     }
     if (is_complete) return loop;
     pulse_loop_close(loop);

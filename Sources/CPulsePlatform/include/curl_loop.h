@@ -14,8 +14,9 @@
 
 struct pulse_loop;
 
-/// A group of transfers that share connections; transfers of different groups never do.
-enum { PULSE_LOOP_GROUPS = 2 };
+/// Groups of transfers: those of different groups never use the same connection. In the first ones, HTTP/2 transfers
+/// share a connection at the same time. In the others a connection has one transfer at a time.
+enum { PULSE_LOOP_SHARING_GROUPS = 2, PULSE_LOOP_GROUPS = 4 };
 
 /// A new loop; NULL where the system has no descriptors or no memory left. It keeps at most `connections` idle
 /// connections.

@@ -142,6 +142,7 @@ struct CurlDriver: @unchecked Sendable {
     private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
         // A transfer that has sent something has a connection, possibly opened by another transfer.
         guard !library.leavesResolverBehind, !transfer.progress.hasSocket, transfer.phase == .beforeSend else {
+            transfer.closeConnectionAtEnd()
             return end(transfer, .failure(error))
         }
         transfers[transfer.id] = nil

@@ -140,7 +140,16 @@ final class CurlRequest: Sendable {
 
     /// The connection group of the transfer. Requests with pins share no connections with others: their connections
     /// never resume a session made under another policy, so each has a verified chain to check.
-    var group: Int32 { pins == nil ? 0 : 1 }
+    ///
+    /// A stream that may use HTTP/2 has a connection of its own. For a paused transfer libcurl keeps what the others on
+    /// its connection read past, up to its window of 32 MiB; alone, a pause stops the server.
+    var group: Int32 { (pins == nil ? 0 : 1) + (sharesConnection ? 0 : Int32(PULSE_LOOP_SHARING_GROUPS)) }
+
+    /// Whether the connection may have other transfers at the same time.
+    var sharesConnection: Bool {
+        guard isSecure, case .streamed = delivery else { return true }
+        return false
+    }
 
     /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
     /// URL and header fields.

@@ -68,13 +68,13 @@ extension CurlTransfer {
 
     private func receivedHead() -> Bool {
         noteIdleLimit()
-        if endsAtHead { return false }
+        if endsAtHead {
+            closeConnectionAtEnd()
+            return false
+        }
         // After a refusal libcurl sends no more, but would still wait for the paused body.
         if parser.status >= 300 { resumeSending() }
-        if parser.framing.isAmbiguous {
-            appliedSettings = nil
-            _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
-        }
+        if parser.framing.isAmbiguous { closeConnectionAtEnd() }
         do {
             switch request.delivery {
             case .streamed where isStreaming: continueStreaming()
@@ -83,6 +83,7 @@ extension CurlTransfer {
             }
             return true
         } catch {
+            closeConnectionAtEnd()
             progress.failure = error
             return false
         }
@@ -112,6 +113,7 @@ extension CurlTransfer {
             try parser.receive(bytes)
             return bytes.count
         } catch {
+            closeConnectionAtEnd()
             // A truncated body ends as intended: `isTruncated` distinguishes it from a failure.
             if !parser.isTruncated { progress.failure = failure(ofBody: error) }
             return Self.refusal(bytes)
@@ -177,6 +179,7 @@ extension CurlTransfer {
     }
 
     private func fail(_ code: URLError.Code) -> Bool {
+        closeConnectionAtEnd()
         progress.failure = TransportFailure(code: code, phase: .responseStarted)
         return false
     }

@@ -159,7 +159,7 @@ extension CurlTransfer {
 
     private func setTLS() throws {
         // Waiting for a connection that may be multiplexed is better than opening one more.
-        set(PULSE_CURLOPT_PIPEWAIT, 1)
+        if request.sharesConnection { set(PULSE_CURLOPT_PIPEWAIT, 1) }
         if request.needsHTTP1 { set(PULSE_CURLOPT_HTTP_VERSION, PULSE_CURL_HTTP_VERSION_1_1) }
         let tls = request.tls
         let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2

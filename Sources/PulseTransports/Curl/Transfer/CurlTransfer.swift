@@ -163,6 +163,14 @@ final class CurlTransfer: @unchecked Sendable {
         _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
     }
 
+    /// Makes libcurl close the connection when the transfer ends, unless others are using it.
+    ///
+    /// Necessary before an early end over HTTP/2: libcurl 7.88 tells the server of it only with the next request.
+    func closeConnectionAtEnd() {
+        appliedSettings = nil
+        _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
+    }
+
     /// Continues after a pipe was full or empty.
     func resume() {
         guard progress.isReceivingPaused || progress.isSendingPaused else { return }
