@@ -16,7 +16,7 @@ sent = collections.Counter()
 open_streams = collections.Counter()
 
 
-def is_open(function):
+def counts_open(function):
     """Counts the streams that are open."""
     async def counted(request, *arguments):
         name = request.path_params["name"]
@@ -35,7 +35,7 @@ def event(number):
     return value | {"event": "even"} if number % 2 == 0 else value
 
 
-@is_open
+@counts_open
 async def numbered(request, first, last):
     for number in range(first, last):
         yield event(number)
@@ -49,7 +49,7 @@ async def numbers(request):
     return EventSourceResponse(numbered(request, first, min(first + 7, count)))
 
 
-@is_open
+@counts_open
 async def gated_events(request, gate):
     for number in range(5):
         yield event(number)
@@ -66,7 +66,7 @@ async def advance(request):
     return Response(status_code=204)
 
 
-@is_open
+@counts_open
 async def gigabyte_pieces(request):
     piece = (b"data: " + b"x" * 1000 + b"\r\n\r\n") * 16
     for _ in range((1 << 30) // len(piece)):
@@ -80,7 +80,7 @@ async def gigabyte(request):
 
 async def forever(request):
     """Sends nothing but a comment from time to time, which is how the server notices that the client left."""
-    @is_open
+    @counts_open
     async def pieces(request):
         yield event(0)
         while True:

@@ -19,6 +19,7 @@ import peers
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 from local_servers import listener, main, pair, start_nginx, tell
+
 MEBIBYTE = 1 << 20
 
 

@@ -145,7 +145,7 @@ struct pulse_loop *pulse_loop_create(long connections) {
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
-        // As many streams as the server allows; libcurl's default limit is 100.
+        // In a sharing group as many streams as the server allows; libcurl's default limit is 100.
         long streams = index < PULSE_LOOP_SHARING_GROUPS ? 1000 : 1;
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, streams);
     }

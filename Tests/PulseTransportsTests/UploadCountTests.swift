@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct UploadCountTests {
     private func moves(_ counts: [Int64], of length: Int64) -> [Bool] {
         var count = UploadCount()

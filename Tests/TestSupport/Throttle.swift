@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Foundation
+import PulseCore
 public import Testing
 
 /// Limits how many tests of a process run at once.
@@ -8,6 +9,7 @@ public import Testing
 /// The test runner starts all tests at once. Thousands of tasks then wait for a thread, and a client of one test waits for
 /// the server in its own process for longer than its timeout.
 public struct Throttle: SuiteTrait, TestTrait, TestScoping {
+    // Many, since most tests wait: for a server, or for the thread of `HeavyWork`.
     private static let turns = Turns(count: 16 * ProcessInfo.processInfo.activeProcessorCount)
 
     public let isRecursive = true
@@ -27,21 +29,24 @@ extension Trait where Self == Throttle {
 }
 
 /// A semaphore whose waiting tasks are resumed in the order in which they came.
-private final class Turns: @unchecked Sendable {
-    private let lock = NSLock()
-    private var free: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+private final class Turns: Sendable {
+    private struct State {
+        var free: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
 
-    init(count: Int) { free = count }
+    private let state: Locked<State>
+
+    init(count: Int) { state = Locked(State(free: count)) }
 
     func take() async {
         await withCheckedContinuation { continuation in
-            let isFree = lock.withLock {
-                guard free > 0 else {
-                    waiting.append(continuation)
+            let isFree = state.withLock { state in
+                guard state.free > 0 else {
+                    state.waiting.append(continuation)
                     return false
                 }
-                free -= 1
+                state.free -= 1
                 return true
             }
             if isFree { continuation.resume() }
@@ -49,12 +54,12 @@ private final class Turns: @unchecked Sendable {
     }
 
     func giveBack() {
-        let next: CheckedContinuation<Void, Never>? = lock.withLock {
-            guard !waiting.isEmpty else {
-                free += 1
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.waiting.isEmpty else {
+                state.free += 1
                 return nil
             }
-            return waiting.removeFirst()
+            return state.waiting.removeFirst()
         }
         next?.resume()
     }

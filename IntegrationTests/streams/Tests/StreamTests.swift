@@ -33,6 +33,7 @@ struct StreamTests {
             #expect(events.map(\.id) == (0..<20).map(String.init))
             #expect(events.map(\.data) == (0..<20).map(Self.text))
             #expect(events.map(\.type) == (0..<20).map { $0 % 2 == 0 ? "even" : "message" })
+            #expect(responses.count == 3)
             #expect(responses.allSatisfy { $0.timings?.networkProtocol == route.networkProtocol })
         }
     }

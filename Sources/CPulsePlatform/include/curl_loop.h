@@ -18,8 +18,8 @@ struct pulse_loop;
 /// share a connection at the same time. In the others a connection has one transfer at a time.
 enum { PULSE_LOOP_SHARING_GROUPS = 2, PULSE_LOOP_GROUPS = 4 };
 
-/// A new loop; NULL where the system has no descriptors or no memory left. It keeps at most `connections` idle
-/// connections.
+/// A new loop; NULL where the system has no descriptors or no memory left. Each group keeps at most
+/// `connections` idle connections.
 struct pulse_loop *pulse_loop_create(long connections);
 
 /// Closes all of libcurl's connections. All transfers must be removed, and no thread may be waiting. Afterwards only

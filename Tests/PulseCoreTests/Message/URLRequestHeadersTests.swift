@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct URLRequestHeadersTests {
     @Test(arguments: ["GET", "POST", "get"])
     func settingAFieldLeavesTheRestUnchanged(method: String) throws {

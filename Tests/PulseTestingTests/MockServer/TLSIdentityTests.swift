@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulseTesting
 
+@Suite(.throttled, .timeLimit(.minutes(5)))
 struct TLSIdentityTests {
     #if canImport(CPulsePlatform)
     @Test func eachGeneratedIdentityHasKeysOfItsOwn() throws {
