@@ -45,7 +45,7 @@ let package = Package(
         .executableTarget(
             name: "stream-benchmarks",
             dependencies: [
-                "Reporting", .product(name: "PulseKit", package: "PulseKit"),
+                "Contending", "Reporting", .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
         .target(name: "Contending"),

@@ -9,13 +9,17 @@ public enum Assignment: Codable, Sendable {
     /// The same with bodies of that many bytes, which are not decoded.
     case bodies(URL, size: Int, inFlight: Int, seconds: Double)
     case stream(URL)
+    /// A text that is read line by line.
+    case lines(URL)
+    /// Event streams one after the other for that many seconds, each from its request to its first event.
+    case firstEvents(URL, seconds: Double)
     case download(URL, to: URL)
     case upload(URL, to: URL)
 }
 
 /// The cost: one line of JSON on the contender's standard output.
 public struct Figure: Codable, Sendable {
-    /// Completed requests, or bytes moved.
+    /// Completed requests, bytes moved, or lines read.
     public var count: Int
     public var seconds: Double
     /// Processor seconds, in this process and in the kernel for it.

@@ -10,6 +10,10 @@ public protocol Contender: Sendable {
     func body(_ url: URL) async throws -> Int
     /// Reads a body chunk by chunk, discards it, and returns its byte count.
     func stream(_ url: URL) async throws -> Int
+    /// Reads a text line by line, with a string for each, and returns the number of lines that are not empty.
+    func lines(_ url: URL) async throws -> Int
+    /// Reads an event stream to its first event and leaves it: the data of the event.
+    func firstEvent(_ url: URL) async throws -> String
     /// Writes a body to a file.
     func download(_ url: URL, to file: URL) async throws
     /// PUTs the content of a file.
@@ -19,6 +23,8 @@ public protocol Contender: Sendable {
 extension Contender {
     public func body(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func stream(_ url: URL) async throws -> Int { throw NotMeasured() }
+    public func lines(_ url: URL) async throws -> Int { throw NotMeasured() }
+    public func firstEvent(_ url: URL) async throws -> String { throw NotMeasured() }
     public func download(_ url: URL, to file: URL) async throws { throw NotMeasured() }
     public func upload(_ file: URL, to url: URL) async throws { throw NotMeasured() }
 }

@@ -27,6 +27,12 @@ public enum Stage {
                 }
             case .stream(let url):
                 return try await contender.stream(url)
+            case .lines(let url):
+                return try await contender.lines(url)
+            case .firstEvents(let url, let seconds):
+                return try await requests(inFlight: 1, seconds: seconds) {
+                    try await !contender.firstEvent(url).isEmpty
+                }
             case .download(let url, let file):
                 try await contender.download(url, to: file)
                 return try size(of: file)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Contending
 import PulseKit
 import PulseTesting
 import Reporting
@@ -93,18 +94,7 @@ struct StreamBenchmarks {
 
     /// Finds the line ends, and makes the strings.
     private func loop() -> Int {
-        var count = 0
-        var rest: [UInt8] = []
-        for chunk in chunks {
-            rest.append(contentsOf: chunk)
-            var start = 0
-            while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: rest[start..<end], as: UTF8.self)
-                if !line.isEmpty { count += 1 }
-                start = end + 1
-            }
-            rest.removeSubrange(..<start)
-        }
-        return count
+        var loop = LineLoop()
+        return chunks.reduce(0) { $0 + loop.count(in: $1) }
     }
 }

@@ -25,11 +25,20 @@ struct PulseContender: Contender {
     }
 
     func stream(_ url: URL) async throws -> Int {
-        let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed)
-        guard let bytes = try await transport.send(request).bytes else { throw WrongResponse() }
         var count = 0
-        for try await chunk in bytes { count += chunk.count }
+        for try await chunk in try await client.bytes(url.absoluteString).bytes { count += chunk.count }
         return count
+    }
+
+    func lines(_ url: URL) async throws -> Int {
+        var count = 0
+        for try await line in client.lines(url.absoluteString) where !line.isEmpty { count += 1 }
+        return count
+    }
+
+    func firstEvent(_ url: URL) async throws -> String {
+        for try await event in client.events(url.absoluteString) { return event.data }
+        throw WrongResponse()
     }
 
     func download(_ url: URL, to file: URL) async throws {

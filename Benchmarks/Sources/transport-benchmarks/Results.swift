@@ -9,6 +9,7 @@ struct Results: Codable {
     var requests: [RequestResult] = []
     var bodies: [BodyResult] = []
     var transfers: [TransferResult] = []
+    var reads: [ReadResult] = []
     var promises: [Promise] = []
 
     /// The limits with their measurements, without those of peers that were not built.
@@ -40,6 +41,17 @@ struct Results: Codable {
         promise(
             "stream: speed / curl's", .atLeast, 0.5,
             ratio(speeds[TransferResult.pulseStream]?.best, speeds[TransferResult.curl]?.best), margin: full)
+        promise(
+            "bytes: speed / the transport's own stream", .atLeast, 0.9,
+            ratio(speeds[TransferResult.pulseStream]?.best, speeds[TransferResult.transportStream]?.best), margin: full)
+        func reading(_ work: ReadResult.Work) -> Double? {
+            let results = reads.filter { $0.scheme == "http" && $0.work == work }
+            let own = results.first { $0.name == Lineup.Own.pulse.rawValue }
+            return ratio(own?.best, results.first { $0.name != Lineup.Own.pulse.rawValue }?.best)
+        }
+        promise("lines: time / AsyncHTTPClient's with a loop", .atMost, 1, reading(.line), margin: calm)
+        promise(
+            "first event of an open stream: time / AsyncHTTPClient's", .atMost, 0.9, reading(.openStream), margin: calm)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)
@@ -91,6 +103,16 @@ extension Results {
                     Report.decimal(result.best, 0) + " MiB/s", Report.decimal(result.median, 0) + " MiB/s",
                     Report.decimal(result.processor, 2) + " s",
                     result.extra.map { Report.decimal($0, 1) + " MiB" } ?? "-",
+                ])
+        }
+        report.heading("Reading streams", ["best", "processor", "of PulseKit's time"])
+        for result in reads {
+            if result.name == Lineup.Own.pulse.rawValue { own = result.best }
+            report.row(
+                "\(result.scheme), \(result.work.rawValue): \(result.name)",
+                [
+                    Report.decimal(result.best, 2) + " µs", Report.decimal(result.processor, 2) + " µs",
+                    Report.decimal(result.best / own, 2),
                 ])
         }
         if !promises.isEmpty { report.verdicts(promises) }

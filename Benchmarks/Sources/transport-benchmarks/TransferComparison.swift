@@ -24,7 +24,9 @@ struct TransferComparison {
 
     /// They alternate, and the first round does not count: it loads the file into memory.
     private func streams() throws -> [TransferResult] {
-        let contestants = [try lineup.start(.pulse)] + (lineup.peer == nil ? [] : [try lineup.start(.shared)])
+        let contestants =
+            [try lineup.start(.pulse), try lineup.start(.transportAlone)]
+            + (lineup.peer == nil ? [] : [try lineup.start(.shared)])
         try contestants.forEach(warmUp)
         var figures = [[Figure]](repeating: [], count: contestants.count + 1)
         for _ in 0...rounds {
@@ -58,6 +60,7 @@ struct TransferComparison {
 struct TransferResult: Codable {
     static let curl = "curl -o /dev/null"
     static let pulseStream = Lineup.Own.pulse.rawValue + streamed
+    static let transportStream = Lineup.Own.transportAlone.rawValue + streamed
     static let download = "PulseKit, download to a file"
     static let upload = "PulseKit, upload of a file"
     static let streamed = ", stream"

@@ -31,11 +31,12 @@ struct TransportBenchmarks {
         var results = Results()
         results.busyElsewhere = MachineLoad.busyElsewhere()
         results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
+        results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
         if let secure = environment("PULSE_SECURE_SERVER").flatMap({ URL(string: $0) }) {
             let servers = ["http": server, "https": secure]
             results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+            results.reads = try ReadComparison(servers: servers, lineup: lineup, isShort: isShort).run()
         }
-        results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
         // A short run is too noisy for limits.
         if !isShort { results.promises = results.judged() }
         print(results.report)

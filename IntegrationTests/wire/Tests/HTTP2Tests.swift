@@ -199,6 +199,38 @@ struct HTTP2Tests {
         }
     }
 
+    /// A cancelled call closes the connection only if it is alone there.
+    @Test
+    func aCancelledCallLeavesTheOthersOnItsConnection() async throws {
+        try await Self.onASilentConnection { transport, request, connection in
+            let patient = Task { try await transport.send(request) }
+            try await Self.waitUntilHeld()
+            let (reads, read) = AsyncStream<Void>.makeStream()
+            let (chunks, source) = AsyncStream<Data>.makeStream()
+            var upload = request
+            upload.urlRequest.httpMethod = "POST"
+            upload.body = .stream(
+                BodyStream(length: 1, isOneShot: true) {
+                    ByteStream {
+                        // It is on the connection when its body is read.
+                        read.yield()
+                        for await chunk in chunks { return chunk }
+                        return nil
+                    }
+                })
+            let cancelled = Task { [upload] in try await transport.send(upload) }
+            for await _ in reads { break }
+            cancelled.cancel()
+            await #expect(throws: (any Error).self) { try await cancelled.value }
+            source.finish()
+            let _: [Int?] = try await Servers.told("/pass")
+            let (response, later) = (try await patient.value, try await transport.send(request))
+            #expect(response.statusCode == 200)
+            #expect(response.connection == connection)
+            #expect(later.connection == connection)
+        }
+    }
+
     /// A request that waits on the silent connection for up to six seconds while an earlier one times out there.
     private static func latecomer(
         after delay: TimeInterval, toOneStruckAfter seconds: TimeInterval, _ request: TransportRequest,

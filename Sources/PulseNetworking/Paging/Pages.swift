@@ -123,14 +123,28 @@ struct PageRequest<Value: Sendable>: Sendable {
 
 /// The requests of one walk through pages.
 final class PageWalk: Sendable {
-    private struct Sent: Hashable {
-        let method: String?
-        let url: URL
-        let headers: [String: String]
-        let body: Data?
+    /// 128 bits in place of a request, since a walk may have any number of them. No server knows the hashers' seed.
+    private struct Fingerprint: Hashable {
+        let first: Int
+        let second: Int
+
+        init(_ request: URLRequest) {
+            func hash(_ salt: Int) -> Int {
+                var hasher = Hasher()
+                hasher.combine(salt)
+                hasher.combine(request.httpMethod)
+                hasher.combine(request.url?.absoluteString)
+                hasher.combine(request.allHTTPHeaderFields)
+                // Foundation's own hash of data and URLs reads their beginning only.
+                request.httpBody?.withUnsafeBytes { hasher.combine(bytes: $0) }
+                return hasher.finalize()
+            }
+            first = hash(1)
+            second = hash(2)
+        }
     }
 
-    private let sent = Locked<Set<Sent>>([])
+    private let sent = Locked<Set<Fingerprint>>([])
     private let start = Locked<BuiltRequest?>(nil)
 
     /// The first request.
@@ -141,10 +155,8 @@ final class PageWalk: Sendable {
         start.withLock { $0 = $0 ?? request }
         // A file or a stream has no bytes to compare.
         guard case .inRequest = request.body else { return }
-        let key = Sent(
-            method: request.urlRequest.httpMethod, url: request.url,
-            headers: request.urlRequest.allHTTPHeaderFields ?? [:], body: request.urlRequest.httpBody)
-        guard sent.withLock({ $0.insert(key).inserted }) else {
+        let fingerprint = Fingerprint(request.urlRequest)
+        guard sent.withLock({ $0.insert(fingerprint).inserted }) else {
             throw PageFault.failure("the next page is one that was fetched before")
         }
     }

@@ -127,6 +127,47 @@ struct PagesTests {
         #expect(transport.requests.count == 2)
     }
 
+    enum Place: CaseIterable { case url, header, body }
+
+    /// A request like the others but for one byte, far from its beginning.
+    private struct Search: Endpoint {
+        typealias Response = Page
+        let place: Place
+        var number = 0
+        let path = "/search"
+        let method = HTTPMethod.post
+
+        private func text(_ place: Place) -> String {
+            let filling = String(repeating: "x", count: 200)
+            return filling + (place == self.place ? "\(number)" : "") + filling
+        }
+
+        var queryParameters: [String: String] { ["query": text(.url)] }
+        var headers: [String: String] { ["X-Filter": text(.header)] }
+        var body: RequestBody { .text(text(.body)) }
+    }
+
+    @Test(arguments: Place.allCases)
+    func requestsThatDifferInOneByteAreNoCircle(place: Place) async {
+        let numbers = Locked(0)
+        let transport = MockTransport { request in
+            let number = numbers.withLock { number in
+                number += 1
+                return number
+            }
+            let page = Page(items: [number], next: number < 5 ? "\(number)" : nil)
+            return PulseResponse(
+                statusCode: 200, headers: ["Content-Type": "application/json"], data: try JSONEncoder().encode(page),
+                request: request)
+        }
+        let client = PulseClient(configuration: .test("https://api.example.com"), transport: transport)
+        let pages = client.pages(Search(place: place)) { page in
+            page.value.next.flatMap { Int($0) }.map { Search(place: place, number: $0) }
+        }
+        let found = await items(pages)
+        #expect(found.items == [[1], [2], [3], [4], [5]] && found.error == nil)
+    }
+
     @Test func aPrefetchEndsWithItsReader() async throws {
         let clock = TestClock()
         let cancelled = AsyncStream<Void>.makeStream()

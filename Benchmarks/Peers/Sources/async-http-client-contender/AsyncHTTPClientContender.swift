@@ -58,4 +58,30 @@ struct AsyncHTTPClientContender: Contender {
         for try await chunk in response.body { count += chunk.readableBytes }
         return count
     }
+
+    func lines(_ url: URL) async throws -> Int {
+        let response = try await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .minutes(5))
+        var loop = LineLoop()
+        var count = 0
+        for try await chunk in response.body { count += loop.count(in: chunk.readableBytesView) }
+        return count
+    }
+
+    /// It has no event streams: the first line is found by hand, which is less than parsing an event.
+    func firstEvent(_ url: URL) async throws -> String {
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.headers.add(name: "Accept", value: "text/event-stream")
+        let response = try await client.execute(request, timeout: .minutes(5))
+        guard response.status == .ok, response.headers.first(name: "Content-Type") == "text/event-stream" else {
+            throw WrongResponse()
+        }
+        var received = [UInt8]()
+        for try await chunk in response.body {
+            received.append(contentsOf: chunk.readableBytesView)
+            if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+                return String(decoding: received[..<end], as: UTF8.self)
+            }
+        }
+        throw WrongResponse()
+    }
 }
