@@ -11,6 +11,7 @@ package final class Call: Sendable {
         var lastFailure: PulseError?
         var failsForOtherWork = false
         var isExpired = false
+        var transfers = 0
         var trace: Trace?
         var identity: CallSummary.Identity?
     }
@@ -203,6 +204,14 @@ package final class Call: Sendable {
         // From here on, a failure of the call is its own.
         if failedForOtherWork { record(.failsForOtherWork(false)) }
         return number
+    }
+
+    /// Counts one more transfer of the call's body and returns its number, counted from 1.
+    package func nextTransfer() -> Int {
+        state.withLock { state in
+            state.transfers += 1
+            return state.transfers
+        }
     }
 
     var wireAttempts: Int {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
-
 /// An identifier of one state of a resource (RFC 9110, section 8.8.3).
-struct EntityTag: Sendable, Equatable {
+package struct EntityTag: Sendable, Equatable {
     /// The text as received.
-    let text: String
-    let isWeak: Bool
+    package let text: String
+    package let isWeak: Bool
 
     /// Nil without the field, or if the text is not an entity tag: in a list it could be ambiguous.
-    init?(of headers: HTTPHeaders) {
+    package init?(of headers: HTTPHeaders) {
         guard let value = headers["ETag"] else { return nil }
         self.init(value.trimmingCharacters(in: .whitespaces))
     }
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         isWeak = text.hasPrefix("W/")
         let opaque = isWeak ? text.dropFirst(2) : text[...]
         let bytes = opaque.utf8
@@ -28,7 +26,7 @@ struct EntityTag: Sendable, Equatable {
     }
 
     /// Whether both identify the same state, by weak comparison (RFC 9110, section 8.8.3.2).
-    func names(_ other: EntityTag) -> Bool {
+    package func names(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }
 

@@ -43,6 +43,7 @@ public struct PulseResponse: Sendable {
         var origin: Origin
         var timings: TransferTimings?
         var isTruncated = false
+        var isDecoded = false
         var redirects: [Redirect] = []
         var foundationResponse: HTTPURLResponse?
     }
@@ -144,6 +145,13 @@ public struct PulseResponse: Sendable {
     public var isTruncated: Bool {
         get { box.values.isTruncated }
         set { values.isTruncated = newValue }
+    }
+
+    /// Whether the transport has undone a content coding: then the header fields that describe the coded body are gone,
+    /// and the body has another length than its server counts.
+    package var isDecoded: Bool {
+        get { box.values.isDecoded }
+        set { values.isDecoded = newValue }
     }
 
     /// The redirects that led to this response, in order.

@@ -28,81 +28,26 @@ struct WebLink {
         relations?.split(separator: " ").contains { String($0).equalsIgnoringASCIICase(relation) } ?? false
     }
 
-    /// The links of one field line, in order.
+    /// The links of one field line, in order (section B.2).
     static func all(in line: [UInt8]) -> [WebLink] {
-        var scanner = Scanner(rest: line[...])
+        var scanner = ParameterScanner(rest: line[...], isList: true)
         var links: [WebLink] = []
-        while let link = scanner.link() { links.append(link) }
+        while let link = next(&scanner) { links.append(link) }
         return links
     }
 
-    /// Reads a field line from its start (section B.2).
-    private struct Scanner {
-        var rest: ArraySlice<UInt8>
-
-        /// The next link; nil at the end, or where none begins.
-        mutating func link() -> WebLink? {
-            skip { $0.isBlank || $0 == UInt8(ascii: ",") }
-            guard rest.popFirst() == UInt8(ascii: "<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else {
-                return nil
-            }
-            var link = WebLink(target: rest[..<end])
-            rest = rest[(end + 1)...]
-            while let (name, value) = parameter() {
-                if name == "rel", link.relations == nil { link.relations = value }
-                if name == "anchor" { link.hasAnchor = true }
-            }
-            return link
+    /// The next link; nil at the end, or where none begins.
+    private static func next(_ scanner: inout ParameterScanner) -> WebLink? {
+        scanner.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
+        guard scanner.rest.popFirst() == UInt8(ascii: "<"),
+            let end = scanner.rest.firstIndex(of: UInt8(ascii: ">"))
+        else { return nil }
+        var link = WebLink(target: scanner.rest[..<end])
+        scanner.rest = scanner.rest[(end + 1)...]
+        while let (name, value) = scanner.parameter() {
+            if name == "rel", link.relations == nil { link.relations = String(decoding: value, as: UTF8.self) }
+            if name == "anchor" { link.hasAnchor = true }
         }
-
-        /// The next parameter of the current link; nil after its last. The name is in lower case.
-        private mutating func parameter() -> (name: String, value: String)? {
-            skip(while: \.isBlank)
-            guard rest.first == UInt8(ascii: ";") else {
-                // What is not a parameter belongs to no link.
-                skip { $0 != UInt8(ascii: ",") }
-                return nil
-            }
-            skip { $0.isBlank || $0 == UInt8(ascii: ";") }
-            let name = take { !$0.isBlank && !Self.delimiters.contains($0) }
-            skip(while: \.isBlank)
-            guard rest.first == UInt8(ascii: "=") else { return (name.asciiLowercased, "") }
-            rest.removeFirst()
-            skip(while: \.isBlank)
-            let value =
-                rest.first == UInt8(ascii: "\"") ? quotedText() : take { !$0.isBlank && !Self.ends.contains($0) }
-            return (name.asciiLowercased, value)
-        }
-
-        private static let delimiters = Array("=;,".utf8)
-        private static let ends = Array(";,".utf8)
-
-        /// The quoted string at the start (RFC 9110, section 5.6.4); it ends with the line at the latest.
-        private mutating func quotedText() -> String {
-            rest.removeFirst()
-            var text: [UInt8] = []
-            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-                if byte != UInt8(ascii: "\\") {
-                    text.append(byte)
-                } else if let escaped = rest.popFirst() {
-                    text.append(escaped)
-                }
-            }
-            return String(decoding: text, as: UTF8.self)
-        }
-
-        private mutating func skip(while condition: (UInt8) -> Bool) {
-            rest = rest.drop(while: condition)
-        }
-
-        private mutating func take(while condition: (UInt8) -> Bool) -> String {
-            let taken = rest.prefix(while: condition)
-            rest = rest[taken.endIndex...]
-            return String(decoding: taken, as: UTF8.self)
-        }
+        return link
     }
-}
-
-extension UInt8 {
-    fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }

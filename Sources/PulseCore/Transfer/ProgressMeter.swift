@@ -4,7 +4,8 @@
 ///
 /// There are at most ten reports a second. The first value is reported at once, and so is one that completes a known
 /// total: the server may then take its time to respond. The last value is reported by ``end()`` at the latest.
-/// `completed` never falls and never exceeds `total`, and no value is repeated.
+/// `completed` never falls and never exceeds `total`, and no value is repeated. Each report has the number of the attempt
+/// and the recent rate.
 ///
 /// Values may be noted on any thread, and concurrently. Reports are made in order, one at a time, on one of these
 /// threads, without a lock.
@@ -12,10 +13,16 @@ package final class ProgressMeter: Sendable {
     /// Seconds between two reports. A sum of a clock's steps may differ from their total by some bits.
     fileprivate static let interval: TimeInterval = 0.1 - 1e-9
 
+    /// Seconds over which the rate is measured.
+    fileprivate static let rateTime: TimeInterval = 5
+
     fileprivate struct State {
+        let attempt: Int
         var latest: TransferProgress?
         var reported: TransferProgress?
         var reportedAt = -TimeInterval.infinity
+        /// The reports of the last seconds, and one before them.
+        var samples: ArraySlice<(time: TimeInterval, completed: Int64)> = []
         /// Whether a thread is in the listener. It reports what becomes due in the meantime.
         var isReporting = false
         var isEnded = false
@@ -30,12 +37,16 @@ package final class ProgressMeter: Sendable {
 
     private let clock: any PulseClock
     private let report: @Sendable (TransferProgress) -> Void
-    private let state = Locked(State())
+    private let state: Locked<State>
 
+    /// - Parameter attempt: the number of the attempt, counted from 1.
     /// - Parameter report: may be slow, but must not wait for the end of the transfer.
-    package init(clock: any PulseClock, report: @escaping @Sendable (TransferProgress) -> Void) {
+    package init(
+        clock: any PulseClock, attempt: Int = 1, report: @escaping @Sendable (TransferProgress) -> Void
+    ) {
         self.clock = clock
         self.report = report
+        state = Locked(State(attempt: attempt))
     }
 
     /// Notes the progress of the transfer. Ignored after its end.
@@ -90,11 +101,23 @@ extension ProgressMeter.State {
         guard !isReporting else { return .resume([]) }
         if let latest, latest != reported, isEnded || latest.completed == latest.total || isDue(at: now) {
             (reported, reportedAt, isReporting) = (latest, now, true)
-            return .report(latest)
+            samples.append((now, latest.completed))
+            while samples.count > 2, samples[samples.startIndex + 1].time <= now - ProgressMeter.rateTime {
+                samples.removeFirst()
+            }
+            return .report(
+                TransferProgress(
+                    completed: latest.completed, total: latest.total, attempt: attempt, bytesPerSecond: rate))
         }
         guard isEnded else { return .resume([]) }
         defer { waiters = [] }
         return .resume(waiters)
+    }
+
+    private var rate: Double? {
+        guard let first = samples.first, let last = samples.last else { return nil }
+        let seconds = last.time - first.time
+        return seconds < ProgressMeter.interval ? nil : Double(last.completed - first.completed) / seconds
     }
 
     private func isDue(at now: TimeInterval) -> Bool { now - reportedAt >= ProgressMeter.interval }

@@ -57,9 +57,8 @@ extension PulseClient {
             to: replay.request.url?.absoluteString ?? "", nil, method, options, isQueueable: true)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
         do {
-            let response = try await perform(call, pipeline) {
+            let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
                 try builder.rebuild(replay, call.options)
-            } decode: { _, _ in
             }
             return ReplayOutcome(result: .success(response))
         } catch {

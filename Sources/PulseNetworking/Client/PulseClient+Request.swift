@@ -66,11 +66,10 @@ extension PulseClient {
         resolve(&options, idleTimeout: timeout)
         let pipeline = pipeline(for: [], options)
         let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
-        return try await perform(call, pipeline) {
+        return try await perform(call, pipeline, .response(nil) { _, _ in }) {
             try checkParts(own, method ?? .get, isQueueable: false, pipeline)
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
             return try builder.build(request, call.options)
-        } decode: { _, _ in
         }
     }
 
@@ -108,23 +107,26 @@ extension PulseClient {
     /// - Parameter delivery: nil for a buffered body.
     /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
     /// - Parameter inspect: may refuse the built request, before anything is sent.
+    /// - Parameter download: stores the response in a file; nil to return it.
     func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery?, accept: String? = nil,
-        inspect: (BuiltRequest) throws -> Void = { _ in }, decode: @escaping Decode
+        inspect: (BuiltRequest) throws -> Void = { _ in }, download: DownloadRun? = nil, decode: @escaping Decode
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
+        // The progress of a download is that of its file, not of its requests.
+        if download != nil, options.progress != nil { options.progress = nil }
         let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         // The body of a stream cannot arrive later.
-        let gate = delivery == .streamed ? nil : gate(for: endpoint, &options)
+        let gate = delivery == .streamed || download != nil ? nil : gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
         let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(
             to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery,
             isQueueable: gate != nil)
         return try await perform(
-            call, pipeline, gate,
+            call, pipeline, download.map { .download($0) } ?? .response(gate, decode),
             build: {
                 #if DEBUG
                 endpointCheck.check(endpoint)
@@ -133,31 +135,43 @@ extension PulseClient {
                 let request = try builder.build(endpoint, path: path.get(), call.options, accept: accept)
                 try inspect(request)
                 return request
-            }, decode: decode)
+            })
+    }
+
+    /// What a call does with its request.
+    enum Way: Sendable {
+        /// Sends it, past the offline gate if there is one, and decodes the response.
+        case response(OfflineGate?, Decode)
+        case download(DownloadRun)
     }
 
     /// Builds a call's request and runs it in a task of its own, which the caller, a tag, the deadline or a shutdown
     /// can cancel.
     func perform(
-        _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate? = nil, build: () throws -> BuiltRequest,
-        decode: @escaping Decode
+        _ call: Call, _ pipeline: PluginPipeline, _ way: Way, build: () throws -> BuiltRequest
     ) async throws -> PulseResponse {
         let active = ActiveCall(call, pipeline, in: calls)
         try active.begin()
         // Built here, so that no closure has to capture the parts for the task. The task reports a failed build.
         let built = Result { try build() }
-        let work = Task.startingNow { try await self.run(built, call, pipeline, gate, decode) }
+        let work = Task.startingNow { try await self.run(built, call, pipeline, way) }
         return try await active.response(of: work, deadlines)
     }
 
     /// The whole path of a request, in order: the offline gate, the hops through the chain, validation, decoding.
     private func run(
-        _ built: Result<BuiltRequest, any Error>, _ call: Call, _ pipeline: PluginPipeline, _ gate: OfflineGate?,
-        _ decode: Decode
+        _ built: Result<BuiltRequest, any Error>, _ call: Call, _ pipeline: PluginPipeline, _ way: Way
     ) async throws -> PulseResponse {
         try Task.checkCancellation()
         var request = try built.get()
         request.writeIdempotencyKey(of: call)
+        let (gate, decode): (OfflineGate?, Decode)
+        switch way {
+        case .download(let run):
+            return try await run.response(to: request, for: call, through: pipeline, follower)
+        case .response(let ownGate, let ownDecode):
+            (gate, decode) = (ownGate, ownDecode)
+        }
         let response =
             if let gate {
                 try await gate.send(request, for: call, through: pipeline, follower)

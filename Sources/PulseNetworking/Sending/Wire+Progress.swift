@@ -12,7 +12,7 @@ extension PluginContext {
         guard listener != nil || request.isLargeTransfer && call.environment.events?.isActive == true else {
             return nil
         }
-        return ProgressMeter(clock: clock) { progress in
+        return ProgressMeter(clock: clock, attempt: call.nextTransfer()) { progress in
             listener?(progress)
             emit(.transferProgress(summary, completed: progress.completed, total: progress.total))
         }

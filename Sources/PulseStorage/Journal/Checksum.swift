@@ -3,7 +3,7 @@
 import PulseCore
 
 /// CRC-32 as in zlib and Ethernet (ISO 3309), computed eight bytes at a time.
-enum Checksum {
+package enum Checksum {
     /// Eight tables of 256 entries: the contribution of a byte that is followed by 0 to 7 others.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
@@ -19,7 +19,7 @@ enum Checksum {
         return tables
     }()
 
-    static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    package static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         tables.withUnsafeBufferPointer { tables in
             var rest: UInt32 = 0xFFFF_FFFF
             var index = 0

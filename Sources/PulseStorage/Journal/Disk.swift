@@ -22,6 +22,8 @@ package struct Disk: Sendable {
     package var open: @Sendable (String, Int32) -> Int32
     /// Creates a directory that only its user may enter.
     package var makeDirectory: @Sendable (String) -> Int32
+    /// Takes a directory and returns the bytes that its user may still write there; nil if that is unknown.
+    package var freeSpace: @Sendable (String) -> Int64?
     /// Seconds: an append runs on the caller's thread if the last commit took less than this. Two context switches cost
     /// nearly as much as a fast disk.
     package var inPlaceLimit: TimeInterval
@@ -32,6 +34,7 @@ package struct Disk: Sendable {
         rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
         open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
         makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory,
+        freeSpace: @escaping @Sendable (String) -> Int64? = systemFreeSpace,
         inPlaceLimit: TimeInterval = 0
     ) {
         self.write = write
@@ -39,6 +42,7 @@ package struct Disk: Sendable {
         self.rename = rename
         self.open = open
         self.makeDirectory = makeDirectory
+        self.freeSpace = freeSpace
         self.inPlaceLimit = inPlaceLimit
     }
 
@@ -54,6 +58,14 @@ private func systemRename(_ from: String, _ to: String) -> Int32 { rename(from, 
 @Sendable package func systemOpen(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, 0o600) }
 
 @Sendable package func systemMakeDirectory(_ path: String) -> Int32 { mkdir(path, 0o700) }
+
+@Sendable package func systemFreeSpace(_ directory: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(directory, &status) == 0 else { return nil }
+    let (bytes, isBeyond) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+        by: Int64(clamping: status.f_frsize))
+    return isBeyond ? nil : bytes
+}
 
 #if canImport(Darwin)
 /// On Darwin, `fsync` leaves the bytes in the disk's own cache, which a power failure erases.

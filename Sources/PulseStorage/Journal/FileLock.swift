@@ -6,13 +6,13 @@ import PulseCore
 /// the process ends, even after a crash.
 ///
 /// One holder uses it, from one thread at a time. Any thread may release it.
-final class FileLock: Sendable {
+package final class FileLock: Sendable {
     private let path: String
     private let disk: Disk
     /// The descriptor; -1 if the file is not open.
     private let descriptor = Locked<Int32>(-1)
 
-    init(path: String, disk: Disk = .system) {
+    package init(path: String, disk: Disk = .system) {
         self.path = path
         self.disk = disk
     }
@@ -27,7 +27,7 @@ final class FileLock: Sendable {
     }
 
     /// Acquires the lock, unless another holder has it. Throws ``JournalFailure``.
-    func tryAcquire() throws -> Bool {
+    package func tryAcquire() throws -> Bool {
         try acquire(waiting: false)
     }
 
@@ -35,7 +35,7 @@ final class FileLock: Sendable {
         descriptor.withLock { if $0 >= 0 { _ = flock($0, LOCK_UN) } }
     }
 
-    func close() {
+    package func close() {
         descriptor.withLock { descriptor in
             if descriptor >= 0 {
                 // A child process being spawned has a copy of the descriptor for a moment, which would keep the lock.

@@ -26,7 +26,7 @@ public enum JournalFailure: Error, Sendable, Hashable {
     case system(operation: String, code: Int32)
 
     /// The meaning of the last failed system call.
-    init(_ operation: String, code: Int32 = errno) {
+    package init(_ operation: String, code: Int32 = errno) {
         switch code {
         case ENOSPC, EDQUOT: self = .noSpace
         case EACCES, EPERM: self = .notPermitted

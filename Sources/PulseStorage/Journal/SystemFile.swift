@@ -11,18 +11,18 @@ import Musl
 #endif
 
 /// System calls on files, with errors thrown as ``JournalFailure``. New files are readable by their user alone.
-enum SystemFile {
-    struct Identity: Hashable {
+package enum SystemFile {
+    package struct Identity: Hashable {
         let device: UInt64
         let number: UInt64
     }
 
-    struct Status {
-        let identity: Identity
-        let size: Int
+    package struct Status {
+        package let identity: Identity
+        package let size: Int
     }
 
-    static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
+    package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
         while true {
             let descriptor = disk.open(path, flags | O_CLOEXEC)
             if descriptor >= 0 { return descriptor }
@@ -61,18 +61,18 @@ enum SystemFile {
         return true
     }
 
-    static func close(_ descriptor: Int32) -> Int32 {
+    package static func close(_ descriptor: Int32) -> Int32 {
         systemClose(descriptor)
     }
 
-    static func status(_ descriptor: Int32) throws -> Status {
+    package static func status(_ descriptor: Int32) throws -> Status {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw JournalFailure("fstat") }
         return Status(status)
     }
 
     /// Nil if the file does not exist.
-    static func status(_ path: String) throws -> Status? {
+    package static func status(_ path: String) throws -> Status? {
         var status = stat()
         if stat(path, &status) == 0 { return Status(status) }
         guard errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("stat") }
@@ -80,7 +80,7 @@ enum SystemFile {
     }
 
     /// Reads up to `count` bytes from the offset; fewer only at the end of the file.
-    static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
+    package static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
             read = 0
             while read < count {
@@ -94,18 +94,22 @@ enum SystemFile {
     }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int, using disk: Disk) throws {
-        try bytes.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let step = disk.write(descriptor, rest, offset + written)
-                if step > 0 { written += step } else if step == 0 || errno != EINTR { throw JournalFailure("pwrite") }
-            }
+        try bytes.withUnsafeBytes { try write($0, to: descriptor, at: offset, using: disk) }
+    }
+
+    package static func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int, using disk: Disk
+    ) throws {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let step = disk.write(descriptor, rest, offset + written)
+            if step > 0 { written += step } else if step == 0 || errno != EINTR { throw JournalFailure("pwrite") }
         }
     }
 
     /// Makes the names in a directory as durable as their files.
-    static func syncDirectory(_ path: String, using disk: Disk) throws {
+    package static func syncDirectory(_ path: String, using disk: Disk) throws {
         let descriptor = try open(path, O_RDONLY, using: disk)
         defer { _ = close(descriptor) }
         guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }

@@ -72,6 +72,9 @@ public final class MockServer: Sendable {
         }
     }
 
+    /// The clock of all delays.
+    var clock: any PulseClock { core.clock }
+
     /// The port on the loopback interface.
     public var port: Int { core.port }
 

@@ -48,6 +48,14 @@ extension Stub {
             }
         }
 
+        /// A file that is sent whole, or in part to a request with `Range` (RFC 9110, section 14).
+        ///
+        /// - Parameter etag: the whole value of the `ETag`, with its quotes; nil for none.
+        public static func file(_ data: Data, etag: String? = nil) -> Reply {
+            let file = MockServer.File(data, etag: etag)
+            return closure { request, _ in file.response(to: request, at: SystemClock().now) }
+        }
+
         /// That error in place of a response.
         public static func failure(_ error: any Error) -> Reply {
             closure { _, _ in throw error }

@@ -107,7 +107,11 @@ struct SessionExchange: Sendable {
             return nil
         }
         var pulseResponse = PulseResponse(data: data, httpResponse: response, request: request)
-        if !task.isHead { pulseResponse.headers.removeDecodedContentFields() }
+        if !task.isHead {
+            let isCoded = pulseResponse.headers.contains("Content-Encoding")
+            pulseResponse.headers.removeDecodedContentFields()
+            pulseResponse.isDecoded = isCoded && !pulseResponse.headers.contains("Content-Encoding")
+        }
         pulseResponse.headers.separateCookies()
         if isTruncated { pulseResponse.isTruncated = true }
         if let file { pulseResponse.body = .file(file) }

@@ -30,6 +30,27 @@ struct ProgressMeterTests {
         #expect(completed == [1, 4])
     }
 
+    /// Measured over five seconds, so that it follows a change within that time.
+    @Test func theRateIsThatOfTheLastSeconds() async {
+        let meter = ProgressMeter(clock: clock, attempt: 3) { [reports] progress in
+            reports.withLock { $0.append(progress) }
+        }
+        var sent: Int64 = 1_000
+        meter.note(.init(completed: sent, total: 100_000))
+        for step in 0..<200 {
+            await clock.advance(by: 0.1)
+            // What came before the first value does not count.
+            sent += step < 100 ? 100 : 10
+            meter.note(.init(completed: sent, total: 100_000))
+        }
+        let values = reports.withLock { $0 }
+        #expect(values.allSatisfy { $0.attempt == 3 })
+        let rates = values.map { $0.bytesPerSecond?.rounded() }
+        #expect(rates[0] == nil && rates[1] == 1000 && rates[100] == 1000)
+        #expect(rates[155] == 100 && rates[125].map { $0 > 100 && $0 < 1000 } == true)
+        #expect(values.last?.secondsLeft.map { ($0 * 100).rounded() } == Double(100_000 - sent))
+    }
+
     @Test func thereAreTenReportsASecond() async {
         let meter = meter()
         for step in 1...1000 {

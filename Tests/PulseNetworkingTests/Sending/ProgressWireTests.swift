@@ -114,7 +114,9 @@ struct ProgressWireTests {
     // MARK: Attempts
 
     private var twoAttempts: [TransferProgress] {
-        [Self.piece, Self.megabyte, Self.piece, Self.megabyte].map { .init(completed: $0, total: Self.megabyte) }
+        [(Self.piece, 1), (Self.megabyte, 1), (Self.piece, 2), (Self.megabyte, 2)].map {
+            .init(completed: $0, total: Self.megabyte, attempt: $1)
+        }
     }
 
     @Test func aRetryStartsAnew() async throws {
@@ -218,7 +220,7 @@ struct ProgressWireTests {
         let reports = sink.events.compactMap { event -> TransferProgress? in
             guard case .transferProgress(let call, let completed, let total) = event else { return nil }
             attempts.append(call.attempt)
-            return TransferProgress(completed: completed, total: total)
+            return TransferProgress(completed: completed, total: total, attempt: call.attempt)
         }
         #expect(reports == twoAttempts)
         #expect(attempts == [1, 1, 2, 2])

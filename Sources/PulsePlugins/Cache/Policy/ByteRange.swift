@@ -75,39 +75,6 @@ enum RangeField: Sendable, Equatable {
     }
 }
 
-/// The `Content-Range` field of a 206 (RFC 9110, section 14.4).
-struct ContentRange: Sendable, Equatable {
-    let range: Range<Int>
-    /// The length of the whole representation; nil if the server does not state it.
-    let length: Int?
-
-    init(range: Range<Int>, length: Int?) {
-        (self.range, self.length) = (range, length)
-    }
-
-    /// Nil unless the value is one byte range within the length.
-    init?(_ value: String) {
-        let words = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-        guard words.count == 2, String(words[0]).equalsIgnoringASCIICase("bytes") else { return nil }
-        let parts = words[1].split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, case let bounds = parts[0].split(separator: "-", omittingEmptySubsequences: false),
-            bounds.count == 2, let first = ByteNumber.exact(bounds[0]), let last = ByteNumber.exact(bounds[1]),
-            first <= last
-        else { return nil }
-        range = first..<(last + 1)
-        if parts[1] == "*" {
-            length = nil
-        } else {
-            guard let length = ByteNumber.exact(parts[1]), last < length else { return nil }
-            self.length = length
-        }
-    }
-
-    var text: String {
-        "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length.map { String($0) } ?? "*")"
-    }
-}
-
 /// A number made of digits only.
 private enum ByteNumber {
     /// Leaves room for the index after the last byte.

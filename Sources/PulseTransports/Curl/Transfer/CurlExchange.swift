@@ -162,10 +162,12 @@ struct CurlExchange: Sendable {
         }
         var headers = head.headers
         if !received.codings.isEmpty { headers.removeContentFields() }
-        return PulseResponse(
+        var response = PulseResponse(
             statusCode: head.statusCode, headers: headers, data: received.body, request: request.urlRequest,
             timings: TransferTimings(received.measured, queued: queued, isComplete: !received.isStreamed),
             isTruncated: received.isTruncated)
+        if !received.codings.isEmpty { response.isDecoded = true }
+        return response
     }
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+import PulseStorage
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Where a download ends, and the hidden files beside that place in which it is stored meanwhile.
+struct DownloadPlace: Sendable {
+    let directory: String
+    /// The name of the file; nil if the server names it.
+    let name: String?
+    /// The path of the bytes, of which that of the state is made.
+    let partial: String
+
+    var state: String { partial + "-state" }
+    private var target: String? { name.map { directory + "/" + $0 } }
+
+    /// The place of a file. Throws ``PulseError/invalidRequest(reason:)`` for a URL that names none.
+    init(file: URL) throws {
+        guard file.isFileURL else { throw PulseError.invalidRequest(reason: "the target of a download is no file URL") }
+        let name = file.lastPathComponent
+        guard !["", ".", "..", "/"].contains(name) else {
+            throw PulseError.invalidRequest(reason: "the target of a download has no file name")
+        }
+        directory = file.deletingLastPathComponent().path
+        self.name = name
+        // A name may take all that the file system allows.
+        let stem = name.utf8.count <= 200 ? name : String(name.prefix(40)) + "-" + Self.digits(of: name)
+        partial = directory + "/." + stem + ".part"
+    }
+
+    /// The place of a file in a directory, under a name that the server gives.
+    ///
+    /// - Parameter key: names the content, so that another download finds what has come.
+    init(directory: URL, key: String) throws {
+        guard directory.isFileURL else {
+            throw PulseError.invalidRequest(reason: "the directory of a download is no file URL")
+        }
+        self.directory = directory.path
+        name = nil
+        partial = self.directory + "/.pulse-" + Self.digits(of: key) + ".part"
+    }
+
+    private static func digits(of text: String) -> String {
+        let digest = SystemHashes.library?.sha256(text)?.hex ?? ""
+        return digest.isEmpty
+            ? String(Array(text.utf8).withUnsafeBytes { Checksum.of($0) }, radix: 16) : String(digest.prefix(16))
+    }
+
+    /// Throws if the file cannot be created here.
+    func check() throws {
+        guard let status = stat(directory), status.isDirectory else { throw TransferFailure.unusableDestination }
+        guard let target, let existing = stat(target) else { return }
+        if existing.isDirectory { throw TransferFailure.unusableDestination }
+    }
+
+    /// Throws if the file exists.
+    func checkIsFree() throws {
+        if let target, stat(target) != nil { throw TransferFailure.fileExists.asPulseError }
+    }
+
+    private func stat(_ path: String) -> FileStatus? { FileStatus(path) }
+
+    /// Moves the bytes to their name, and returns its URL.
+    ///
+    /// - Parameter suggested: a name for a place without one. If it is taken, it gets a number.
+    func install(_ suggested: String?, replacesFile: Bool, using disk: Disk) throws -> URL {
+        if let target {
+            if replacesFile {
+                guard disk.rename(partial, target) == 0 else { throw JournalFailure("rename") }
+            } else if try !moveToFreeName(target, using: disk) {
+                throw TransferFailure.fileExists
+            }
+            return URL(fileURLWithPath: target)
+        }
+        let name = suggested ?? "download"
+        for number in 0...9_999 {
+            let path = directory + "/" + (number == 0 ? name : SafeFileName.numbered(name, number))
+            if try moveToFreeName(path, using: disk) { return URL(fileURLWithPath: path) }
+        }
+        throw TransferFailure.fileExists
+    }
+
+    /// Returns false if the name is taken. A link, unlike a rename, never replaces a file.
+    private func moveToFreeName(_ path: String, using disk: Disk) throws -> Bool {
+        if link(partial, path) == 0 {
+            _ = unlink(partial)
+            return true
+        }
+        switch errno {
+        case EEXIST: return false
+        case EPERM, ENOTSUP, EMLINK:
+            // The file system has no links.
+            if stat(path) != nil { return false }
+            guard disk.rename(partial, path) == 0 else { throw JournalFailure("rename") }
+            return true
+        default: throw JournalFailure("link")
+        }
+    }
+
+    /// The permissions of a new file. The process's mask can only be read by setting it, which other threads would
+    /// notice, or from a new file.
+    func standardPermissions() -> mode_t {
+        let path = partial + "-mode"
+        let descriptor = createFile(path)
+        guard descriptor >= 0 else { return 0o600 }
+        defer {
+            _ = unlink(path)
+            _ = SystemFile.close(descriptor)
+        }
+        return FileStatus(descriptor).map(\.permissions) ?? 0o600
+    }
+}
+
+private func createFile(_ path: String) -> Int32 { open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) }
+
+private struct FileStatus {
+    let isDirectory: Bool
+    let permissions: mode_t
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
+        permissions = mode_t(status.st_mode) & 0o777
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a response tells of the content that a download stores: enough to ask for the rest of the same content.
+struct DownloadedContent: Sendable, Equatable, Codable {
+    /// The `ETag` as received, if it is an entity tag.
+    var entityTag: String?
+    /// The `Last-Modified` as received.
+    var lastModified: String?
+    /// Whether the content had not changed for a second when it was sent, so that the date identifies it.
+    var isDateStrong = false
+    /// The length of the whole content in bytes; nil if it is not known.
+    var total: Int64?
+    /// The SHA-256 of the whole content that the server named, in hexadecimal digits.
+    var digest: String?
+
+    /// The value for `If-Range` (RFC 9110, section 13.1.5): a strong entity tag, or the date if there is no tag.
+    var condition: String? {
+        if let entityTag { return entityTag.hasPrefix("W/") ? nil : entityTag }
+        return isDateStrong ? lastModified : nil
+    }
+
+    /// Whether a part with these validators belongs to this content. It has the same `ETag`, but may lack the
+    /// date (RFC 9110, section 15.3.7): a server that supports `If-Range` sends all of another content.
+    func fits(_ part: DownloadedContent) -> Bool {
+        if let total, let other = part.total, total != other { return false }
+        if let lastModified, let other = part.lastModified, lastModified != other { return false }
+        return entityTag == part.entityTag
+    }
+
+    /// Whether a response that there is no rest, with these validators, is about this content. Few servers send any with
+    /// a 416.
+    func hasEnd(_ end: DownloadedContent) -> Bool {
+        (end.entityTag == nil || end.entityTag == entityTag)
+            && (end.lastModified == nil || end.lastModified == lastModified)
+            && (total == nil || total == end.total)
+    }
+}
+
+/// The head of a response, as far as a download is concerned.
+struct DownloadHead: Sendable, Equatable {
+    let status: Int
+    let content: DownloadedContent
+    /// Where the part begins and ends that a 206 carries.
+    var range: Range<Int64>?
+    /// Whether the body is coded, so that its bytes are not those of the content that ranges count.
+    var isCoded = false
+
+    init(status: Int, content: DownloadedContent, range: Range<Int64>? = nil, isCoded: Bool = false) {
+        self.status = status
+        self.content = content
+        self.range = range
+        self.isCoded = isCoded
+    }
+
+    init(_ response: PulseResponse, now: Date) {
+        let headers = response.headers
+        status = response.statusCode
+        let field = headers["Content-Range"]
+        let part = status == 206 ? field.flatMap { ContentRange($0) } : nil
+        range = part.map { Int64($0.range.lowerBound)..<Int64($0.range.upperBound) }
+        let coding = headers["Content-Encoding"]?.asciiLowercased.trimmingCharacters(in: .whitespaces) ?? ""
+        isCoded = response.isDecoded || !["", "identity", "none"].contains(coding)
+        var content = DownloadedContent()
+        content.entityTag = EntityTag(of: headers)?.text
+        content.lastModified = headers["Last-Modified"]
+        if let changed = headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: now) }),
+            let date = headers["Date"].flatMap({ HTTPDate.parse($0, now: now) })
+        {
+            content.isDateStrong = date.timeIntervalSince(changed) >= 1
+        }
+        if !isCoded {
+            switch status {
+            case 206: content.total = part?.length.map(Int64.init)
+            case 416: content.total = field.flatMap { ContentRange.length(ofUnsatisfied: $0) }.map(Int64.init)
+            default: content.total = headers["Content-Length"].flatMap { Int64($0) }
+            }
+            content.digest = headers["Repr-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
+            if status == 200, content.digest == nil {
+                content.digest = headers["Content-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
+            }
+        }
+        self.content = content
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+import PulseStorage
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The stored bytes of a download, in a hidden file beside the target, with a second one that tells what they are. Both
+/// are readable by their user alone.
+///
+/// The file is locked, so that no other download writes it, in any process. Bytes are synced before the state counts
+/// them: after a crash the state never tells of bytes that are not there. All disk work runs on threads that block no
+/// other task.
+///
+/// Throws ``PulseError`` with a ``TransferFailure`` or a ``JournalFailure``.
+final class PartialFile: @unchecked Sendable {
+    // Unchecked: one task uses it.
+
+    /// The most bytes that a crash loses.
+    static let syncDistance = 8 << 20
+    /// Smaller pieces are merged, since each write costs two thread switches.
+    private static let pieceSize = 256 << 10
+
+    let place: DownloadPlace
+    /// What an earlier download left here; nil if there is nothing to go on with.
+    let stored: PartialState?
+    private let disk: Disk
+    private let lock: FileLock
+    private let descriptor: Int32
+    /// The bytes in the file; those in `piece` follow.
+    private var written: Int64 = 0
+    private var piece = Data()
+    /// The bytes that the last sync covers.
+    private var synced: Int64 = 0
+    private var syncing: (task: Task<Void, any Error>, state: PartialState)?
+    /// The state on the disk.
+    private var saved: PartialState?
+    private var isGone = false
+
+    private init(
+        _ place: DownloadPlace, _ stored: PartialState?, _ disk: Disk, _ lock: FileLock, _ descriptor: Int32
+    ) {
+        self.place = place
+        self.stored = stored
+        self.disk = disk
+        self.lock = lock
+        self.descriptor = descriptor
+        written = stored?.length ?? 0
+        synced = written
+        saved = stored
+    }
+
+    deinit {
+        _ = SystemFile.close(descriptor)
+        lock.close()
+    }
+
+    // MARK: Opening
+
+    /// Locks the file, and reads what an earlier download of that content has left.
+    ///
+    /// - Parameter key: names the content; nil to go on with nothing.
+    static func open(at place: DownloadPlace, key: String?, using disk: Disk) async throws -> PartialFile {
+        try await onDisk(needed: 0) {
+            try place.check()
+            let lock = FileLock(path: place.partial, disk: disk)
+            guard try lock.tryAcquire() else { throw TransferFailure.busy }
+            let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
+            let size = Int64((try? SystemFile.status(descriptor).size) ?? 0)
+            let state = PartialState.read(place.state, using: disk)
+            let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
+            if stored == nil, state != nil { try removeState(place, disk) }
+            return PartialFile(place, stored, disk, lock, descriptor)
+        }
+    }
+
+    /// Runs a job on a thread that may wait for a disk.
+    ///
+    /// - Parameter needed: the bytes that a full disk lacks.
+    private static func onDisk<Value: Sendable>(
+        needed: Int64, _ job: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await BlockingThreadPool.files.result(job)
+        } catch {
+            throw failure(error, needed: needed)
+        }
+    }
+
+    /// Removes a state whose bytes are about to be replaced. Otherwise it would tell of them after a crash.
+    private static func removeState(_ place: DownloadPlace, _ disk: Disk) throws {
+        if unlink(place.state) == 0 { try SystemFile.syncDirectory(place.directory, using: disk) }
+    }
+
+    // MARK: Writing
+
+    /// Drops all bytes after the first `length` ones.
+    func cut(to length: Int64) async throws {
+        try await flush()
+        try await finishSync()
+        let isStale = length < saved?.length ?? 0
+        if isStale { saved = nil }
+        try await Self.onDisk(needed: 0) { [place, disk, descriptor] in
+            if isStale { try Self.removeState(place, disk) }
+            guard ftruncate(descriptor, off_t(length)) == 0 else { throw JournalFailure("ftruncate") }
+        }
+        written = length
+        synced = min(synced, length)
+    }
+
+    /// Throws if the disk has no space for that many more bytes.
+    func checkSpace(for count: Int64) async throws {
+        let free = await BlockingThreadPool.files.run { [disk, place] in disk.freeSpace(place.directory) }
+        guard free ?? .max >= count else { throw TransferFailure.noSpace(needed: count).asPulseError }
+    }
+
+    /// - Parameter needed: the bytes that are still missing, for the error of a full disk.
+    func append(_ chunk: Data, needed: Int64) async throws {
+        if piece.isEmpty { piece = chunk } else { piece.append(chunk) }
+        if piece.count >= Self.pieceSize { try await flush(needed: needed) }
+    }
+
+    private func flush(needed: Int64 = 0) async throws {
+        guard !piece.isEmpty else { return }
+        try await Self.onDisk(needed: needed) { [piece, written, descriptor, disk] in
+            try piece.withUnsafeBytes { try SystemFile.write($0, to: descriptor, at: Int(written), using: disk) }
+        }
+        written += Int64(piece.count)
+        piece = Data()
+    }
+
+    // MARK: The state
+
+    /// Begins to sync if half of the distance is written, and waits if more than all of it would be unsynced.
+    func syncIfDue(_ state: @autoclosure () -> PartialState) async throws {
+        if written - synced > Int64(Self.syncDistance - Self.pieceSize) {
+            try await finishSync()
+        }
+        guard syncing == nil, written - synced >= Int64(Self.syncDistance / 2) else { return }
+        var state = state()
+        state.length = written
+        let task = Task { [state, place, descriptor, disk] in
+            try await BlockingThreadPool.files.result { try Self.sync(state, place, descriptor, disk) }
+        }
+        syncing = (task, state)
+    }
+
+    private static func sync(
+        _ state: PartialState, _ place: DownloadPlace, _ descriptor: Int32, _ disk: Disk
+    ) throws {
+        guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
+        try state.write(place.state, using: disk)
+    }
+
+    private func finishSync() async throws {
+        guard let syncing else { return }
+        self.syncing = nil
+        try await Self.orFailure { try await syncing.task.value }
+        synced = syncing.state.length
+        saved = syncing.state
+    }
+
+    /// Keeps all that has come, for a later download.
+    func keep(_ state: PartialState) async throws {
+        guard !isGone else { return }
+        try await flush()
+        try await finishSync()
+        var state = state
+        state.length = written
+        guard saved != state else { return }
+        try await Self.onDisk(needed: 0) { [state, place, descriptor, disk] in
+            try Self.sync(state, place, descriptor, disk)
+        }
+    }
+
+    /// Removes what is stored.
+    func drop() async {
+        guard !isGone else { return }
+        isGone = true
+        piece = Data()
+        try? await finishSync()
+        await BlockingThreadPool.files.run { [place] in
+            _ = unlink(place.partial)
+            _ = unlink(place.state)
+        }
+    }
+
+    /// Takes the bytes that another wrote to the file, and returns their number.
+    func adopt() async throws -> Int64 {
+        written = try await Self.onDisk(needed: 0) { [descriptor] in Int64(try SystemFile.status(descriptor).size) }
+        return written
+    }
+
+    // MARK: The end
+
+    /// The SHA-256 of all bytes in hexadecimal digits; nil without a hash library.
+    func sha256() async throws -> String? {
+        try await flush()
+        let file = URL(fileURLWithPath: place.partial)
+        do {
+            return try await SystemHashes.library?.sha256(of: file)?.hex
+        } catch {
+            throw error is CancellationError ? error : Self.failure(error, needed: 0)
+        }
+    }
+
+    /// Puts the file in place, durably and by one rename, and returns its URL.
+    ///
+    /// - Parameter name: that of a file in the place's directory; nil for the place's own target.
+    func finish(name: String?, replacesFile: Bool) async throws -> URL {
+        try await flush()
+        try? await finishSync()
+        isGone = true
+        return try await Self.onDisk(needed: 0) { [place, descriptor, disk] in
+            guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
+            _ = fchmod(descriptor, place.standardPermissions())
+            let file = try place.install(name, replacesFile: replacesFile, using: disk)
+            _ = unlink(place.state)
+            try SystemFile.syncDirectory(place.directory, using: disk)
+            return file
+        }
+    }
+
+    // MARK: Errors
+
+    private static func orFailure(_ body: () async throws -> Void) async throws {
+        do { try await body() } catch { throw failure(error, needed: 0) }
+    }
+
+    private static func failure(_ error: any Error, needed: Int64) -> PulseError {
+        switch error {
+        case let error as PulseError: return error
+        case let failure as TransferFailure: return failure.asPulseError
+        case JournalFailure.noSpace: return TransferFailure.noSpace(needed: needed).asPulseError
+        case JournalFailure.missing, JournalFailure.notPermitted, JournalFailure.readOnly:
+            return TransferFailure.unusableDestination.asPulseError
+        case JournalFailure.system(_, let code) where [EISDIR, ENOTDIR, ELOOP, ENAMETOOLONG].contains(code):
+            return TransferFailure.unusableDestination.asPulseError
+        case JournalFailure.system(_, let code) where [EMFILE, ENFILE].contains(code):
+            return .transport(.resourceUnavailable, underlying: error)
+        default: return .transport(.cannotWriteToFile, underlying: error)
+        }
+    }
+}

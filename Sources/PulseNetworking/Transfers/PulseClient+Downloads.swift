@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Downloads to files.
+///
+/// A download is one call of as many requests as it needs: if its connection is lost, it asks for the rest. Each request
+/// passes all plugins, with a fresh token. The deadline covers the whole download, and
+/// ``NetworkEvent/requestStarted(_:)`` and ``NetworkEvent/requestCompleted(_:_:latency:)`` are emitted once. The target
+/// changes once, by a rename, when the content is whole, its status, length and digests are right, and its bytes are on
+/// the disk. Until then, or after a failure, it is what it was.
+///
+/// What has come is kept in a hidden file beside the target, with the validators that the server sent. A later download
+/// of the same content to the same file, also after a crash, asks for the rest with `Range` and `If-Range` (RFC 9110,
+/// section 13.1.5). Only GET is resumed. The cache neither answers a download nor keeps it.
+extension PulseClient {
+    /// Sends an endpoint and writes the body of its response to a file, whose directory must exist.
+    ///
+    /// Throws ``PulseError``, with a ``TransferFailure`` as the underlying error of
+    /// ``PulseError/transport(_:underlying:)`` for what goes wrong with the content or the file. Only a status of 200 to
+    /// 299 is stored, whatever statuses the call accepts.
+    ///
+    /// - Parameter download: the settings of the download.
+    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the result.
+    ///   Called from any thread; the download waits for it.
+    /// - Returns: the response to the last request, with the file as its body: its status is 206 if that was for the
+    ///   rest, and 416 if there was no rest.
+    @discardableResult
+    public func download<E: Endpoint>(
+        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> PulseResponse {
+        try await self.download(endpoint, .file(file), download, options, progress)
+    }
+
+    /// Does the same under the name that the server suggests in `Content-Disposition` (RFC 6266), or the last component
+    /// of the URL. If the name is taken, the file gets a number: `report (1).pdf`.
+    ///
+    /// The name is one component without leading dots or control characters, whatever the server sends. The result is
+    /// the response's ``PulseResponse/file``.
+    @discardableResult
+    public func download<E: Endpoint>(
+        _ endpoint: E, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> PulseResponse {
+        try await self.download(endpoint, .directory(directory), download, options, progress)
+    }
+
+    /// The steps of a download to a file, and its response as the last one. The download begins when the first element
+    /// is asked for; leaving the loop cancels it.
+    public func downloading<E: Endpoint>(
+        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) -> TransferUpdates<PulseResponse> {
+        TransferUpdates { progress in
+            try await self.download(endpoint, to: file, download: download, options: options, progress: progress)
+        }
+    }
+
+    private func download<E: Endpoint>(
+        _ endpoint: E, _ target: DownloadRun.Target, _ download: DownloadOptions, _ options: RequestOptions,
+        _ progress: (@Sendable (TransferProgress) -> Void)?
+    ) async throws -> PulseResponse {
+        var merged = options
+        merged.inherit(endpoint.options)
+        var own = options
+        own.cache = .bypass
+        // A part of a coded body cannot be decoded.
+        if endpoint.headers.header("Accept-Encoding") == nil, merged.headers?.header("Accept-Encoding") == nil {
+            own.headers = (own.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])
+        }
+        let run = DownloadRun(
+            target, download, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress)
+        return try await send(endpoint, own, delivery: .streamed, accept: "*/*", download: run) { _, _ in }
+    }
+}

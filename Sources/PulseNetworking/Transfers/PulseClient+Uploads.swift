@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Uploads with progress.
+extension PulseClient {
+    /// Sends an endpoint, as ``request(_:options:)`` does, and reports how much of its body is sent.
+    ///
+    /// Files, streams and multipart bodies are sent in constant memory. A body that is sent again, as after a retry, a
+    /// token refresh or a redirect that keeps it, is the next ``TransferProgress/attempt``.
+    ///
+    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the result.
+    ///   Called from any thread; the transfer may wait for it. Nil for that of the options.
+    public func upload<E: Endpoint>(
+        _ endpoint: E, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> E.Response {
+        var options = options
+        if let progress { options.progress = progress }
+        return try await request(endpoint, options: options)
+    }
+
+    /// The steps of an upload, and its value as the last one. The upload begins when the first element is asked for;
+    /// leaving the loop cancels it.
+    public func uploading<E: Endpoint>(
+        _ endpoint: E, options: RequestOptions = RequestOptions()
+    ) -> TransferUpdates<E.Response> where E.Response: Sendable {
+        TransferUpdates { progress in
+            try await self.upload(endpoint, options: options, progress: progress)
+        }
+    }
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulsePlatform
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// Downloads over real sockets.
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+struct DownloadTests {
+    private struct Fetch: Endpoint {
+        typealias Response = Data
+        var path = "/file"
+        var method = HTTPMethod.get
+        var headers: [String: String] = [:]
+    }
+
+    /// A directory of the test's own, with the target in it.
+    private static func withTarget(
+        old: Data? = nil, _ body: (_ target: URL) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let target = directory.appendingPathComponent("file.bin")
+        try old?.write(to: target)
+        try await body(target)
+    }
+
+    private static func client(_ server: MockServer, events: PulseEventBus = PulseEventBus()) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: TestClock())
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+            events: events)
+    }
+
+    private static func content(_ count: Int, seed: UInt8 = 0) -> Data {
+        Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) &+ seed })
+    }
+
+    /// The target has those bytes, and nothing else is in its directory.
+    private static func expect(_ target: URL, holds data: Data, _ location: SourceLocation = #_sourceLocation) throws {
+        #expect(try Data(contentsOf: target) == data, sourceLocation: location)
+        #expect(
+            try names(in: target.deletingLastPathComponent()) == [target.lastPathComponent], sourceLocation: location)
+    }
+
+    private static func names(in directory: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    @Test func aWholeFileReplacesTheOldOne() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(300_000)
+            server.serve(MockServer.File(data, etag: "\"a\""), at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let response = try await client.download(Fetch(), to: target)
+                #expect(response.statusCode == 200 && response.file == target)
+                try Self.expect(target, holds: data)
+                #expect(server.requests.map { $0.headers["Accept-Encoding"] } == ["identity"])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func lostConnectionsGoOnWhereTheyEnded() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            for drop in [200_000, 0, 300_000, 1] { file.dropping(after: drop) }
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: data)
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test(arguments: [403, 404, 500])
+    func anErrorLeavesTheOldFile(status: Int) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/file") { _ in .text("an error page", status: status) }
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.download(
+                        Fetch(), to: target, options: RequestOptions().with(\.acceptedStatuses, value: .any))
+                }
+                #expect(error?.statusCode == status)
+                try Self.expect(target, holds: Data("old".utf8))
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: Going on
+
+    /// The value of `Range` of each request.
+    private static func ranges(_ server: MockServer) -> [String?] {
+        server.requests.map { $0.headers["Range"] }
+    }
+
+    /// The bytes that a download has kept beside its target.
+    private static func partial(of target: URL) throws -> Data {
+        try Data(contentsOf: target.deletingLastPathComponent().appendingPathComponent(".file.bin.part"))
+    }
+
+    @Test func aLaterDownloadGoesOnWithWhatCame() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            file.dropping(after: 500_000).dropping(after: 0)
+            server.serve(file, at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let once = DownloadOptions().with(\.maximumFruitlessAttempts, value: 1)
+                let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
+                await #expect(throws: PulseError.self) {
+                    try await client.download(Fetch(), to: target, download: once, options: options)
+                }
+                #expect(try Data(contentsOf: target) == Data("old".utf8))
+                let kept = try Self.partial(of: target)
+                #expect(kept.count > 0 && kept == data.prefix(kept.count))
+                let another = Self.client(server)
+                let response = try await another.download(Fetch(), to: target)
+                try Self.expect(target, holds: data)
+                #expect(response.statusCode == 206)
+                #expect(Self.ranges(server) == [nil, "bytes=\(kept.count)-", "bytes=\(kept.count)-"])
+                #expect(server.requests.map { $0.headers["If-Range"] } == [nil, "\"a\"", "\"a\""])
+                await client.shutdown()
+                await another.shutdown()
+            }
+        }
+    }
+
+    /// Ends a download in the middle and returns the bytes that it has kept.
+    private static func interrupted(
+        _ client: PulseClient, _ file: MockServer.File, _ endpoint: Fetch, to target: URL,
+        _ download: DownloadOptions = DownloadOptions()
+    ) async throws -> Int {
+        file.dropping(after: 200_000).dropping(after: 0)
+        let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
+        await #expect(throws: PulseError.self) {
+            try await client.download(
+                endpoint, to: target, download: download.with(\.maximumFruitlessAttempts, value: 1), options: options)
+        }
+        return (try? partial(of: target).count) ?? 0
+    }
+
+    enum Resumption: CaseIterable { case tag, date, recentDate, weakTag, none, digest, anotherKey, sameKey }
+
+    @Test(arguments: Resumption.allCases)
+    func onlyAnIdentifiedContentIsResumed(by resumption: Resumption) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let now = Date()
+            let file =
+                switch resumption {
+                case .date: MockServer.File(data, lastModified: now - 5)
+                case .recentDate: MockServer.File(data, lastModified: now + 5)
+                case .weakTag: MockServer.File(data, etag: "W/\"a\"", lastModified: now - 100)
+                case .none, .digest: MockServer.File(data)
+                default: MockServer.File(data, etag: "\"a\"")
+                }
+            server.serve(file, at: "/file")
+            server.serve(file, at: "/signed")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                var download = DownloadOptions()
+                let digest = try #require(SystemHashes.library?.sha256(data)?.hex)
+                if resumption == .digest { download.digest = .sha256(digest) }
+                if resumption == .sameKey { download.contentKey = "film" }
+                var endpoint = Fetch()
+                let kept = try await Self.interrupted(client, file, endpoint, to: target, download)
+                let isResumed = [.tag, .date, .digest, .sameKey].contains(resumption)
+                if [.anotherKey, .sameKey].contains(resumption) { endpoint.path = "/signed" }
+                #expect((kept > 0) == (isResumed || resumption == .anotherKey))
+                try await client.download(endpoint, to: target, download: download)
+                try Self.expect(target, holds: data)
+                let last = server.requests.last
+                #expect(last?.headers["Range"] == (isResumed ? "bytes=\(kept)-" : nil))
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aChangedContentStartsAgain() async throws {
+        try await MockServer.run { server in
+            let (old, new) = (Self.content(1 << 20), Self.content(900_000, seed: 7))
+            let file = MockServer.File(old, etag: "\"a\"")
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                _ = try await Self.interrupted(client, file, Fetch(), to: target)
+                file.replace(with: new, etag: "\"b\"")
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: new)
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// The server sends a part of the new content in spite of `If-Range`, once or always.
+    @Test(arguments: [1, 99])
+    func aPartThatDoesNotFitStartsAgainOnce(times: Int) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            let left = Locked(times)
+            server.serve(file, at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let kept = try await Self.interrupted(client, file, Fetch(), to: target)
+                file.answering { request, right in
+                    guard
+                        left.withLock({ left in
+                            defer { left -= 1 }
+                            return left > 0
+                        })
+                    else { return right }
+                    var wrong = right
+                    wrong.status = 206
+                    wrong.headers["Content-Range"] = "bytes \(kept + 1)-\(data.count - 1)/\(data.count)"
+                    return wrong
+                }
+                if times == 1 {
+                    try await client.download(Fetch(), to: target)
+                    try Self.expect(target, holds: data)
+                } else {
+                    let error = await #expect(throws: PulseError.self) {
+                        try await client.download(Fetch(), to: target)
+                    }
+                    guard case .transport(.badServerResponse, let failure as TransferFailure) = error else {
+                        Issue.record("\(String(describing: error))")
+                        return
+                    }
+                    #expect(failure == .contentKeepsChanging)
+                    try Self.expect(target, holds: Data("old".utf8))
+                }
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: The file
+
+    private static func failure(_ body: () async throws -> PulseResponse) async -> TransferFailure? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            guard case .transport(_, let failure as TransferFailure) = PulseError(wrapping: error) else {
+                Issue.record("\(error)")
+                return nil
+            }
+            return failure
+        }
+    }
+
+    @Test func aWrongDigestIsNeverInstalled() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1000)
+            let file = MockServer.File(data, etag: "\"a\"")
+            server.serve(file, at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let wrong = DownloadOptions().with(\.digest, value: .sha256(String(repeating: "0", count: 64)))
+                #expect(
+                    await Self.failure { try await client.download(Fetch(), to: target, download: wrong) }
+                        == .digestMismatch)
+                let field = "sha-256=:\(Data(count: 32).base64EncodedString()):"
+                file.answering { _, right in right.header("Repr-Digest", field) }
+                #expect(await Self.failure { try await client.download(Fetch(), to: target) } == .digestMismatch)
+                try Self.expect(target, holds: Data("old".utf8))
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aDestinationThatCannotBeUsedIsTypedBeforeAnythingIsSent() async throws {
+        try await MockServer.run { server in
+            server.serve(MockServer.File(Self.content(10)), at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let directory = target.deletingLastPathComponent()
+                let keeps = DownloadOptions().with(\.replacesFile, value: false)
+                #expect(
+                    await Self.failure { try await client.download(Fetch(), to: target, download: keeps) }
+                        == .fileExists)
+                for place in [directory, directory.appendingPathComponent("no/where")] {
+                    #expect(
+                        await Self.failure { try await client.download(Fetch(), to: place) } == .unusableDestination)
+                }
+                for (url, options) in [
+                    (URL(string: "https://example.com/a")!, DownloadOptions()),
+                    (target, DownloadOptions().with(\.digest, value: .sha256("12"))),
+                    (target, DownloadOptions().with(\.maximumFruitlessAttempts, value: -1)),
+                ] {
+                    let error = await #expect(throws: PulseError.self) {
+                        try await client.download(Fetch(), to: url, download: options)
+                    }
+                    #expect(error?.kind == .invalidRequest)
+                }
+                let ranged = await #expect(throws: PulseError.self) {
+                    try await client.download(Fetch(headers: ["range": "bytes=0-1"]), to: target)
+                }
+                #expect(ranged?.kind == .invalidRequest)
+                #expect(server.requests.isEmpty)
+                try Self.expect(target, holds: Data("old".utf8))
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aSecondDownloadToOneFileIsBusy() async throws {
+        try await MockServer.run { server in
+            let (gate, open) = AsyncStream<Data>.makeStream()
+            server.on(.get, "/file") { _ in MockServer.Response(body: .stream(gate)) }
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                let first = Task { try await client.download(Fetch(), to: target) }
+                try await server.requests(atLeast: 1)
+                #expect(await Self.failure { try await client.download(Fetch(), to: target) } == .busy)
+                open.yield(Data("whole".utf8))
+                open.finish()
+                _ = try await first.value
+                try Self.expect(target, holds: Data("whole".utf8))
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func theServerNamesAFileInADirectory() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(100)
+            let file = MockServer.File(data)
+            server.serve(file, at: "/files/a%20b.txt")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                let directory = target.deletingLastPathComponent()
+                var names: [String?] = []
+                for name in [nil, nil, "../../x.pdf", "..."] {
+                    let field = name.map { "attachment; filename=\"\($0)\"" }
+                    file.answering { _, right in field.map { right.header("Content-Disposition", $0) } ?? right }
+                    let response = try await client.download(Fetch(path: "/files/a%20b.txt"), into: directory)
+                    names.append(response.file?.lastPathComponent)
+                    #expect(try response.file.map { try Data(contentsOf: $0) } == data)
+                }
+                #expect(names == ["a b.txt", "a b (1).txt", "x.pdf", "a b (2).txt"])
+                #expect(try Self.names(in: directory) == names.compactMap { $0 }.sorted())
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: Progress
+
+    @Test func theProgressSpansAllRequests() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            file.dropping(after: 300_000).dropping(after: 0).dropping(after: 200_000)
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let (bus, sink) = (PulseEventBus(), RecordingSink())
+                bus.addSink(sink)
+                let client = Self.client(server, events: bus)
+                let heard = Heard()
+                try await client.download(Fetch(), to: target, progress: heard.take)
+                let reports = heard.reports
+                #expect(reports.first?.completed == 0 && reports.last?.completed == 1 << 20)
+                #expect(reports.allSatisfy { $0.total == 1 << 20 && $0.attempt == 1 })
+                #expect(zip(reports, reports.dropFirst()).allSatisfy { $0.completed < $1.completed })
+                let names = sink.names
+                #expect(names.filter { $0 == "requestStarted" || $0 == "requestCompleted" }.count == 2)
+                #expect(names.filter { $0 == "transferProgress" }.count == reports.count)
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func anEmptyFileIsReported() async throws {
+        try await MockServer.run { server in
+            server.serve(MockServer.File(Data()), at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                var updates: [TransferUpdate<Int>] = []
+                for try await update in client.downloading(Fetch(), to: target) {
+                    switch update {
+                    case .progress(let progress): updates.append(.progress(progress))
+                    case .finished(let response): updates.append(.finished(response.statusCode))
+                    }
+                }
+                #expect(updates == [.progress(TransferProgress(completed: 0, total: 0)), .finished(200)])
+                try Self.expect(target, holds: Data())
+                await client.shutdown()
+            }
+        }
+    }
+
+    // MARK: Ends
+
+    enum End: CaseIterable { case task, all, tag, shutdown, deadline, loop }
+
+    @Test(arguments: End.allCases)
+    func anEndClosesTheWireAndKeepsWhatCame(by end: End) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(300_000)
+            let (chunks, source) = AsyncStream<Data>.makeStream()
+            source.yield(data)
+            server.on(.get, "/file") { _ in
+                MockServer.Response(headers: ["ETag": "\"a\""], body: .stream(chunks), framing: .chunked())
+            }
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let clock = TestClock()
+                let client = PulseClient(
+                    configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock),
+                    events: PulseEventBus())
+                let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+                let options = RequestOptions().with(\.deadline, value: 50).with(\.tag, value: "tag")
+                    .with(\.timeout, value: 1000)
+                let call = Task {
+                    if end == .loop {
+                        for try await _ in client.downloading(Fetch(), to: target, options: options) { return }
+                    }
+                    try await client.download(Fetch(), to: target, options: options) { progress in
+                        // The clock stands still: only a total that is reached would be reported again.
+                        arrival.yield()
+                    }
+                }
+                if end != .loop { for await _ in arrivals { break } }
+                switch end {
+                case .task: call.cancel()
+                case .all: client.cancelAll()
+                case .tag: client.cancelAll(tag: "tag")
+                case .shutdown: await client.shutdown()
+                case .deadline: await clock.advance(by: 50)
+                case .loop: break
+                }
+                if end == .loop {
+                    try await call.value
+                } else {
+                    let error = await #expect(throws: PulseError.self) { try await call.value }
+                    #expect(error?.kind == (end == .deadline ? .deadlineExceeded : .cancelled))
+                }
+                try await server.connectionsClosedByClient()
+                await client.shutdown()
+                #expect(try Data(contentsOf: target) == Data("old".utf8))
+            }
+        }
+    }
+}
