@@ -92,9 +92,10 @@ let package = Package(
             name: "PulseNetworkingTests",
             dependencies: [
                 "PulseNetworking", "PulseTransports", "PulsePlugins", "PulseObservability", "PulseStorage",
-                "PulseTesting",
-                "TestSupport",
+                "PulsePlatform", "PulseTesting", "TestSupport", "transfer-victim",
             ]),
+        // A process that the tests of transfers kill.
+        .executableTarget(name: "transfer-victim", dependencies: ["PulseKit"], path: "Tests/transfer-victim"),
         .testTarget(
             name: "PulseTestingTests",
             dependencies: ["PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability", "TestSupport"]),

@@ -61,9 +61,10 @@ extension MockServer {
 
         /// The same as a response of a mock transport.
         func response(to request: URLRequest, at now: Date) -> PulseResponse {
-            let (status, headers, data) = Self.content(
+            var (status, headers, data) = Self.content(
                 range: request.header("Range"), condition: request.header("If-Range"), of: state.withLock { $0 },
                 at: now)
+            headers["Content-Length"] = "\(data.count)"
             return PulseResponse(statusCode: status, headers: headers, data: data, request: request, origin: .mock)
         }
 

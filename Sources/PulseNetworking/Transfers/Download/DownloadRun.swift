@@ -241,7 +241,7 @@ extension DownloadRun {
                         return machine.receivedTooMuch()
                     }
                     do {
-                        try await partial.append(chunk, needed: max(0, (total ?? 0) - machine.length))
+                        try await partial.append(chunk, of: total)
                         if machine.isResumable, key != nil { try await partial.syncIfDue(state) }
                     } catch {
                         storing = error

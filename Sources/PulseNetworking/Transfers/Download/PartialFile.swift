@@ -37,6 +37,7 @@ final class PartialFile: @unchecked Sendable {
     /// The bytes in the file; those in `piece` follow.
     private var written: Int64 = 0
     private var piece = Data()
+    private var total: Int64?
     /// The bytes that the last sync covers.
     private var synced: Int64 = 0
     private var syncing: (task: Task<Void, any Error>, state: PartialState)?
@@ -121,14 +122,16 @@ final class PartialFile: @unchecked Sendable {
         guard free ?? .max >= count else { throw TransferFailure.noSpace(needed: count).asPulseError }
     }
 
-    /// - Parameter needed: the bytes that are still missing, for the error of a full disk.
-    func append(_ chunk: Data, needed: Int64) async throws {
+    /// - Parameter total: the length of the whole content, if it is known.
+    func append(_ chunk: Data, of total: Int64?) async throws {
         if piece.isEmpty { piece = chunk } else { piece.append(chunk) }
-        if piece.count >= Self.pieceSize { try await flush(needed: needed) }
+        self.total = total
+        if piece.count >= Self.pieceSize { try await flush() }
     }
 
-    private func flush(needed: Int64 = 0) async throws {
+    private func flush() async throws {
         guard !piece.isEmpty else { return }
+        let needed = max(Int64(piece.count), (total ?? 0) - written)
         try await Self.onDisk(needed: needed) { [piece, written, descriptor, disk] in
             try piece.withUnsafeBytes { try SystemFile.write($0, to: descriptor, at: Int(written), using: disk) }
         }
@@ -217,15 +220,17 @@ final class PartialFile: @unchecked Sendable {
     func finish(name: String?, replacesFile: Bool) async throws -> URL {
         try await flush()
         try? await finishSync()
-        isGone = true
-        return try await Self.onDisk(needed: 0) { [place, descriptor, disk] in
+        let file = try await Self.onDisk(needed: 0) { [place, descriptor, disk] in
             guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
             _ = fchmod(descriptor, place.standardPermissions())
-            let file = try place.install(name, replacesFile: replacesFile, using: disk)
+            return try place.install(name, replacesFile: replacesFile, using: disk)
+        }
+        isGone = true
+        try await Self.onDisk(needed: 0) { [place, disk] in
             _ = unlink(place.state)
             try SystemFile.syncDirectory(place.directory, using: disk)
-            return file
         }
+        return file
     }
 
     // MARK: Errors
