@@ -12,6 +12,7 @@ package final class Call: Sendable {
         var failsForOtherWork = false
         var isExpired = false
         var transfers = 0
+        var storedByteCount: Int?
         var trace: Trace?
         var identity: CallSummary.Identity?
     }
@@ -212,6 +213,12 @@ package final class Call: Sendable {
             state.transfers += 1
             return state.transfers
         }
+    }
+
+    /// The bytes that the call has received for a file; nil if it stores none.
+    package var storedByteCount: Int? {
+        get { state.withLock { $0.storedByteCount } }
+        set { state.withLock { $0.storedByteCount = newValue } }
     }
 
     var wireAttempts: Int {

@@ -194,7 +194,8 @@ extension CallSummary: Hashable {
 public struct ResponseSummary: Sendable {
     /// The status of the response.
     public let statusCode: Int
-    /// The size of the body in bytes, after decompression: of a stream, the bytes that were read; of a file, 0.
+    /// The size of the body in bytes, after decompression: of a stream, the bytes that were read; of a
+    /// download, those that it received.
     public let byteCount: Int
     /// Where the response came from.
     public let origin: PulseResponse.Origin

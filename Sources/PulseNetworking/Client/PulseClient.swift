@@ -31,6 +31,8 @@ public final class PulseClient: Sendable {
     private let ownsTransport: Bool
     /// Whether the transport counts connecting as idle time.
     let hasNoConnectTimeout: Bool
+    /// Whether the transport streams response bodies.
+    let hasStreams: Bool
     #if DEBUG
     let endpointCheck: EndpointCheck
     #endif
@@ -66,6 +68,7 @@ public final class PulseClient: Sendable {
         }
         ownsTransport = transport == nil
         hasNoConnectTimeout = self.transport is URLSessionTransport
+        hasStreams = (self.transport as? URLSessionTransport)?.appliesBackpressure ?? true
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
         environment = CallEnvironment(

@@ -85,7 +85,9 @@ struct ActiveCall: Sendable {
         } else {
             // Without plugins there is nothing to complete, and no plugin can call `next` late.
             if pipeline.hasPlugins { await PluginChain.complete(call, pipeline) }
-            end(outcome)
+            // Most calls need no look at their state.
+            let stored: Int? = if case .buffered = call.delivery { nil } else { call.storedByteCount }
+            end(outcome, bytesRead: stored)
         }
         return try outcome.get()
     }
@@ -110,7 +112,7 @@ struct ActiveCall: Sendable {
         }
     }
 
-    /// - Parameter bytesRead: of a stream.
+    /// - Parameter bytesRead: of a stream, or for a file.
     private func end(_ outcome: Result<PulseResponse, PulseError>, bytesRead: Int? = nil) {
         call.emitEnd(outcome, enter(.ended), bytesRead: bytesRead)
         calls.remove(self)

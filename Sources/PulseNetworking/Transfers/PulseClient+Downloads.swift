@@ -70,7 +70,10 @@ extension PulseClient {
             own.headers = (own.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])
         }
         let run = DownloadRun(
-            target, download, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress)
-        return try await send(endpoint, own, delivery: .streamed, accept: "*/*", download: run) { _, _ in }
+            target, download, merged.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
+            progress: progress ?? merged.progress)
+        let delivery =
+            try hasStreams ? .streamed : TransportRequest.Delivery.file(run.partialFile(), resumeOffset: 0)
+        return try await send(endpoint, own, delivery: delivery, accept: "*/*", download: run) { _, _ in }
     }
 }

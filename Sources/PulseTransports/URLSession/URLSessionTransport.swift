@@ -15,7 +15,8 @@ public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
     let exchanges = SessionDelegate()
-    private let appliesBackpressure: Bool
+    /// Whether it streams bodies.
+    package let appliesBackpressure: Bool
     /// The shared session, created by the first request.
     private let shared = Locked<SessionLease?>(nil)
 

@@ -244,19 +244,4 @@ struct ProgressWireTests {
         }
     }
 }
-
-private struct Tokens: TokenProvider {
-    private let token = Locked("t1")
-
-    func accessToken() async -> String? { token.withLock { $0 } }
-
-    func refreshToken() async throws -> String {
-        token.withLock { token in
-            token = "t2"
-            return token
-        }
-    }
-
-    func handleAuthenticationFailure() async {}
-}
 #endif

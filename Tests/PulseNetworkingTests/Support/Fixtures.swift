@@ -3,6 +3,7 @@
 import PulseCore
 import PulseNetworking
 import PulseObservability
+import PulsePlugins
 import PulseTesting
 
 struct User: Codable, Sendable, Equatable {
@@ -124,4 +125,20 @@ final class Heard: Sendable {
     var take: @Sendable (TransferProgress) -> Void {
         { [all] progress in all.withLock { $0.append(progress) } }
     }
+}
+
+/// Tokens `t1`, and `t2` after a refresh.
+struct Tokens: TokenProvider {
+    private let token = Locked("t1")
+
+    func accessToken() async -> String? { token.withLock { $0 } }
+
+    func refreshToken() async throws -> String {
+        token.withLock { token in
+            token = "t2"
+            return token
+        }
+    }
+
+    func handleAuthenticationFailure() async {}
 }

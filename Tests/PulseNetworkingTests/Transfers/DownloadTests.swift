@@ -3,11 +3,14 @@
 import PulseCore
 import PulseObservability
 import PulsePlatform
+import PulsePlugins
+import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
 
 @testable import PulseNetworking
+@testable import PulseTransports
 
 /// Downloads over real sockets.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
@@ -248,6 +251,147 @@ struct DownloadTests {
             }
         }
     }
+
+    /// Connections are lost at random bytes; the rest is asked for from what is stored.
+    @Test func aHundredLossesChangeNoByte() async throws {
+        let random = SeededRandomness(seed: 100)
+        try await MockServer.run { server in
+            let data = Self.content(4 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            for _ in 0..<100 { file.dropping(after: Int(random.next() % 60_000)) }
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                let options = DownloadOptions().with(\.maximumFruitlessAttempts, value: 1000)
+                try await client.download(Fetch(), to: target, download: options)
+                try Self.expect(target, holds: data)
+                let offsets = Self.ranges(server).map { $0.flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0 }
+                #expect(offsets == offsets.sorted() && offsets.count > 100)
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func eachRequestHasAFreshToken() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            let (served, expired) = (Locked(0), Locked(false))
+            file.dropping(after: 300_000)
+            file.answering { request, right in
+                let isOld = expired.withLock { expired in
+                    defer { expired = true }
+                    return expired && request.headers["Authorization"] == "Bearer t1"
+                }
+                served.withLock { $0 += 1 }
+                return isOld ? .status(401) : right
+            }
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = PulseClient(
+                    configuration: PulseConfiguration.patient(with: server), plugins: [.auth(Tokens())],
+                    events: PulseEventBus())
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: data)
+                let tokens = server.requests.map { $0.headers["Authorization"] }
+                #expect(tokens.last == "Bearer t2" && server.requests.last?.headers["Range"] != nil)
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// Once bytes have come, a failing server is waited out, but a refusal ends the download.
+    @Test(arguments: [(503, true), (429, true), (500, true), (403, false), (404, false), (410, false)])
+    func aStatusInTheMiddleIsWaitedOutOrEndsTheDownload(status: Int, isWaitedOut: Bool) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            file.dropping(after: 300_000)
+            let requests = Locked(0)
+            file.answering { request, right in
+                let number = requests.withLock { number in
+                    number += 1
+                    return number
+                }
+                return number == 1 || number > 5 ? right : .status(status)
+            }
+            server.serve(file, at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                if isWaitedOut {
+                    try await client.download(Fetch(), to: target)
+                    try Self.expect(target, holds: data)
+                } else {
+                    let error = await #expect(throws: PulseError.self) {
+                        try await client.download(Fetch(), to: target)
+                    }
+                    #expect(error?.statusCode == status)
+                    #expect(try Data(contentsOf: target) == Data("old".utf8))
+                    let isKept = (try? Self.partial(of: target)) != nil
+                    #expect(isKept == (status == 403))
+                }
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// In stored blocks (RFC 1951, section 3.2.4).
+    private static func gzip(_ data: Data) -> Data {
+        func little<Value: FixedWidthInteger>(_ value: Value) -> Data {
+            withUnsafeBytes(of: value.littleEndian) { Data($0) }
+        }
+        var coded = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])
+        for start in stride(from: 0, to: data.count, by: 65_535) {
+            let block = data[start..<min(start + 65_535, data.count)]
+            coded +=
+                Data([start + 65_535 < data.count ? 0 : 1]) + little(UInt16(block.count)) + little(~UInt16(block.count))
+            coded += block
+        }
+        return coded + little(data.withUnsafeBytes { Checksum.of($0) }) + little(UInt32(data.count))
+    }
+
+    /// A body that comes coded all the same is stored decoded, and never resumed.
+    @Test func aCodedBodyIsNotResumed() async throws {
+        let plain = Data(repeating: 65, count: 1_000_000)
+        try await MockServer.run { server in
+            let coded = Self.gzip(plain)
+            let file = MockServer.File(coded, etag: "\"a\"")
+            file.dropping(after: coded.count / 2)
+            file.answering { _, right in right.header("Content-Encoding", "gzip") }
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: plain)
+                #expect(Self.ranges(server) == [nil, nil])
+                await client.shutdown()
+            }
+        }
+    }
+
+    #if canImport(FoundationNetworking)
+    /// Foundation's transport on Linux cannot stream: it writes the file in one piece.
+    @Test(arguments: [200, 404])
+    func aTransportWithoutStreamsWritesTheFileInOnePiece(status: Int) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(300_000)
+            server.on(.get, "/file") { _ in .data(data, status: status) }
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = PulseClient(
+                    configuration: PulseConfiguration.patient(with: server).with(\.proxy, value: .environment),
+                    transport: URLSessionTransport(), events: PulseEventBus())
+                if status == 200 {
+                    try await client.download(Fetch(), to: target)
+                    try Self.expect(target, holds: data)
+                } else {
+                    await #expect(throws: PulseError.self) { try await client.download(Fetch(), to: target) }
+                    try Self.expect(target, holds: Data("old".utf8))
+                }
+                await client.shutdown()
+            }
+        }
+    }
+    #endif
 
     // MARK: The file
 

@@ -16,18 +16,34 @@ final class DownloadRun: Sendable {
     private let options: DownloadOptions
     /// The policy for the waits between its requests.
     private let retryPolicy: RetryPolicy
+    /// Names the content for a transport that writes the file itself, in one piece; nil for one that streams.
+    private let wholeKey: String?
     private let progress: (@Sendable (TransferProgress) -> Void)?
     private let disk: Disk
 
     init(
-        _ target: Target, _ options: DownloadOptions, _ retryPolicy: RetryPolicy, disk: Disk = .system,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        _ target: Target, _ options: DownloadOptions, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
+        disk: Disk = .system, progress: (@Sendable (TransferProgress) -> Void)?
     ) {
         self.target = target
         self.options = options
         self.retryPolicy = retryPolicy
+        // The place is asked for before the URL is known.
+        wholeKey = inOnePiece ? options.contentKey ?? UUID().uuidString : nil
         self.progress = progress
         self.disk = disk
+    }
+
+    /// The file for a transport that writes it in one piece.
+    func partialFile() throws -> URL {
+        URL(fileURLWithPath: try place(wholeKey ?? "").partial)
+    }
+
+    private func place(_ key: String) throws -> DownloadPlace {
+        switch target {
+        case .file(let file): try DownloadPlace(file: file)
+        case .directory(let directory): try DownloadPlace(directory: directory, key: key)
+        }
     }
 
     /// Returns the response to the last request, with the file as its body.
@@ -36,13 +52,9 @@ final class DownloadRun: Sendable {
     ) async throws -> PulseResponse {
         try check(built.urlRequest)
         let name = options.contentKey ?? built.url.absoluteString
-        let place =
-            switch target {
-            case .file(let file): try DownloadPlace(file: file)
-            case .directory(let directory): try DownloadPlace(directory: directory, key: name)
-            }
+        let place = try place(wholeKey ?? name)
         if !options.replacesFile { try place.checkIsFree() }
-        let key = SystemHashes.library?.sha256(name)?.hex
+        let key = wholeKey == nil ? SystemHashes.library?.sha256(name)?.hex : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk)
         let meter = DownloadMeter(call, progress)
         var work = Work(
@@ -128,6 +140,8 @@ extension DownloadRun {
         /// The response whose body is stored.
         private var current: PulseResponse?
         private var account: String?
+        /// The bytes that this download has received.
+        private var receivedCount = 0
 
         init(
             options: DownloadOptions, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
@@ -141,7 +155,7 @@ extension DownloadRun {
             self.meter = meter
             machine = StateMachine(
                 // A range is only defined for GET (RFC 9110, section 14.2), and another method may not be repeated.
-                mayResume: call.method == .get, hasDigest: options.digest != nil,
+                mayResume: call.method == .get && call.delivery == .streamed, hasDigest: options.digest != nil,
                 maximumFruitlessAttempts: options.maximumFruitlessAttempts,
                 maximumRetryAfter: retryPolicy.maximumRetryAfter)
             account = partial.stored?.account
@@ -225,6 +239,7 @@ extension DownloadRun {
             if case .file = response.body {
                 // A transport without streams has written it.
                 let length = try await partial.adopt()
+                receivedCount = Int(length)
                 guard machine.receive(Int(length)) else { return machine.receivedTooMuch() }
                 meter.note(length, of: total)
                 return machine.ended()
@@ -236,6 +251,7 @@ extension DownloadRun {
             var storing: (any Error)?
             do {
                 for try await chunk in stream {
+                    receivedCount += chunk.count
                     guard machine.receive(chunk.count) else {
                         stream.cancel()
                         return machine.receivedTooMuch()
@@ -275,6 +291,7 @@ extension DownloadRun {
             try Task.checkCancellation()
             let file = try await partial.finish(name: response.suggestedFileName, replacesFile: options.replacesFile)
             response.body = .file(file)
+            call.storedByteCount = receivedCount
             return response
         }
     }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+@testable import PulseTransports
+
+/// Uploads over real sockets, and the sequence of a transfer's steps.
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+struct UploadTests {
+    private struct Created: Codable, Sendable, Equatable {
+        let size: Int
+    }
+
+    private struct Put: Endpoint {
+        typealias Response = Created
+        let path = "/file"
+        let method = HTTPMethod.put
+        var body: RequestBody
+    }
+
+    private static func client(_ server: MockServer, _ clock: TestClock = TestClock()) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock),
+            plugins: [.auth(Tokens())], events: PulseEventBus())
+    }
+
+    private static func stream(_ count: Int, of size: Int = 1 << 18) -> RequestBody {
+        .stream(length: Int64(count * size)) {
+            let rest = Locked(count)
+            return ByteStream(next: {
+                rest.withLock { rest in
+                    defer { rest -= 1 }
+                    return rest > 0 ? Data(repeating: 7, count: size) : nil
+                }
+            })
+        }
+    }
+
+    @Test func anUploadReportsItsProgressAndReturnsTheValue() async throws {
+        try await MockServer.run { server in
+            server.on(.put, "/file", script: [.status(401), try .json(Created(size: 1 << 20))])
+            let client = Self.client(server)
+            let heard = Heard()
+            let value = try await client.upload(Put(body: Self.stream(4)), progress: heard.take)
+            #expect(value == Created(size: 1 << 20))
+            let reports = heard.reports
+            #expect(reports.last == TransferProgress(completed: 1 << 20, total: 1 << 20, attempt: 2))
+            #expect(reports.map(\.attempt) == reports.map(\.attempt).sorted())
+            #expect(reports.allSatisfy { $0.fraction.map { $0 > 0 && $0 <= 1 } == true })
+            #expect(server.requests.map(\.bodyByteCount) == [1 << 20, 1 << 20])
+            await client.shutdown()
+        }
+    }
+
+    @Test func theStepsOfAnUploadEndWithItsValue() async throws {
+        try await MockServer.run { server in
+            server.on(.put, "/file") { request in try .json(Created(size: request.bodyByteCount)) }
+            let client = Self.client(server)
+            let uploads = client.uploading(Put(body: .data(Data(count: 10))))
+            #expect(server.connectionCount == 0)
+            // Each iterator makes an upload of its own.
+            for number in 1...2 {
+                var updates: [TransferUpdate<Created>] = []
+                for try await update in uploads { updates.append(update) }
+                #expect(
+                    updates == [.progress(TransferProgress(completed: 10, total: 10)), .finished(Created(size: 10))])
+                #expect(server.requests.count == number)
+            }
+            await client.shutdown()
+        }
+    }
+
+    @Test func aFailureIsThrownOnceAfterTheLastProgress() async throws {
+        try await MockServer.run { server in
+            server.on(.put, "/file") { _ in .status(413) }
+            let client = Self.client(server)
+            var iterator = client.uploading(Put(body: .data(Data(count: 10)))).makeAsyncIterator()
+            let first = try await iterator.next()
+            #expect(first == .progress(TransferProgress(completed: 10, total: 10)))
+            let error = await #expect(throws: PulseError.self) { try await iterator.next() }
+            #expect(error?.statusCode == 413)
+            let end = try await iterator.next()
+            #expect(end == nil)
+            await client.shutdown()
+        }
+    }
+
+    enum End: CaseIterable { case leaving, cancelling }
+
+    @Test(arguments: End.allCases)
+    func leavingTheLoopClosesTheWire(by end: End) async throws {
+        try await MockServer.run { server in
+            // Reads nothing, so that the upload never ends.
+            server.on(.put, "/file", reading: .interrupted(after: 1, .stall)) { _ in .status(204) }
+            let client = Self.client(server)
+            let (starts, started) = AsyncStream<Void>.makeStream()
+            let reader = Task {
+                for try await _ in client.uploading(Put(body: Self.stream(1000))) {
+                    started.yield()
+                    if end == .leaving { return }
+                }
+            }
+            for await _ in starts { break }
+            if end == .cancelling {
+                reader.cancel()
+                let error = await #expect(throws: PulseError.self) { try await reader.value }
+                #expect(error?.kind == .cancelled)
+            } else {
+                try await reader.value
+            }
+            try await server.connectionsClosedByClient()
+            await client.shutdown()
+        }
+    }
+}
