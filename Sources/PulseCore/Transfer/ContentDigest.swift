@@ -14,8 +14,8 @@ public enum ContentDigest: Sendable, Hashable {
         }
     }
 
-    /// The SHA-256 in a field `Repr-Digest` or `Content-Digest` (RFC 9530), in lower-case hexadecimal digits; nil if the
-    /// field has none. The fields are dictionaries of byte sequences (RFC 8941, section 3.2): `sha-256=:BASE64:`.
+    /// The SHA-256 in a field `Repr-Digest` or `Content-Digest` (RFC 9530), in lower-case hexadecimal digits; nil if
+    /// the field has none. The fields are dictionaries of byte sequences (RFC 8941, section 3.2): `sha-256=:BASE64:`.
     package static func sha256(inField field: String) -> String? {
         var found: String?
         for member in field.split(separator: ",") {

@@ -4,8 +4,8 @@
 ///
 /// There are at most ten reports a second. The first value is reported at once, and so is one that completes a known
 /// total: the server may then take its time to respond. The last value is reported by ``end()`` at the latest.
-/// `completed` never falls and never exceeds `total`, and no value is repeated. Each report has the number of the attempt
-/// and the recent rate.
+/// `completed` never falls and never exceeds `total`, and no value is repeated. Each report has the number of the
+/// attempt and the recent rate.
 ///
 /// Values may be noted on any thread, and concurrently. Reports are made in order, one at a time, on one of these
 /// threads, without a lock.

@@ -4,8 +4,8 @@ public import PulseCore
 
 /// Downloads to files.
 ///
-/// A download is one call of as many requests as it needs: if its connection is lost, it asks for the rest. Each request
-/// passes all plugins, with a fresh token. The deadline covers the whole download, and
+/// A download is one call of as many requests as it needs: if its connection is lost, it asks for the rest. Each
+/// request passes all plugins, with a fresh token. The deadline covers the whole download, and
 /// ``NetworkEvent/requestStarted(_:)`` and ``NetworkEvent/requestCompleted(_:_:latency:)`` are emitted once. The target
 /// changes once, by a rename, when the content is whole, its status, length and digests are right, and its bytes are on
 /// the disk. Until then, or after a failure, it is what it was.
@@ -17,12 +17,12 @@ extension PulseClient {
     /// Sends an endpoint and writes the body of its response to a file, whose directory must exist.
     ///
     /// Throws ``PulseError``, with a ``TransferFailure`` as the underlying error of
-    /// ``PulseError/transport(_:underlying:)`` for what goes wrong with the content or the file. Only a status of 200 to
-    /// 299 is stored, whatever statuses the call accepts.
+    /// ``PulseError/transport(_:underlying:)`` for what goes wrong with the content or the file. Only a status of 200
+    /// to 299 is stored, whatever statuses the call accepts.
     ///
     /// - Parameter download: the settings of the download.
-    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the result.
-    ///   Called from any thread; the download waits for it.
+    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
+    ///   result. Called from any thread; the download waits for it.
     /// - Returns: the response to the last request, with the file as its body: its status is 206 if that was for the
     ///   rest, and 416 if there was no rest.
     @discardableResult

@@ -9,8 +9,8 @@ extension PulseClient {
     /// Files, streams and multipart bodies are sent in constant memory. A body that is sent again, as after a retry, a
     /// token refresh or a redirect that keeps it, is the next ``TransferProgress/attempt``.
     ///
-    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the result.
-    ///   Called from any thread; the transfer may wait for it. Nil for that of the options.
+    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
+    ///   result. Called from any thread; the transfer may wait for it. Nil for that of the options.
     public func upload<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil

@@ -4,6 +4,7 @@ public import PulseCore
 
 /// A step of a transfer.
 public enum TransferUpdate<Value: Sendable>: Sendable {
+    /// How far it is.
     case progress(TransferProgress)
     /// The result, as the last element.
     case finished(Value)
@@ -14,8 +15,8 @@ extension TransferUpdate: Equatable where Value: Equatable {}
 /// The steps of a transfer: its progress, then its result.
 ///
 /// Cold: each iterator makes a transfer of its own, which begins when its first element is asked for. Leaving the loop,
-/// dropping the iterator or cancelling its task cancels the transfer. A reader that is slower than the transfer gets the
-/// latest progress; the last one always comes before the result.
+/// dropping the iterator or cancelling its task cancels the transfer. A reader that is slower than the transfer gets
+/// the latest progress; the last one always comes before the result.
 public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = TransferUpdate<Value>
 

@@ -7,8 +7,8 @@ extension DownloadRun {
     /// time, network and files of its own.
     struct StateMachine {
         enum Action {
-            /// Send the request: for the bytes from there, with `If-Range`; if that is 0, for all of them, after what is
-            /// stored was dropped: it is of no use, and a crash must not leave it as if it was.
+            /// Send the request: for the bytes from there, with `If-Range`; if that is 0, for all of them, after what
+            /// is stored was dropped: it is of no use, and a crash must not leave it as if it was.
             case send(from: Int64, condition: String?)
             /// Cut the file to its first `offset` bytes and append the body. The attempt grows where bytes are dropped.
             case append(from: Int64, attempt: Int)

@@ -29,8 +29,8 @@ struct DownloadedContent: Sendable, Equatable, Codable {
         return entityTag == part.entityTag
     }
 
-    /// Whether a response that there is no rest, with these validators, is about this content. Few servers send any with
-    /// a 416.
+    /// Whether a response that there is no rest, with these validators, is about this content. Few servers send any
+    /// with a 416.
     func hasEnd(_ end: DownloadedContent) -> Bool {
         (end.entityTag == nil || end.entityTag == entityTag)
             && (end.lastModified == nil || end.lastModified == lastModified)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//! Downloads to files, and uploads with progress.
+
+import PulseKit
+import PulseTesting
+
+let server = try await MockServer.start()
+server.serve(MockServer.File(Data("a long film".utf8), etag: "\"1\""), at: "/films/1")
+server.on(.put, "/videos/1") { request in .status(204) }
+let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
+let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+let file = folder.appendingPathComponent("film.mp4")
+
+// snippet.download
+let film = Request<Data>("/films/1")
+try await client.download(film, to: file) { progress in
+    if let fraction = progress.fraction { print("\(Int(fraction * 100)) %") }
+}
+// snippet.end
+
+// snippet.updates
+for try await update in client.downloading(film, to: file) {
+    switch update {
+    case .progress(let progress): print(progress.completed, progress.secondsLeft ?? .infinity)
+    case .finished(let response): print(response.statusCode)
+    }
+}
+// snippet.end
+
+// snippet.options
+let options = DownloadOptions()
+    .with(\.contentKey, value: "film 1")  // its URL is signed, and changes
+    .with(\.digest, value: .sha256("47456bb8c79aff68ce8fcb55208f2db4d686985360cc647ceb129f3951431e65"))
+do {
+    try await client.download(film, to: file, download: options)
+} catch PulseError.transport(_, let failure as TransferFailure) {
+    print(failure)
+}
+// snippet.end
+
+// snippet.into
+let response = try await client.download(film, into: folder)
+print(response.file?.lastPathComponent ?? "")
+// snippet.end
+
+// snippet.upload
+let upload = Request<EmptyResponse>(.put, "/videos/1").body(.file(file))
+_ = try await client.upload(upload) { progress in
+    print("attempt \(progress.attempt): \(progress.completed) of \(progress.total ?? 0) bytes")
+}
+// snippet.end
+
+await client.shutdown()
+await server.shutdown()
+try FileManager.default.removeItem(at: folder)
