@@ -13,10 +13,14 @@ package struct EventParser: Sendable {
     /// The id in force: that of the last event, or of the last block that set it without an event.
     package private(set) var lastEventID: String
 
+    private static let smallSize = 64 << 10
+
     private let maximumEventSize: Int
-    private var buffer = LineBuffer(skipsByteOrderMark: true)
+    private var buffer: LineBuffer
     private var type = ""
     private var data: String?
+    /// Whether the data has room for an event of the maximum size.
+    private var isReserved = false
     private var id: String
     /// The bytes of the lines of the current event, without comments.
     private var eventSize = 0
@@ -28,6 +32,7 @@ package struct EventParser: Sendable {
     package init(maximumEventSize: Int, lastEventID: String = "") {
         self.maximumEventSize = maximumEventSize
         self.lastEventID = lastEventID
+        buffer = LineBuffer(skipsByteOrderMark: true, maximumLength: maximumEventSize)
         id = lastEventID
     }
 
@@ -49,7 +54,7 @@ package struct EventParser: Sendable {
             try checkSize()
             switch field {
             case .blank: if let event = dispatch() { return .event(event) }
-            case .data(let line): data = data.map { $0 + "\n" + line } ?? line
+            case .data(let line): append(line)
             case .type(let name): type = name
             case .id(let text): id = text
             case .retry(let milliseconds): return .retry(milliseconds: milliseconds)
@@ -64,6 +69,20 @@ package struct EventParser: Sendable {
         return nil
     }
 
+    private mutating func append(_ line: String) {
+        guard let count = data?.utf8.count else {
+            data = line
+            return
+        }
+        // Once, since growth by copies would hold the old and the new bytes at a time.
+        if count > Self.smallSize, count + line.utf8.count <= maximumEventSize, !isReserved {
+            data?.reserveCapacity(min(maximumEventSize, LineBuffer.largestReserve))
+            isReserved = true
+        }
+        data?.append("\n")
+        data?.append(line)
+    }
+
     private func checkSize(unfinished: Int = 0) throws {
         // Replaced bytes take more room in the data than on the wire.
         guard eventSize + unfinished <= maximumEventSize, data?.utf8.count ?? 0 <= maximumEventSize else {
@@ -74,7 +93,7 @@ package struct EventParser: Sendable {
     /// A blank line ends an event. Without data there is none, but the id moves.
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = id
-        defer { (type, data, eventSize) = ("", nil, 0) }
+        defer { (type, data, eventSize, isReserved) = ("", nil, 0, false) }
         return data.map { ServerSentEvent(type: type.isEmpty ? "message" : type, data: $0, id: id) }
     }
 }
@@ -112,7 +131,8 @@ extension EventParser {
             } else if name.elementsEqual("event".utf8) {
                 self = .type(String(decoding: value, as: UTF8.self))
             } else if name.elementsEqual("retry".utf8), !value.isEmpty, value.allSatisfy(\.isASCIIDigit) {
-                self = .retry(Int(String(decoding: value, as: UTF8.self)) ?? .max)
+                // A number beyond all times would stop the stream for good.
+                self = Int(String(decoding: value, as: UTF8.self)).map { .retry($0) } ?? .other
             } else {
                 self = .other
             }

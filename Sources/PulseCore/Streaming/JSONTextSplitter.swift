@@ -18,13 +18,14 @@ package struct JSONTextSplitter: Sendable {
 
     private let format: Format
     private let maximumLength: Int
-    private var lines = LineBuffer(skipsByteOrderMark: true)
+    private var lines: LineBuffer
     private var sequence = JSONSequence()
 
-    /// - Parameter maximumLength: the limit of a text in bytes.
+    /// - Parameter maximumLength: the limit of a text in bytes, without the end of its line.
     package init(_ format: Format, maximumLength: Int) {
         self.format = format
         self.maximumLength = maximumLength
+        lines = LineBuffer(skipsByteOrderMark: true, maximumLength: maximumLength)
     }
 
     package mutating func append(_ chunk: Data) {
@@ -42,11 +43,13 @@ package struct JSONTextSplitter: Sendable {
             while let line = lines.nextLine() {
                 if let text = try text(in: line) { return text }
             }
-            try check(lines.restLength)
+            // A CR at the end may belong to the line end.
+            try check(lines.restLength - 1)
             return nil
         case .sequence:
             let text = try sequence.next()
-            try check(text?.count ?? sequence.restLength)
+            // Each text ends with LF.
+            try check((text?.count ?? sequence.restLength) - 1)
             return text
         }
     }
@@ -61,8 +64,10 @@ package struct JSONTextSplitter: Sendable {
 
     /// The text in a line; nil if the line is blank.
     private func text(in line: Range<Int>) throws -> Data? {
-        try check(line.count)
-        return lines.withBytes(in: line) { $0.allSatisfy(\.isJSONSpace) ? nil : Data($0) }
+        try lines.withBytes(in: line) { bytes in
+            try check(bytes.last == UInt8(ascii: "\r") ? bytes.count - 1 : bytes.count)
+            return bytes.allSatisfy(\.isJSONSpace) ? nil : Data(bytes)
+        }
     }
 
     private func check(_ length: Int) throws {
@@ -104,6 +109,8 @@ private struct JSONSequence: Sendable {
         while searched < bytes.count {
             let byte = bytes[searched]
             searched += 1
+            // Blanks before a text are no part of it.
+            if byte.isJSONSpace, start == searched - 1 { start = searched }
             if byte == Self.separator {
                 let text = try take(upTo: searched - 1, isInText: true)
                 if let text { return text }

@@ -12,6 +12,11 @@ import Musl
 ///
 /// Each byte is looked at once for the end of its line, however the body is cut into chunks.
 struct LineBuffer: Sendable {
+    /// The most bytes for which room is made at once.
+    static let largestReserve = 64 << 20
+    private static let smallSize = 64 << 10
+
+    private let maximumLength: Int
     private var bytes: [UInt8] = []
     /// The start of the current line.
     private var start = 0
@@ -24,7 +29,9 @@ struct LineBuffer: Sendable {
     /// Whether a byte order mark may still come.
     private var awaitsMark: Bool
 
-    init(skipsByteOrderMark: Bool) {
+    /// - Parameter maximumLength: the limit of a line, which the caller checks.
+    init(skipsByteOrderMark: Bool, maximumLength: Int) {
+        self.maximumLength = maximumLength
         awaitsMark = skipsByteOrderMark
     }
 
@@ -38,6 +45,10 @@ struct LineBuffer: Sendable {
             searched -= start
             lineFeed = lineFeed.map { $0 - start }
             start = 0
+        }
+        if bytes.count > Self.smallSize, bytes.capacity < bytes.count + chunk.count {
+            // Once, since growth by copies would hold the old and the new bytes at a time.
+            bytes.reserveCapacity(bytes.count + chunk.count + min(maximumLength, Self.largestReserve))
         }
         chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
         // The end of the buffer may have stood for an LF to come.

@@ -8,7 +8,7 @@ package struct LineSplitter: Sendable {
     /// - Parameter maximumLength: the limit of a line in bytes, without its end.
     package init(maximumLength: Int, skipsByteOrderMark: Bool) {
         self.maximumLength = maximumLength
-        buffer = LineBuffer(skipsByteOrderMark: skipsByteOrderMark)
+        buffer = LineBuffer(skipsByteOrderMark: skipsByteOrderMark, maximumLength: maximumLength)
     }
 
     package mutating func append(_ chunk: Data) {

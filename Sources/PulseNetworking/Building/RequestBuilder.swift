@@ -11,6 +11,8 @@ struct BuiltRequest: Sendable {
     var body: BodySource
     /// The destination of `url`.
     var destination: Destination
+    /// Whether another server has chosen the URL, so that it gets no secret of the client's settings and plugins.
+    var isForeign = false
     /// The idempotency key set by the endpoint itself.
     var ownKey: String?
 
@@ -68,7 +70,7 @@ final class RequestBuilder: Sendable {
     /// - Parameter path: the endpoint's path.
     /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
     func build<E: Endpoint>(
-        _ endpoint: E, path: String, _ options: RequestOptions, accept: String? = nil
+        _ endpoint: E, path: String, _ options: RequestOptions, accept: String? = nil, isForeign: Bool = false
     ) throws -> BuiltRequest {
         if let defect { throw defect }
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
@@ -79,7 +81,8 @@ final class RequestBuilder: Sendable {
         let accept = accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*")
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
         let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
-        return try finish(&request, url, destination, headers, endpoint.body, accept: accept, options)
+        return try finish(
+            &request, url, destination, headers, endpoint.body, accept: accept, options, isForeign: isForeign)
     }
 
     /// Builds from a ready request, whose method, headers and body replace those of an endpoint.
@@ -123,12 +126,13 @@ final class RequestBuilder: Sendable {
 
     private func finish(
         _ request: inout URLRequest, _ url: URL, _ destination: Destination, _ own: [String: String],
-        _ body: RequestBody, accept: String, _ options: RequestOptions
+        _ body: RequestBody, accept: String, _ options: RequestOptions, isForeign: Bool = false
     ) throws -> BuiltRequest {
         for (name, value) in own {
             try HTTPHeaders.validate(name: name, value: value)
         }
-        var headers = (environment.allowsSecrets(at: destination) ? homeDefaults : publicDefaults)
+        let allowsSecrets = environment.allowsSecrets(at: destination) && !isForeign
+        var headers = (allowsSecrets ? homeDefaults : publicDefaults)
             .fields(accept: accept).overridden(by: own)
         let declared = own.header("Content-Type")
         let encoded = try bodyEncoder.encode(body, using: options.encoder ?? encoder, declaredAs: declared)
@@ -139,7 +143,7 @@ final class RequestBuilder: Sendable {
         if let bytes = encoded.bytes { request.httpBody = bytes }
         request.timeoutInterval = options.timeout ?? 0
         return BuiltRequest(
-            urlRequest: request, url: url, body: encoded.source, destination: destination,
+            urlRequest: request, url: url, body: encoded.source, destination: destination, isForeign: isForeign,
             ownKey: own.isEmpty ? nil : own.header("Idempotency-Key"))
     }
 

@@ -106,11 +106,14 @@ extension PulseClient {
     ///
     /// - Parameter delivery: nil for a buffered body.
     /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
+    /// - Parameter isForeign: whether the URL is the choice of another server, so that no secret may go there although
+    ///   the client has no home.
     /// - Parameter inspect: may refuse the built request, before anything is sent.
     /// - Parameter download: stores the response in a file; nil to return it.
     func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery?, accept: String? = nil,
-        inspect: (BuiltRequest) throws -> Void = { _ in }, download: DownloadRun? = nil, decode: @escaping Decode
+        isForeign: Bool = false, inspect: (BuiltRequest) throws -> Void = { _ in }, download: DownloadRun? = nil,
+        decode: @escaping Decode
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
@@ -132,7 +135,8 @@ extension PulseClient {
                 endpointCheck.check(endpoint)
                 #endif
                 if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, pipeline) }
-                let request = try builder.build(endpoint, path: path.get(), call.options, accept: accept)
+                let request = try builder.build(
+                    endpoint, path: path.get(), call.options, accept: accept, isForeign: isForeign)
                 try inspect(request)
                 return request
             })

@@ -63,6 +63,8 @@ public struct Pages<Value: Sendable>: AsyncSequence, Sendable {
         /// Returns the next page, or nil after the last. Throws ``PulseError``.
         public mutating func next() async throws -> DecodedResponse<Value>? {
             guard rest >= 0 else {
+                let rest = self.rest
+                self.rest = 0
                 throw PulseError.invalidRequest(reason: "the limit of pages is \(rest)")
             }
             guard rest > 0 else { return nil }

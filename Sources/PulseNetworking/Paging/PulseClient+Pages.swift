@@ -30,7 +30,7 @@ extension PulseClient {
     public func pages<E: Endpoint>(
         linkedFrom first: E, options: RequestOptions = RequestOptions()
     ) -> Pages<E.Response> {
-        Pages(linked(first, first, options))
+        Pages(linked(first, first, options, isForeign: false))
     }
 
     private func request<E: Endpoint>(
@@ -45,23 +45,27 @@ extension PulseClient {
         }
     }
 
+    /// - Parameter isForeign: whether no secret of the client's settings and plugins may go along either. A client
+    ///   with a home decides that by the origin; without one, a link must not choose where they go.
     private func linked<First: Endpoint, E: Endpoint>(
-        _ first: First, _ endpoint: E, _ options: RequestOptions
+        _ first: First, _ endpoint: E, _ options: RequestOptions, isForeign: Bool
     ) -> PageRequest<E.Response> where E.Response == First.Response {
         PageRequest { walk in
-            let page = try await self.response(for: endpoint, options, in: walk)
+            let page = try await self.response(for: endpoint, options, in: walk, isForeign: isForeign)
             return PageRequest.Page(response: page) {
                 guard let url = try Self.nextLink(in: page.response) else { return nil }
                 var next = LinkedPage(first: first, url: url, headers: endpoint.headers, options: endpoint.options)
                 var options = options
                 // Each page counts for the route of the first.
                 next.options.route = next.options.route ?? "\(First.self)"
+                var isForeign = isForeign
                 if let start = walk.first, !self.environment.keepsOwnSecrets(of: start, at: url) {
+                    isForeign = self.environment.home.isEmpty
                     next.headers = self.withoutSecrets(next.headers)
                     next.options.headers = next.options.headers.map(self.withoutSecrets)
                     options.headers = options.headers.map(self.withoutSecrets)
                 }
-                return self.linked(first, next, options)
+                return self.linked(first, next, options, isForeign: isForeign)
             }
         }
     }
@@ -81,14 +85,15 @@ extension PulseClient {
     }
 
     private func withoutSecrets(_ headers: [String: String]) -> [String: String] {
-        headers.filter { !environment.redaction.isSecret($0.key) }
+        headers.filter { !environment.redaction.isSecret($0.key) && !$0.key.equalsIgnoringASCIICase("Origin") }
     }
 
     private func response<E: Endpoint>(
-        for endpoint: E, _ options: RequestOptions, in walk: PageWalk
+        for endpoint: E, _ options: RequestOptions, in walk: PageWalk, isForeign: Bool = false
     ) async throws -> DecodedResponse<E.Response> {
         try await decoded(endpoint) { decode in
-            try await self.send(endpoint, options, delivery: nil, inspect: walk.check, decode: decode)
+            try await self.send(
+                endpoint, options, delivery: nil, isForeign: isForeign, inspect: walk.check, decode: decode)
         }
     }
 }

@@ -99,6 +99,7 @@ final class RedirectFollower: Sendable {
     /// Whether secrets set by plugins may be sent to that URL. For other URLs the wire sends only the secrets of the
     /// built request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
+        if built.isForeign { return false }
         if url == built.url { return environment.allowsSecrets(at: built.destination) }
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }

@@ -58,8 +58,7 @@ extension EventStream {
 
         /// A `retry` field has come.
         mutating func received(retry milliseconds: Int) {
-            // A delay of zero would make every wait zero, whatever the number of failures.
-            delay = Swift.max(TimeInterval(milliseconds) / 1000, Self.minimumWait)
+            delay = TimeInterval(milliseconds) / 1000
             shortestWait = delay
         }
 
@@ -106,7 +105,12 @@ extension EventStream {
         private func isPassing(_ error: PulseError) -> Bool {
             switch error {
             case .retryExhausted(let last, _): isPassing(last)
-            case .circuitOpen, .deadlineExceeded: hasBeenOpen
+            case .circuitOpen: true
+            case .deadlineExceeded: hasBeenOpen
+            // Of a body that was cut, as when a coded one ends without its end, or of a lack of descriptors.
+            case .transport(.cannotDecodeContentData, _), .transport(.badServerResponse, _),
+                .transport(.resourceUnavailable, _):
+                hasBeenOpen
             case .http, .unauthorized, .rateLimited, .proxyRefused:
                 hasBeenOpen && error.statusCode.map(reconnection.statuses.contains) ?? false
             default: RetryPolicy.default.counts(error)

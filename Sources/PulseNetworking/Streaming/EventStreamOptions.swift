@@ -65,7 +65,9 @@ extension EventStreamOptions {
     /// The fault in the settings, or nil.
     var fault: String? {
         let reconnection = reconnection ?? .standard
-        if !(reconnection.delay > 0) { return "the delay is \(reconnection.delay), and no positive number of seconds" }
+        guard reconnection.delay > 0, reconnection.delay < .infinity else {
+            return "the delay is \(reconnection.delay), and no positive number of seconds"
+        }
         if !(reconnection.maximumDelay > 0) {
             return "the maximumDelay is \(reconnection.maximumDelay), and no positive number of seconds"
         }

@@ -100,12 +100,17 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         /// Returns the next value, or nil after the last. Throws ``PulseError``.
         public mutating func next() async throws -> Value? {
             while true {
+                let text: Data
                 do {
-                    guard let text = try await reader.next() else { return nil }
-                    return try decode(text)
+                    guard let next = try await reader.next() else { return nil }
+                    text = next
                 } catch let cut as JSONTextSplitter.CutText {
                     if !skipsFailures { throw failure(cut, of: cut.text) }
-                } catch PulseError.decodingFailed where skipsFailures {
+                    continue
+                }
+                do {
+                    return try decode(text)
+                } catch  where skipsFailures {
                     continue
                 }
             }

@@ -16,8 +16,11 @@ extension PulseClient {
     public func bytes<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> (bytes: ByteStream, response: PulseResponse) {
-        let response = try await send(endpoint, options, delivery: .streamed, accept: "*/*") { _, _ in }
-        return (response.stream, response)
+        var response = try await send(endpoint, options, delivery: .streamed, accept: "*/*") { _, _ in }
+        let bytes = response.stream
+        // The caller may keep the response and drop the stream, which ends the call.
+        if response.bytes != nil { response.data = Data() }
+        return (bytes, response)
     }
 
     /// Sends a GET and returns the body as it arrives, as ``bytes(_:options:)-swift.method`` does.

@@ -72,7 +72,7 @@ extension MockServer {
 
         /// Sends a comment, which keeps the connection alive and is no event.
         public func comment(_ text: String = "") async throws {
-            try await raw(Data(": \(text)\n\n".utf8))
+            try await raw(Data(": \(text)\n".utf8))
         }
 
         /// Sends these bytes of the body unchanged.

@@ -152,6 +152,19 @@ struct EventParserTests {
         #expect(try Self.events("data: a\r\n\r").map(\.data) == ["a"])
     }
 
+    /// Copying the data for each line would take minutes.
+    @Test func anEventOfVeryManyLinesIsRefusedInLinearTime() throws {
+        var parser = EventParser(maximumEventSize: 8 << 20)
+        let lines = Data(String(repeating: "data:\n", count: 10_000).utf8)
+        let error = #expect(throws: PulseError.self) {
+            for _ in 0..<400 {
+                parser.append(lines)
+                while try parser.next() != nil {}
+            }
+        }
+        #expect(error?.kind == .responseTooLarge)
+    }
+
     @Test func anEventAboveTheLimitIsRefused() throws {
         for (text, isRefused) in [
             ("data: 345678\n\n", false), ("data: 3456789\n\n", true), ("data: 3456789", true),

@@ -50,6 +50,32 @@ struct SplitterTests {
         return texts
     }
 
+    /// The limit counts the bytes of a text, not the end of its line and not the blanks between texts.
+    @Test(arguments: [
+        (JSONTextSplitter.Format.lines, "{\"n\":1}\n"), (.lines, "{\"n\":1}\r\n"), (.lines, "{\"n\":1}\r"),
+        (.sequence, "\u{1E}{\"n\":1}\n"), (.sequence, "\u{1E}\n\n\n\n\n\n\n\n\n\n{\"n\":1}\n\n\n\n\n\n\n\n\n\n"),
+    ])
+    func theLimitOfATextIsExact(format: JSONTextSplitter.Format, body: String) throws {
+        for (limit, isRefused) in [(7, false), (6, true)] {
+            for chunkSize in [1, 100] {
+                var splitter = JSONTextSplitter(format, maximumLength: limit)
+                var texts = 0
+                var error: PulseError?
+                do {
+                    for byte in stride(from: 0, to: body.utf8.count, by: chunkSize) {
+                        splitter.append(Data(body.utf8.dropFirst(byte).prefix(chunkSize)))
+                        while try splitter.next() != nil { texts += 1 }
+                    }
+                    if try splitter.finish() != nil { texts += 1 }
+                } catch let failure {
+                    error = failure as? PulseError
+                }
+                #expect((error?.kind == .responseTooLarge) == isRefused, "\(body.debugDescription), \(limit)")
+                #expect(texts == (isRefused ? 0 : 1))
+            }
+        }
+    }
+
     private static let linePieces: [[UInt8]] = [
         [0x0A], [0x0D], [0x0D, 0x0A], Array("a".utf8), Array("bc".utf8), Array("\u{2028}".utf8), [0xFF],
         [0xEF, 0xBB, 0xBF], [0x20],
@@ -134,7 +160,7 @@ struct SplitterTests {
             ("\u{1E}{}", [nil]),
             ("{}\n\u{1E}1\n", [nil, "1\n"]),
             ("\u{1E}\u{1E} \n\u{1E}1\n", ["1\n"]),
-            ("\u{1E}\n1\n", ["\n1\n"]),
+            ("\u{1E}\n1\n", ["1\n"]),
             ("\u{1E}1\n2\n\u{1E}3\n", ["1\n", nil, "3\n"]),
             ("\u{1E}\"\\\"{\"\n", ["\"\\\"{\"\n"]),
             ("\u{1E}}\n", ["}\n"]),
@@ -153,7 +179,7 @@ struct SplitterTests {
         }
         for format in [JSONTextSplitter.Format.lines, .sequence] {
             var splitter = JSONTextSplitter(format, maximumLength: 5)
-            splitter.append(Data("\u{1E}123456".utf8))
+            splitter.append(Data("\u{1E}1234567".utf8))
             let error = #expect(throws: PulseError.self) { try splitter.next() }
             #expect(error?.kind == .responseTooLarge)
         }

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseObservability
+import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
@@ -230,6 +231,24 @@ struct PagesTests {
         #expect(authorizations(transport) == ["Bearer secret", nil, nil])
         #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-API-Key") } == ["key", nil, nil])
         #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-Plain") } == ["p", "p", "p"])
+    }
+
+    /// A client without a home trusts the servers that a call names, but not those that a response names.
+    @Test func aLinkElsewhereGetsNoSecretOfAClientWithoutAHome() async throws {
+        struct Listing: Endpoint {
+            typealias Response = Page
+            let path = "https://api.example.com/items"
+        }
+        let (_, transport) = Self.client(
+            Self.linked,
+            links: ["": "https://api.example.com/items?page=2", "2": "https://elsewhere.example/items?page=3"])
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.defaultHeaders, value: ["Authorization": "Bearer secret"]),
+            plugins: [.headers(["X-API-Key": "key"])], transport: transport, events: PulseEventBus())
+        let found = await items(client.pages(linkedFrom: Listing()))
+        #expect(found.items == [[1], [2], [3]] && found.error == nil)
+        #expect(authorizations(transport) == ["Bearer secret", "Bearer secret", nil])
+        #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-API-Key") } == ["key", "key", nil])
     }
 
     @Test(arguments: [

@@ -35,8 +35,11 @@ struct EventStreamScheduleTests {
         (.transport(.cannotParseResponse, underlying: URLError(.cannotParseResponse)), false, false),
         (.transport(.serverCertificateUntrusted, underlying: URLError(.serverCertificateUntrusted)), false, false),
         (.rateLimited(retryAfter: 7), false, true),
-        (.circuitOpen(name: "host", retryAfter: 20), false, true),
-        (.circuitOpen(name: "host", retryAfter: .infinity), false, true),
+        (.circuitOpen(name: "host", retryAfter: 20), true, true),
+        (.circuitOpen(name: "host", retryAfter: .infinity), true, true),
+        (.transport(.cannotDecodeContentData, underlying: URLError(.cannotDecodeContentData)), false, true),
+        (.transport(.badServerResponse, underlying: URLError(.badServerResponse)), false, true),
+        (.transport(.resourceUnavailable, underlying: URLError(.resourceUnavailable)), false, true),
         (.deadlineExceeded(last: nil), false, true),
         (.retryExhausted(last: .noConnection, attempts: 3), true, true),
         (.unauthorized(nil), false, false), (.sessionExpired, false, false), (.cancelled, false, false),
@@ -128,7 +131,7 @@ struct EventStreamScheduleTests {
         let start = history.lastIndex(where: \.forgetsFailures)
         let later = start.map { history[$0..<(history.count - 1)].filter { !$0.endsWell }.count }
         let failures = start == history.count - 1 ? 0 : later ?? history.count - 1
-        let delay = retry.map { max($0, 0.1) } ?? reconnection.delay
+        let delay = retry ?? reconnection.delay
         var factor = 2.0
         for _ in 0..<failures { factor *= 2 }
         let computed = min(reconnection.maximumDelay, delay * factor) * (0.5 + unit / 2)

@@ -210,6 +210,13 @@ struct EventStreamWireTests {
             #expect(error?.kind == .decodingFailed)
             #expect(try await iterator.next()?.n == 3)
             #expect(try await iterator.next() == nil)
+            server.on(.get, "/endless") { _ in
+                MockServer.Response(body: .repeating(Data("x".utf8), times: nil), framing: .chunked())
+            }
+            // Dropping the stream ends the call, whoever keeps the response.
+            let kept = try await client.bytes("/endless").response
+            try await server.connectionsClosedByClient()
+            #expect(kept.statusCode == 200 && kept.bytes == nil)
             let (bytes, response) = try await client.bytes("/log")
             #expect(response.statusCode == 200)
             #expect(try await bytes.collect(upTo: 100) == Data("a\r\n\nb\rc\nlast".utf8))

@@ -180,6 +180,21 @@ struct StreamingTests {
         #expect(try await iterator.next()?.n == 3)
     }
 
+    /// A decoder may throw errors of its own.
+    @Test func anyFailureToDecodeIsSkipped() async {
+        struct Strict: ResponseDecoder {
+            func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+                guard data.count < 9 else { throw PulseError.emptyBody }
+                return try JSONDecoder().decode(type, from: data)
+            }
+        }
+        let (client, _) = client(Stub().reply(.text("{\"n\":1}\n{\"n\":  2}\n{\"n\":3}\n")))
+        let options = RequestOptions().with(\.decoder, value: Strict())
+        let items = client.jsonLines("/a", of: Item.self, options: options)
+        #expect(await all(items.skippingFailures()).elements.map(\.n) == [1, 3])
+        #expect(await all(items).error?.kind == .emptyBody)
+    }
+
     @Test func anEventThatDoesNotDecodeIsThrownOrSkipped() async throws {
         let events = [#"{"n":1}"#, "{", #"{"n":2}"#, "[DONE]"].map { ServerSentEvent(data: $0) }
         let (client, _) = client(Stub().reply(.events(events)))
