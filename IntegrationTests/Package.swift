@@ -19,8 +19,14 @@ let package = Package(
             path: "encoding/Tests"),
         .testTarget(
             name: "WireTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "wire/Tests"),
+        .target(
+            name: "LocalServers", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "Support"),
         .testTarget(
-            name: "StreamTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "streams/Tests"),
+            name: "StreamTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "streams/Tests"),
+        .testTarget(
+            name: "TransferTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "transfers/Tests"),
         // For tests that need a separate process, environment or file system.
         .executableTarget(
             name: "wire-probe",

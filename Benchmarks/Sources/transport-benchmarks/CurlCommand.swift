@@ -5,6 +5,23 @@ import Foundation
 
 /// The `curl` command, as a reference for speed.
 enum CurlCommand {
+    /// Writes a body to a file, and waits until it is on the disk.
+    static func download(of url: URL, to file: URL) throws -> Figure {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "curl -sS -o \"$1\" \"$0\" && sync \"$1\"", url.absoluteString, file.path]
+        let (before, start) = (MachineLoad.processorSecondsOfEnded, DispatchTime.now().uptimeNanoseconds)
+        try process.run()
+        process.waitUntilExit()
+        let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+        guard process.terminationStatus == 0,
+            let count = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
+        else { throw WrongResponse() }
+        return Figure(
+            count: count, seconds: seconds, processorSeconds: MachineLoad.processorSecondsOfEnded - before,
+            memoryBefore: 0, memoryPeak: 0)
+    }
+
     /// Reads a body and discards it. The time is curl's own, without its start; its memory is not measured.
     static func figure(of url: URL) throws -> Figure {
         let process = Process()

@@ -42,8 +42,7 @@ struct PulseContender: Contender {
     }
 
     func download(_ url: URL, to file: URL) async throws {
-        let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .file(file, resumeOffset: 0))
-        guard try await transport.send(request).statusCode == 200 else { throw WrongResponse() }
+        try await client.download(Request<Data>(url.absoluteString), to: file)
     }
 
     func upload(_ file: URL, to url: URL) async throws {

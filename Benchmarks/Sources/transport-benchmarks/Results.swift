@@ -52,6 +52,9 @@ struct Results: Codable {
         promise("lines: time / AsyncHTTPClient's with a loop", .atMost, 1, reading(.line), margin: calm)
         promise(
             "first event of an open stream: time / AsyncHTTPClient's", .atMost, 0.9, reading(.openStream), margin: calm)
+        promise(
+            "download: time / `curl -o` and `sync`", .atMost, 1.3,
+            ratio(speeds[TransferResult.curlDownload]?.best, speeds[TransferResult.download]?.best), margin: full)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)

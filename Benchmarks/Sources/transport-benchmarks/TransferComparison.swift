@@ -14,11 +14,10 @@ struct TransferComparison {
     private var rounds: Int { isShort ? 2 : 5 }
 
     func run() throws -> [TransferResult] {
-        try streams() + [
-            transfer(TransferResult.download, .download(large, to: files.appendingPathComponent("down"))),
+        try streams() + downloads() + [
             transfer(
                 TransferResult.upload,
-                .upload(files.appendingPathComponent("large"), to: server.appendingPathComponent("up/large"))),
+                .upload(files.appendingPathComponent("large"), to: server.appendingPathComponent("up/large")))
         ]
     }
 
@@ -38,6 +37,21 @@ struct TransferComparison {
         try contestants.forEach { try $0.leave() }
         return zip(contestants.map { $0.name + TransferResult.streamed } + [TransferResult.curl], figures).map {
             TransferResult($0, $1, counted: $1.dropFirst())
+        }
+    }
+
+    /// To files, and on the disk. They alternate.
+    private func downloads() throws -> [TransferResult] {
+        let contestant = try lineup.start(.pulse)
+        try warmUp(contestant)
+        var (own, curl) = ([Figure](), [Figure]())
+        for _ in 0..<rounds {
+            own.append(try contestant.perform(.download(large, to: files.appendingPathComponent("down"))))
+            curl.append(try CurlCommand.download(of: large, to: files.appendingPathComponent("curl-down")))
+        }
+        try contestant.leave()
+        return [(TransferResult.download, own), (TransferResult.curlDownload, curl)].map {
+            TransferResult($0, $1, counted: $1[...])
         }
     }
 
@@ -62,6 +76,7 @@ struct TransferResult: Codable {
     static let pulseStream = Lineup.Own.pulse.rawValue + streamed
     static let transportStream = Lineup.Own.transportAlone.rawValue + streamed
     static let download = "PulseKit, download to a file"
+    static let curlDownload = "curl -o, and sync"
     static let upload = "PulseKit, upload of a file"
     static let streamed = ", stream"
 

@@ -133,6 +133,8 @@ extension DownloadRun {
         mutating func failed(_ error: PulseError, retryAfter: TimeInterval? = nil) -> Action {
             let status = error.statusCode
             let keepsPartial = status != 404 && status != 410
+            // Lost behind the last byte.
+            if hasReceived, !isCoded, length == content.total, isPassing(error) { return .finish }
             // Until a byte has come, the chain's verdict stands: it has retried as its policy says.
             guard hasReceived, keepsPartial, isPassing(error) else {
                 return .fail(error, keepsPartial: keepsPartial)
