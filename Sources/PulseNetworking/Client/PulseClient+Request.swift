@@ -109,27 +109,30 @@ extension PulseClient {
     /// - Parameter isForeign: whether the URL is the choice of another server, so that no secret may go there although
     ///   the client has no home.
     /// - Parameter inspect: may refuse the built request, before anything is sent.
+    /// - Parameter upload: sends the request in parts; nil to send it as it is.
     /// - Parameter download: stores the response in a file; nil to return it.
     func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery?, accept: String? = nil,
-        isForeign: Bool = false, inspect: (BuiltRequest) throws -> Void = { _ in }, download: DownloadRun? = nil,
-        decode: @escaping Decode
+        isForeign: Bool = false, inspect: (BuiltRequest) throws -> Void = { _ in }, upload: TusRun? = nil,
+        download: DownloadRun? = nil, decode: @escaping Decode
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
-        // The progress of a download is that of its file, not of its requests.
-        if download != nil, options.progress != nil { options.progress = nil }
+        let isTransfer = upload != nil || download != nil
+        // The progress of a transfer is that of its file, not of its requests.
+        if isTransfer, options.progress != nil { options.progress = nil }
         let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         // The body of a stream cannot arrive later.
-        let gate = delivery == .streamed || download != nil ? nil : gate(for: endpoint, &options)
+        let gate = delivery == .streamed || isTransfer ? nil : gate(for: endpoint, &options)
         let path = Result { try endpoint.path }
         let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(
             to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery,
             isQueueable: gate != nil)
         return try await perform(
-            call, pipeline, download.map { .download($0) } ?? .response(gate, decode),
+            call, pipeline,
+            download.map { .download($0) } ?? upload.map { .upload($0, decode) } ?? .response(gate, decode),
             build: {
                 #if DEBUG
                 endpointCheck.check(endpoint)
@@ -147,6 +150,7 @@ extension PulseClient {
         /// Sends it, past the offline gate if there is one, and decodes the response.
         case response(OfflineGate?, Decode)
         case download(DownloadRun)
+        case upload(TusRun, Decode)
     }
 
     /// Builds a call's request and runs it in a task of its own, which the caller, a tag, the deadline or a shutdown
@@ -173,6 +177,12 @@ extension PulseClient {
         switch way {
         case .download(let run):
             return try await run.response(to: request, for: call, through: pipeline, follower)
+        case .upload(let run, let decode):
+            let response = try await run.response(to: request, for: call) { part in
+                try await follower.send(part, for: call, through: pipeline)
+            }
+            try Self.accept(response, of: call, decode)
+            return response
         case .response(let ownGate, let ownDecode):
             (gate, decode) = (ownGate, ownDecode)
         }

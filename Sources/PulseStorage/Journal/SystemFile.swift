@@ -117,7 +117,7 @@ package enum SystemFile {
 
     /// Creates a directory and its missing parents, which only the user may enter. Their names are made durable, since
     /// a power failure could otherwise lose everything in them.
-    static func makeDirectory(_ path: String, using disk: Disk) throws {
+    package static func makeDirectory(_ path: String, using disk: Disk) throws {
         let parent = (path as NSString).deletingLastPathComponent
         if disk.makeDirectory(path) != 0 {
             if errno == EEXIST { return }

@@ -56,7 +56,7 @@ final class DownloadRun: Sendable {
         if !options.replacesFile { try place.checkIsFree() }
         let key = wholeKey == nil ? SystemHashes.library?.sha256(name)?.hex : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk)
-        let meter = DownloadMeter(call, progress)
+        let meter = TransferMeter(call, progress)
         var work = Work(
             options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter)
         do {
@@ -96,37 +96,6 @@ extension BuiltRequest {
     }
 }
 
-/// The progress of a download, over all its requests.
-private final class DownloadMeter: Sendable {
-    private let call: Call
-    private let listener: (@Sendable (TransferProgress) -> Void)?
-    private let current = Locked<(meter: ProgressMeter, attempt: Int)?>(nil)
-
-    init(_ call: Call, _ listener: (@Sendable (TransferProgress) -> Void)?) {
-        self.call = call
-        self.listener = listener
-    }
-
-    func begin(attempt: Int) async {
-        let before = current.withLock { $0 }
-        guard before?.attempt != attempt else { return }
-        await before?.meter.end()
-        let meter = ProgressMeter(clock: call.environment.clock, attempt: attempt) { [call, listener] progress in
-            listener?(progress)
-            call.emit(.transferProgress(call.summary, completed: progress.completed, total: progress.total))
-        }
-        current.withLock { $0 = (meter, attempt) }
-    }
-
-    func note(_ completed: Int64, of total: Int64?) {
-        current.withLock { $0?.meter }?.note(TransferProgress(completed: completed, total: total))
-    }
-
-    func end() async {
-        await current.withLock { $0?.meter }?.end()
-    }
-}
-
 extension DownloadRun {
     /// The steps that the state machine decides.
     private struct Work {
@@ -135,7 +104,7 @@ extension DownloadRun {
         let call: Call
         let key: String?
         let partial: PartialFile
-        let meter: DownloadMeter
+        let meter: TransferMeter
         private var machine: StateMachine
         /// The response whose body is stored.
         private var current: PulseResponse?
@@ -145,7 +114,7 @@ extension DownloadRun {
 
         init(
             options: DownloadOptions, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
-            meter: DownloadMeter
+            meter: TransferMeter
         ) {
             self.options = options
             self.retryPolicy = retryPolicy

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+extension MockServer {
+    /// The uploads of a server with the tus protocol 1.0.0 and its creation extension, for tests.
+    ///
+    /// All members are safe from any thread.
+    public final class TusUploads: Sendable {
+        /// One upload.
+        public struct Upload: Sendable, Hashable {
+            /// The number of bytes that it will have.
+            public let length: Int
+            /// The values of `Upload-Metadata`.
+            public let metadata: [String: String]
+            /// The bytes that have come.
+            public fileprivate(set) var data = Data()
+        }
+
+        private struct State {
+            var uploads: [String: Upload] = [:]
+            var created = 0
+            var drops: [Int] = []
+            var response: Response?
+        }
+
+        private let state = Locked(State())
+
+        /// The uploads that exist, in no order.
+        public var uploads: [Upload] { state.withLock { Array($0.uploads.values) } }
+
+        /// How many uploads were created.
+        public var createdCount: Int { state.withLock { $0.created } }
+
+        /// The next `PATCH` keeps that many bytes of its body, and its connection is reset without a response. Each
+        /// further call concerns the `PATCH` after it.
+        public func dropping(after bytes: Int) { state.withLock { $0.drops.append(bytes) } }
+
+        /// Removes all uploads, as a server does with those that have expired.
+        public func forgetAll() { state.withLock { $0.uploads = [:] } }
+
+        /// The response to the last part; an empty 204 by default. The fields of the protocol are added.
+        public func finishing(with response: Response) { state.withLock { $0.response = response } }
+
+        fileprivate static let headers: HTTPHeaders = ["Tus-Resumable": "1.0.0", "Cache-Control": "no-store"]
+
+        fileprivate func create(_ request: RecordedRequest, at path: String) -> Response {
+            guard let length = request.headers["Upload-Length"].flatMap({ Int($0) }), length >= 0 else {
+                return .status(400, headers: Self.headers)
+            }
+            var metadata: [String: String] = [:]
+            for pair in (request.headers["Upload-Metadata"] ?? "").split(separator: ",") {
+                let words = pair.split(separator: " ")
+                guard let key = words.first else { continue }
+                let value = words.dropFirst().first.flatMap { Data(base64Encoded: String($0)) } ?? Data()
+                metadata[String(key)] = String(decoding: value, as: UTF8.self)
+            }
+            let id = state.withLock { state in
+                state.created += 1
+                state.uploads["\(state.created)"] = Upload(length: length, metadata: metadata)
+                return state.created
+            }
+            return .status(201, headers: Self.headers).header("Location", "\(path)/\(id)")
+        }
+
+        fileprivate func head(_ id: String) -> Response {
+            guard let upload = state.withLock({ $0.uploads[id] }) else { return .status(404, headers: Self.headers) }
+            return .status(200, headers: Self.headers).header("Upload-Offset", "\(upload.data.count)")
+                .header("Upload-Length", "\(upload.length)")
+        }
+
+        fileprivate func patch(_ request: RecordedRequest, _ id: String) -> Response {
+            state.withLock { state in
+                guard var upload = state.uploads[id] else { return .status(404, headers: Self.headers) }
+                guard request.headers["Content-Type"] == "application/offset+octet-stream" else {
+                    return .status(415, headers: Self.headers)
+                }
+                guard request.headers["Upload-Offset"].flatMap({ Int($0) }) == upload.data.count else {
+                    return .status(409, headers: Self.headers)
+                }
+                let drop = state.drops.isEmpty ? nil : state.drops.removeFirst()
+                upload.data += request.body.prefix(drop ?? .max)
+                state.uploads[id] = upload
+                if drop != nil { return .raw([.reset]) }
+                let isWhole = upload.data.count == upload.length
+                var response = isWhole ? state.response ?? .status(204) : .status(204)
+                for field in ["Tus-Resumable", "Cache-Control"] { response.headers[field] = Self.headers[field] }
+                return response.header("Upload-Offset", "\(upload.data.count)")
+            }
+        }
+    }
+
+    /// Serves resumable uploads (tus 1.0.0 with creation) at that path, and returns what has come.
+    public func serveTus(at path: String) -> TusUploads {
+        let uploads = TusUploads()
+        on(.options, path) { _ in
+            .status(204, headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation"])
+        }
+        on(.post, path) { request in uploads.create(request, at: path) }
+        on(.head, path + "/{id}") { request in uploads.head(request.parameters["id"] ?? "") }
+        on(.patch, path + "/{id}") { request in uploads.patch(request, request.parameters["id"] ?? "") }
+        return uploads
+    }
+}
