@@ -51,6 +51,11 @@ _ = try await client.upload(upload) { progress in
 }
 // snippet.end
 
+// snippet.resuming
+let uploads = UploadResumption(directory: folder, metadata: ["filename": "film.mp4"])
+_ = try await client.upload(upload, resuming: uploads)
+// snippet.end
+
 await client.shutdown()
 await server.shutdown()
 try FileManager.default.removeItem(at: folder)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Starts nginx, Apache and Python's http.server over one directory of files, runs a command and stops them again, whatever
-the outcome.
+"""Starts nginx, Apache and Python's http.server over one directory of files, and tussi under uvicorn for resumable uploads,
+runs a command and stops them again, whatever the outcome. A uvicorn that is killed is started again; `tus.pid` has its process.
 
 Usage: servers.py COMMAND...
 Addresses and ports are as in `../wire/serve.py`. The files are in `files` of the directory.
 """
+import contextlib
 import functools
 import gzip
 import http.server
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -53,6 +55,18 @@ def start_apache(directory):
     sys.exit("Apache does not start")
 
 
+def serve_tus(directory, listening, ended):
+    """The socket outlives each server: requests wait in its backlog."""
+    environment = os.environ | {"PULSE_TUS": str(directory / "tus")}
+    command = [sys.executable, "-m", "uvicorn", "--app-dir", str(HERE), "--fd", str(listening.fileno()),
+               "--log-level", "critical", "tus:app"]
+    while not ended.is_set():
+        server = subprocess.Popen(command, env=environment, pass_fds=[listening.fileno()], stdin=subprocess.DEVNULL)
+        (directory / "tus.pid-new").write_text(str(server.pid))
+        (directory / "tus.pid-new").rename(directory / "tus.pid")
+        server.wait()
+
+
 def run(directory, command):
     for name in ("files", "coded", "up"):
         (directory / name).mkdir()
@@ -69,8 +83,22 @@ def run(directory, command):
     ports = {name: pair() for name in ("plain", "tls")}
     places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
     places |= {"python": python.server_address[1], "apache": start_apache(directory)}
+    listening = listener(socket.AF_INET, "127.0.0.1")
+    places["tus"] = listening.getsockname()[1]
+    ended = threading.Event()
     start_nginx(directory, [HERE / "nginx.conf"], ports, {})
-    return tell(directory, command, ports=places)
+    supervisor = threading.Thread(target=serve_tus, args=(directory, listening, ended))
+    supervisor.start()
+    try:
+        return tell(directory, command, ports=places)
+    finally:
+        ended.set()
+        while supervisor.is_alive():
+            # `stop_all` does not see the children of another thread.
+            if (directory / "tus.pid").exists():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int((directory / "tus.pid").read_text()), signal.SIGKILL)
+            supervisor.join(0.1)
 
 
 if __name__ == "__main__":

@@ -205,4 +205,32 @@ struct TransferTests {
             #expect(last?.completed == Int64(content.count) && last?.total == last?.completed)
         }
     }
+
+    /// The server is killed while the bytes come, and another one takes its place.
+    @Test func anUploadOutlivesItsServer() async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let content = Data((0..<64).flatMap { Data(repeating: $0, count: 1 << 20) })
+        let file = directory.appendingPathComponent("video")
+        try content.write(to: file)
+        try await LocalServers.withClient(of: "tus", isSecure: false, "/") { client in
+            let upload = Request<EmptyResponse>(.post, "/files/").body(.file(file))
+            let resumption = UploadResumption(directory: directory, metadata: ["filename": "video"])
+            var kills = 0
+            for try await update in client.uploading(upload, resuming: resumption) {
+                guard case .progress(let progress) = update, progress.completed > 1 << 20, kills < 2 else { continue }
+                let pid = try String(contentsOfFile: LocalServers.directory + "/tus.pid", encoding: .utf8)
+                kill(try #require(pid_t(pid)), SIGKILL)
+                kills += 1
+            }
+            #expect(kills > 0)
+        }
+        let uploads = URL(fileURLWithPath: LocalServers.directory + "/tus")
+        let stored = FileManager.default.enumerator(atPath: uploads.path)?.compactMap { $0 as? String } ?? []
+        let isStored = stored.contains { name in
+            FileManager.default.contents(atPath: uploads.appendingPathComponent(name).path) == content
+        }
+        #expect(isStored, "\(stored)")
+    }
 }
