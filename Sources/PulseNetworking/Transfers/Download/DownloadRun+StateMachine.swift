@@ -37,6 +37,8 @@ extension DownloadRun {
         /// Whether the current response has brought bytes beyond those.
         private var isFruitful = false
         private var attempt = 1
+        /// Whether a body has been stored, so that its progress was told.
+        private var hasBegun = false
         private var fruitless = 0
         private var misfits = 0
 
@@ -90,14 +92,15 @@ extension DownloadRun {
                 content.total = content.total ?? head.content.total
                 content.digest = content.digest ?? head.content.digest
                 partEnd = range.upperBound
+                hasBegun = true
                 return .append(from: length, attempt: attempt)
             case 416 where asked > 0:
                 if isForeign { return restart() }
                 guard head.content.total == length, content.hasEnd(head.content) else { return misfit() }
                 return .finish
             case 200..<300:
-                if length > 0 { attempt += 1 }
-                (content, length, isCoded) = (head.content, 0, head.isCoded)
+                dropAll()
+                (content, isCoded, hasBegun) = (head.content, head.isCoded, true)
                 partEnd = content.total
                 return .append(from: 0, attempt: attempt)
             default:
@@ -165,9 +168,13 @@ extension DownloadRun {
         }
 
         private mutating func restart() -> Action {
-            if length > 0 { attempt += 1 }
-            (content, length, isCoded) = (DownloadedContent(), 0, false)
+            dropAll()
             return send()
+        }
+
+        private mutating func dropAll() {
+            if hasBegun, length > 0 { attempt += 1 }
+            (content, length, isCoded) = (DownloadedContent(), 0, false)
         }
 
         private var shortBody: PulseError { TransferFailure.wrongLength(length).asPulseError }
