@@ -11,8 +11,8 @@ extension MockServer {
     /// }
     /// ```
     ///
-    /// The return of the closure is the clean end of the response, and an error that it throws a reset. It runs in a
-    /// task that is cancelled when the client leaves or the server shuts down.
+    /// The return of the closure is the clean end of the response, and an error that it throws a reset. The connection
+    /// ends with it. The closure runs in a task that is cancelled when the client leaves or the server shuts down.
     public func onEvents(
         _ pathTemplate: String, _ body: @escaping @Sendable (RecordedRequest, EventFeed) async throws -> Void
     ) {
@@ -49,7 +49,7 @@ extension MockServer {
         public func open() async throws {
             try await begin(
                 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-                    + "Transfer-Encoding: chunked\r\n\r\n")
+                    + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
         }
 
         /// Responds with that status and an empty body in place of events. Throws
@@ -59,7 +59,7 @@ extension MockServer {
                 throw PulseError.invalidRequest(reason: "the head of the response has been sent")
             }
             isRefused.withLock { $0 = true }
-            let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+            let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined() + "Connection: close\r\n"
             let length = status == 204 ? "" : "Content-Length: 0\r\n"
             try await begin("HTTP/1.1 \(status) \(StatusText.phrase(of: status))\r\n\(fields)\(length)\r\n")
         }
