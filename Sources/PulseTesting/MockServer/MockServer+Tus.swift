@@ -22,6 +22,7 @@ extension MockServer {
             var created = 0
             var drops: [Int] = []
             var response: Response?
+            var answers: [HTTPMethod: [Response]] = [:]
         }
 
         private let state = Locked(State())
@@ -36,6 +37,12 @@ extension MockServer {
         /// further call concerns the `PATCH` after it.
         public func dropping(after bytes: Int) { state.withLock { $0.drops.append(bytes) } }
 
+        /// The next request of that method gets this response, and nothing else happens. Each further call concerns the
+        /// request after it.
+        public func answering(_ method: HTTPMethod, with response: Response) {
+            state.withLock { $0.answers[method, default: []].append(response) }
+        }
+
         /// Removes all uploads, as a server does with those that have expired.
         public func forgetAll() { state.withLock { $0.uploads = [:] } }
 
@@ -43,6 +50,23 @@ extension MockServer {
         public func finishing(with response: Response) { state.withLock { $0.response = response } }
 
         fileprivate static let headers: HTTPHeaders = ["Tus-Resumable": "1.0.0", "Cache-Control": "no-store"]
+
+        /// The response that a test has set for the request; else that of the protocol.
+        fileprivate func response(
+            to request: RecordedRequest, by respond: (RecordedRequest) -> Response
+        ) -> Response {
+            let answer = state.withLock { state -> Response? in
+                guard let next = state.answers[request.method]?.first else { return nil }
+                state.answers[request.method]?.removeFirst()
+                return next
+            }
+            if let answer { return answer }
+            // OPTIONS asks which versions there are.
+            guard request.method == .options || request.headers["Tus-Resumable"] == "1.0.0" else {
+                return .status(412, headers: Self.headers).header("Tus-Version", "1.0.0")
+            }
+            return respond(request)
+        }
 
         fileprivate func create(_ request: RecordedRequest, at path: String) -> Response {
             guard let length = request.headers["Upload-Length"].flatMap({ Int($0) }), length >= 0 else {
@@ -93,12 +117,19 @@ extension MockServer {
     /// Serves resumable uploads (tus 1.0.0 with creation) at that path, and returns what has come.
     public func serveTus(at path: String) -> TusUploads {
         let uploads = TusUploads()
-        on(.options, path) { _ in
-            .status(204, headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation"])
+        on(.options, path) { request in
+            uploads.response(to: request) { _ in
+                .status(
+                    204, headers: ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation"])
+            }
         }
-        on(.post, path) { request in uploads.create(request, at: path) }
-        on(.head, path + "/{id}") { request in uploads.head(request.parameters["id"] ?? "") }
-        on(.patch, path + "/{id}") { request in uploads.patch(request, request.parameters["id"] ?? "") }
+        on(.post, path) { request in uploads.response(to: request) { uploads.create($0, at: path) } }
+        on(.head, path + "/{id}") { request in
+            uploads.response(to: request) { uploads.head($0.parameters["id"] ?? "") }
+        }
+        on(.patch, path + "/{id}") { request in
+            uploads.response(to: request) { uploads.patch($0, $0.parameters["id"] ?? "") }
+        }
         return uploads
     }
 }

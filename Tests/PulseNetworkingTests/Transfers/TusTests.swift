@@ -12,44 +12,11 @@ import Testing
 /// Resumable uploads over real sockets.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
 struct TusTests {
+    private typealias Put = TusFixture.Put
+
     private struct Receipt: Codable, Sendable, Equatable {
         let name: String
     }
-
-    private struct Put: Endpoint {
-        typealias Response = EmptyResponse
-        var body: RequestBody
-        let path = "/up"
-        let method = HTTPMethod.put
-        var headers: [String: String] = [:]
-
-        init(_ file: URL) { body = .file(file) }
-    }
-
-    /// A file of a megabyte, and settings with a directory that is not there yet.
-    private static func withFile(_ body: (URL, Data, UploadResumption) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        let data = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 >> 8) })
-        let file = directory.appendingPathComponent("video.mp4")
-        try data.write(to: file)
-        let records = directory.appendingPathComponent("a/b")
-        try await body(
-            file, data, UploadResumption(directory: records, metadata: ["filename": "vidéo.mp4", "empty": ""]))
-    }
-
-    private static func client(_ server: MockServer, plugins: [any PulsePlugin] = []) -> PulseClient {
-        PulseClient(
-            configuration: PulseConfiguration.patient(with: server).with(\.clock, value: TestClock(autoAdvances: true)),
-            plugins: plugins, events: PulseEventBus())
-    }
-
-    private static func names(_ resumption: UploadResumption) -> [String] {
-        (try? FileManager.default.contentsOfDirectory(atPath: resumption.directory.path)) ?? []
-    }
-
-    private static func methods(_ server: MockServer) -> [String] { server.requests.map { $0.method.rawValue } }
 
     @Test func anUploadIsCreatedAndItsLastResponseIsDecoded() async throws {
         struct Post: Endpoint {
@@ -61,18 +28,18 @@ struct TusTests {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")
             uploads.finishing(with: try .json(Receipt(name: "video")))
-            try await Self.withFile { file, data, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
                 let heard = Heard()
                 let receipt = try await client.upload(
                     Post(body: .file(file)), resuming: resumption, progress: heard.take)
                 #expect(receipt == Receipt(name: "video"))
                 #expect(uploads.uploads.map(\.data) == [data])
                 #expect(uploads.uploads.first?.metadata == ["filename": "vidéo.mp4", "empty": ""])
-                #expect(Self.methods(server) == ["OPTIONS", "POST", "PATCH"])
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST", "PATCH"])
                 #expect(heard.reports.last?.completed == 1 << 20 && heard.reports.last?.total == 1 << 20)
                 #expect(heard.reports.allSatisfy { $0.attempt == 1 })
-                #expect(Self.names(resumption) == [])
+                #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }
@@ -82,22 +49,16 @@ struct TusTests {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")
             for bytes in [0, 300_000, 1, 1 << 20] { uploads.dropping(after: bytes) }
-            try await Self.withFile { file, data, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
                 _ = try await client.upload(Put(file), resuming: resumption)
                 #expect(uploads.uploads.map(\.data) == [data] && uploads.createdCount == 1)
                 let offsets = server.requests.filter { $0.method == .patch }.map { $0.headers["Upload-Offset"] }
                 #expect(offsets == ["0", "0", "300000", "300001"])
-                #expect(Self.names(resumption) == [])
+                #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }
-    }
-
-    /// Fails each `HEAD`, so that an upload ends after its first loss.
-    private static let noHEAD = ClosurePlugin { request, _, next in
-        if request.httpMethod == "HEAD" { throw PulseError.noConnection }
-        return try await next(request)
     }
 
     enum Change: CaseIterable { case none, file, expiry, record }
@@ -107,11 +68,12 @@ struct TusTests {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")
             uploads.dropping(after: 400_000)
-            try await Self.withFile { file, data, resumption in
-                let first = Self.client(server, plugins: [Self.noHEAD])
+            try await TusFixture.withFile { file, data, resumption in
+                let first = TusFixture.client(server, plugins: [TusFixture.noHEAD])
                 await #expect(throws: PulseError.self) { try await first.upload(Put(file), resuming: resumption) }
                 await first.shutdown()
-                let record = resumption.directory.appendingPathComponent(try #require(Self.names(resumption).first))
+                let record = resumption.directory.appendingPathComponent(
+                    try #require(TusFixture.names(resumption).first))
                 let permissions = try FileManager.default.attributesOfItem(atPath: record.path)[.posixPermissions]
                 #expect(permissions as? Int == 0o600)
                 var data = data
@@ -127,11 +89,11 @@ struct TusTests {
                     try text.write(to: record)
                 }
                 let before = server.requests.count
-                let client = Self.client(server)
+                let client = TusFixture.client(server)
                 let heard = Heard()
                 _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
                 #expect(uploads.uploads.contains { $0.data == data })
-                let methods = Array(Self.methods(server).dropFirst(before))
+                let methods = Array(TusFixture.methods(server).dropFirst(before))
                 switch change {
                 case .none:
                     #expect(methods == ["HEAD", "PATCH"])
@@ -149,14 +111,14 @@ struct TusTests {
     @Test func aServerWithoutTheProtocolGetsThePlainUpload() async throws {
         try await MockServer.run { server in
             server.on(.put, "/up") { _ in .status(204) }
-            try await Self.withFile { file, data, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
                 let heard = Heard()
                 _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
-                #expect(Self.methods(server) == ["OPTIONS", "PUT"])
+                #expect(TusFixture.methods(server) == ["OPTIONS", "PUT"])
                 #expect(server.requests.last?.body == data)
                 #expect(heard.reports.last?.completed == 1 << 20)
-                #expect(Self.names(resumption) == [])
+                #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }
@@ -167,8 +129,8 @@ struct TusTests {
             let uploads = server.serveTus(at: "/up")
             uploads.dropping(after: 10)
             server.on(.head, "/up/{id}") { _ in .status(200, headers: ["Upload-Offset": "1048577"]) }
-            try await Self.withFile { file, _, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, _, resumption in
+                let client = TusFixture.client(server)
                 let error = await #expect(throws: PulseError.self) {
                     try await client.upload(Put(file), resuming: resumption)
                 }
@@ -187,13 +149,13 @@ struct TusTests {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")
             server.on(.patch, "/up/{id}") { _ in .status(410) }
-            try await Self.withFile { file, _, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, _, resumption in
+                let client = TusFixture.client(server)
                 let error = await #expect(throws: PulseError.self) {
                     try await client.upload(Put(file), resuming: resumption)
                 }
                 #expect(error?.statusCode == 410 && uploads.createdCount == 2)
-                #expect(Self.names(resumption) == [])
+                #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }
@@ -201,8 +163,8 @@ struct TusTests {
 
     @Test func badSettingsAreErrorsBeforeAnythingIsSent() async throws {
         try await MockServer.run { server in
-            try await Self.withFile { file, _, resumption in
-                let client = Self.client(server)
+            try await TusFixture.withFile { file, _, resumption in
+                let client = TusFixture.client(server)
                 for key in ["", "a b", "a,b", "ä"] {
                     let error = await #expect(throws: PulseError.self) {
                         try await client.upload(
@@ -229,12 +191,13 @@ struct TusTests {
             try await MockServer.run { server in
                 _ = server.serveTus(at: "/up")
                 server.on(.post, "/up") { _ in .status(201, headers: ["Location": "\(other.baseURL)/up/1"]) }
-                try await Self.withFile { file, data, resumption in
+                try await TusFixture.withFile { file, data, resumption in
                     // Created there before.
                     var creation = URLRequest(url: other.baseURL.appendingPathComponent("up"))
                     creation.httpMethod = "POST"
                     creation.setValue("\(data.count)", forHTTPHeaderField: "Upload-Length")
-                    let client = Self.client(server)
+                    creation.setValue("1.0.0", forHTTPHeaderField: "Tus-Resumable")
+                    let client = TusFixture.client(server)
                     _ = try await client.rawRequest(creation)
                     var endpoint = Put(file)
                     endpoint.headers = ["Authorization": "Bearer secret", "X-Plain": "p"]
