@@ -12,6 +12,7 @@ package final class Call: Sendable {
         var failsForOtherWork = false
         var isExpired = false
         var transfers = 0
+        var bodyMeter: (any BodyMeter)?
         var storedByteCount: Int?
         var trace: Trace?
         var identity: CallSummary.Identity?
@@ -213,6 +214,13 @@ package final class Call: Sendable {
             state.transfers += 1
             return state.transfers
         }
+    }
+
+    /// What measures the call's bodies in place of a meter for each request; nil for most calls. Work that is detached
+    /// from the call, and a plugin's own request, do not have it.
+    package var bodyMeter: (any BodyMeter)? {
+        get { state.withLock { $0.bodyMeter } }
+        set { state.withLock { $0.bodyMeter = newValue } }
     }
 
     /// The bytes that the call has received for a file; nil if it stores none.

@@ -20,6 +20,15 @@ extension PluginContext {
 }
 
 extension TransportRequest {
+    /// The request with its body's progress told to the meter of its call.
+    func measured(by meter: any BodyMeter) async -> TransportRequest {
+        // Without a body, a transport reports the progress of the response.
+        if case .none = body { return self }
+        var copy = self
+        copy.progress = await meter.beginBody()
+        return copy
+    }
+
     fileprivate var isLargeTransfer: Bool {
         switch body {
         case .file, .stream: return true

@@ -51,7 +51,9 @@ final class Wire: Sendable {
             }
             context.emit(.attemptStarted(context.summary(sending: request)))
             let response =
-                if let meter = context.progressMeter(for: outgoing) {
+                if let meter = context.call.bodyMeter {
+                    try await transport.send(outgoing.measured(by: meter))
+                } else if let meter = context.progressMeter(for: outgoing) {
                     try await transport.send(outgoing, measuredBy: meter)
                 } else {
                     try await transport.send(outgoing)

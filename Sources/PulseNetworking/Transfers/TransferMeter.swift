@@ -24,8 +24,12 @@ final class TransferMeter: Sendable {
         current.withLock { $0 = (meter, attempt) }
     }
 
-    func note(_ completed: Int64, of total: Int64?) {
-        current.withLock { $0?.meter }?.note(TransferProgress(completed: completed, total: total))
+    /// - Parameter attempt: the attempt that the bytes are of; nil for the current one. One that is over is ignored.
+    func note(_ completed: Int64, of total: Int64?, in attempt: Int? = nil) {
+        let meter = current.withLock { current in
+            attempt == nil || attempt == current?.attempt ? current?.meter : nil
+        }
+        meter?.note(TransferProgress(completed: completed, total: total))
     }
 
     func end() async {
