@@ -112,7 +112,7 @@ public struct RedirectPolicy: Sendable {
 
     /// The URL that `Location` points to: http or https, with a host, never from https to http. Its user info is
     /// removed: it comes from the server, not from the caller.
-    private static func target(of response: PulseResponse, from current: URL) -> URL? {
+    package static func target(of response: PulseResponse, from current: URL) -> URL? {
         guard let location = response.headers.octets(for: "Location").first,
             let reference = URLReference(location),
             var parts = reference.parts(against: current)
@@ -135,7 +135,7 @@ public struct RedirectPolicy: Sendable {
 
     /// Removes a `Host` header set by the caller, since it names the host that redirected the client. A `Host` that a
     /// custom closure sets stays.
-    private static func removeHost(from next: inout URLRequest, continuing request: URLRequest, sentTo current: URL) {
+    package static func removeHost(from next: inout URLRequest, continuing request: URLRequest, sentTo current: URL) {
         guard let target = next.url.map({ Origin($0) }), let host = request.value(forHTTPHeaderField: "Host"),
             next.value(forHTTPHeaderField: "Host") == host,
             target != Origin(current) || target != request.url.flatMap({ Origin($0) })

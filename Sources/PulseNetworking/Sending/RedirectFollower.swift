@@ -71,7 +71,7 @@ final class RedirectFollower: Sendable {
             response.discard()
             context.emit(.requestRedirected(context.summary, status: response.statusCode))
             context.call.record(.responded(status: response.statusCode))
-            if !environment.keepsOwnSecrets(of: built, at: target) { removeSecrets(from: &next, of: context.call) }
+            if !environment.keepsOwnSecrets(of: built, at: target) { context.call.removeSecrets(from: &next) }
             if dropsBody {
                 hop.body = .inRequest
                 context.idempotencyKey = nil
@@ -104,17 +104,6 @@ final class RedirectFollower: Sendable {
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
-    /// Removes the headers that must not be sent to another origin. A later hop back home does not restore them.
-    private func removeSecrets(from request: inout URLRequest, of call: Call) {
-        let marked = call.markedSecrets
-        for name in (request.allHTTPHeaderFields ?? [:]).keys
-        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased)
-            || name.equalsIgnoringASCIICase("Origin")
-        {
-            request.setValue(nil, forHTTPHeaderField: name)
-        }
-    }
-
     /// The stored cookies for that URL; nil if the request has a `Cookie` of its own.
     private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
         guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
@@ -127,6 +116,19 @@ extension CallEnvironment {
     /// origins, any other request at the origin where it began.
     func keepsOwnSecrets(of built: BuiltRequest, at url: URL) -> Bool {
         built.isHome ? isHome(url) : Origin(url) == Origin(built.url)
+    }
+}
+
+extension Call {
+    /// Removes the headers that must not be sent to another origin. A later hop back home does not restore them.
+    func removeSecrets(from request: inout URLRequest) {
+        let marked = markedSecrets
+        for name in (request.allHTTPHeaderFields ?? [:]).keys
+        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased)
+            || name.equalsIgnoringASCIICase("Origin")
+        {
+            request.setValue(nil, forHTTPHeaderField: name)
+        }
     }
 }
 
