@@ -10,13 +10,14 @@ public enum TransferFailure: Error, Sendable, Hashable {
     case digestMismatch
     /// The content ended after that number of bytes, which is not its declared length.
     case wrongLength(Int64)
-    /// Each time the rest was asked for, the server had another content, or sent a part that does not fit.
+    /// Each time the rest was asked for, the server had another content, or sent a part that does not fit. As the
+    /// `underlying` of ``PulseError/encodingFailed(underlying:)``: the file of a resumable upload changed each time.
     case contentKeepsChanging
     /// The server of a resumable upload reported an offset beyond the file, or refused its own.
     case rejectedOffset
     /// The disk has no space for the rest, which has that number of bytes. What was stored remains.
     case noSpace(needed: Int64)
-    /// Another download to the same file is in progress, in this process or another.
+    /// Another download to the same file, or upload of it, is in progress, in this process or another.
     case busy
     /// The file exists, and the options do not allow to replace it.
     case fileExists
@@ -29,10 +30,10 @@ extension TransferFailure: CustomStringConvertible, LocalizedError {
         switch self {
         case .digestMismatch: "the content does not have the expected digest"
         case .wrongLength(let length): "the content ended after \(length) bytes, which is not its declared length"
-        case .contentKeepsChanging: "the content changed again whenever its rest was asked for"
+        case .contentKeepsChanging: "the content changed again during the transfer"
         case .rejectedOffset: "the server's offset does not fit the file"
         case .noSpace(let needed): "the disk has no space for \(needed) more bytes"
-        case .busy: "another download to this file is in progress"
+        case .busy: "another transfer of this file is in progress"
         case .fileExists: "the file exists, and is not to be replaced"
         case .unusableDestination: "the destination cannot be written"
         }

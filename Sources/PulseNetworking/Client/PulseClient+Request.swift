@@ -178,10 +178,10 @@ extension PulseClient {
         case .download(let run):
             return try await run.response(to: request, for: call, through: pipeline, follower)
         case .upload(let run, let decode):
-            let response = try await run.response(to: request, for: call) { part in
+            let (response, accepted) = try await run.response(to: request, for: call) { [follower] part in
                 try await follower.send(part, for: call, through: pipeline)
             }
-            try Self.accept(response, of: call, decode)
+            try Self.accept(response, of: call, decode, accepted)
             return response
         case .response(let ownGate, let ownDecode):
             (gate, decode) = (ownGate, ownDecode)
@@ -213,8 +213,11 @@ extension PulseClient {
         return fresh
     }
 
-    private static func accept(_ response: PulseResponse, of call: Call, _ decode: Decode) throws {
-        let accepted = call.options.acceptedStatuses ?? .successful
+    /// - Parameter accepted: nil for the statuses that the call accepts.
+    private static func accept(
+        _ response: PulseResponse, of call: Call, _ decode: Decode, _ accepted: AcceptedStatuses? = nil
+    ) throws {
+        let accepted = accepted ?? call.options.acceptedStatuses ?? .successful
         if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now) {
             response.discard()
             throw error

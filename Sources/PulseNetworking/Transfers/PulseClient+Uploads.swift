@@ -10,7 +10,8 @@ extension PulseClient {
     /// token refresh or a redirect that keeps it, is the next ``TransferProgress/attempt``.
     ///
     /// - Parameter resuming: lets an upload go on after an interruption, if the server has the tus protocol; if not,
-    ///   the endpoint is sent as it is. The body must be a file, or the upload is ``PulseError/unsupported(_:)``.
+    ///   the endpoint is sent as it is. The body must be a file, or the upload is ``PulseError/unsupported(_:)``. With
+    ///   the protocol, any status from 200 to 299 is a success, whatever statuses the endpoint accepts.
     /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
     ///   result. Called from any thread; the transfer may wait for it. Nil for that of the options.
     public func upload<E: Endpoint>(
@@ -24,10 +25,13 @@ extension PulseClient {
         }
         var merged = options
         merged.inherit(endpoint.options)
+        var own = options
+        // A stored response would tell an offset of the past.
+        own.cache = .bypass
         let run = TusRun(
             resuming, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress)
         return try await decoded(endpoint) { decode in
-            try await send(endpoint, options, delivery: nil, upload: run, decode: decode)
+            try await send(endpoint, own, delivery: nil, upload: run, decode: decode)
         }.value
     }
 

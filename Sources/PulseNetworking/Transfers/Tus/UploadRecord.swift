@@ -4,45 +4,76 @@ import PulseCore
 import PulsePlatform
 import PulseStorage
 
-/// The URL of an unfinished upload, kept in a file under the identity of what is uploaded.
+/// An unfinished upload, as it is kept for a later call.
+struct StoredUpload: Sendable, Equatable {
+    let url: URL
+    /// The file that it is of.
+    let stamp: FileStamp
+    /// The digest of the account that has created it; nil if no plugin knew the account.
+    let account: String?
+}
+
+/// A file with the unfinished upload of one file to one URL.
+///
+/// It is locked: of two uploads at once, in any processes, each would refuse the other's offsets. Throws ``PulseError``
+/// with a ``TransferFailure``.
 struct UploadRecord: Sendable {
     private let directory: String
     private let path: String
+    private let lock: FileLock
     private let disk: Disk
 
+    private var lockPath: String { path + ".lock" }
+
+    /// Creates the directory if it is missing, and locks the record. Both fail before anything is sent.
+    ///
     /// - Parameter url: where the upload is created.
-    init(_ file: UploadedFile, to url: URL, in directory: URL, using disk: Disk = .system) throws {
-        let identity = "\(file.url.path)\n\(file.size)\n\(file.modified)\n\(url.absoluteString)"
-        guard let name = SystemHashes.library?.sha256(identity)?.hex else {
+    static func open(
+        _ file: URL, to url: URL, in directory: URL, using disk: Disk = .system
+    ) async throws -> UploadRecord {
+        guard let name = SystemHashes.library?.sha256("\(file.path)\n\(url.absoluteString)")?.hex else {
             throw PulseError.unsupported("a resumable upload needs the system's SHA-256")
         }
-        self.directory = directory.path
-        path = directory.path + "/" + name + ".upload"
-        self.disk = disk
+        let record = UploadRecord(in: directory.path, name, disk)
+        try await onDisk {
+            try SystemFile.makeDirectory(record.directory, using: disk)
+            guard try record.lock.tryAcquire() else { throw TransferFailure.busy }
+        }
+        return record
     }
 
-    private static let prefix = "pulse-upload 1 "
+    private init(in directory: String, _ name: String, _ disk: Disk) {
+        self.directory = directory
+        self.disk = disk
+        path = directory + "/" + name + ".upload"
+        lock = FileLock(path: path + ".lock", disk: disk)
+    }
 
-    /// The URL; nil if there is none, or if the file is damaged.
-    func read() async -> URL? {
-        await BlockingThreadPool.files.run { [path] in
-            guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
-            let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-            guard lines.count == 2, lines[0] == Self.prefix + Self.checksum(String(lines[1])) else { return nil }
-            return URL(string: String(lines[1]))
+    /// Unlocks the record.
+    func close() async {
+        await BlockingThreadPool.files.run { [lockPath, lock] in
+            // While it is held: afterwards the name may be that of another's lock.
+            try? FileManager.default.removeItem(atPath: lockPath)
+            lock.close()
         }
     }
 
-    func write(_ url: URL) async throws {
-        try await BlockingThreadPool.files.result { [self] in
-            try SystemFile.makeDirectory(directory, using: disk)
-            let text = url.absoluteString
-            let bytes = Array("\(Self.prefix)\(Self.checksum(text))\n\(text)".utf8)
+    /// The upload; nil if there is none, if the record is damaged, or if it is of another version of the file.
+    func read(for file: UploadedFile) async -> StoredUpload? {
+        await BlockingThreadPool.files.run { [path] in
+            let upload = FileManager.default.contents(atPath: path).flatMap { StoredUpload($0) }
+            return upload?.stamp == file.stamp ? upload : nil
+        }
+    }
+
+    func write(_ upload: StoredUpload) async throws {
+        try await Self.onDisk { [self] in
             let file = try SystemFile.open(path + "-new", O_WRONLY | O_CREAT | O_TRUNC, using: disk)
             defer { _ = SystemFile.close(file) }
-            try bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
+            try upload.bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
             guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
             guard disk.rename(path + "-new", path) == 0 else { throw JournalFailure("rename") }
+            try SystemFile.syncDirectory(directory, using: disk)
         }
     }
 
@@ -50,50 +81,46 @@ struct UploadRecord: Sendable {
         await BlockingThreadPool.files.run { [path] in try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private static func checksum(_ text: String) -> String {
-        String(Array(text.utf8).withUnsafeBytes { Checksum.of($0) }, radix: 16)
+    /// What the record tells of an account.
+    static func digest(of account: String) -> String? { SystemHashes.library?.sha256(account)?.hex }
+
+    private static func onDisk(_ job: @escaping @Sendable () throws -> Void) async throws {
+        do {
+            try await BlockingThreadPool.files.result(job)
+        } catch let failure as TransferFailure {
+            throw failure.asPulseError
+        } catch let failure as JournalFailure {
+            switch failure {
+            // One block.
+            case .noSpace: throw TransferFailure.noSpace(needed: 4096).asPulseError
+            case .missing, .notPermitted, .readOnly: throw TransferFailure.unusableDestination.asPulseError
+            default: throw PulseError.transport(.cannotWriteToFile, underlying: failure)
+            }
+        }
     }
 }
 
-/// A file as it is when its upload begins.
-struct UploadedFile: Sendable {
-    let url: URL
-    let size: Int64
-    /// Seconds since 1970.
-    let modified: TimeInterval
+extension StoredUpload {
+    private static let prefix = "pulse-upload 2 "
 
-    /// Throws ``PulseError/encodingFailed(underlying:)`` for a file that cannot be read.
-    init(_ url: URL) throws {
-        do {
-            let attributes = try FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
-            self.url = url
-            size = (attributes[.size] as? NSNumber)?.int64Value ?? 0
-            modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-        } catch {
-            throw PulseError.encodingFailed(underlying: error)
-        }
+    /// The text of the record, of which the first line tells the checksum of the others.
+    fileprivate var bytes: [UInt8] {
+        let text = "\(url.absoluteString)\n\(stamp.size)\n\(stamp.modified)\n\(account ?? "")"
+        return Array("\(Self.prefix)\(Self.checksum(text))\n\(text)".utf8)
     }
 
-    /// The bytes from there to the end that the file had, read in constant memory. `sent` gets the number of those
-    /// that were read so far.
-    func body(from offset: Int64, _ sent: @escaping @Sendable (Int64) -> Void) -> BodyStream {
-        BodyStream(length: size - offset) { [url] in
-            let handle = try await BlockingThreadPool.files.result {
-                let handle = try FileHandle(forReadingFrom: url)
-                try handle.seek(toOffset: UInt64(offset))
-                return handle
-            }
-            let read = Locked<Int64>(0)
-            return ByteStream(next: {
-                let chunk = try await BlockingThreadPool.files.result { try handle.read(upToCount: 256 << 10) }
-                guard let chunk, !chunk.isEmpty else { return nil }
-                let count = read.withLock { read in
-                    read += Int64(chunk.count)
-                    return read
-                }
-                sent(count)
-                return chunk
-            })
-        }
+    /// Nil if the record is damaged.
+    fileprivate init?(_ bytes: Data) {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count == 5, lines[0] == Self.prefix + Self.checksum(lines[1...].joined(separator: "\n")),
+            let url = URL(string: String(lines[1])), let size = Int64(lines[2]), let modified = Int64(lines[3])
+        else { return nil }
+        self.init(
+            url: url, stamp: FileStamp(size: size, modified: modified),
+            account: lines[4].isEmpty ? nil : String(lines[4]))
+    }
+
+    private static func checksum(_ text: String) -> String {
+        String(Array(text.utf8).withUnsafeBytes { Checksum.of($0) }, radix: 16)
     }
 }

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension TusRun {
+    /// The steps of one upload.
+    struct Work {
+        let run: TusRun
+        let built: BuiltRequest
+        let call: Call
+        let record: UploadRecord
+        let meter: UploadMeter
+        private let send: Send
+        private var file: UploadedFile
+        private var fruitless = 0
+        /// The most bytes that the server has confirmed.
+        private var confirmed: Int64 = 0
+        private var isCreated = false
+        private var isRecreated = false
+        private var hasChanged = false
+
+        init(
+            run: TusRun, built: BuiltRequest, call: Call, record: UploadRecord, meter: UploadMeter, file: UploadedFile,
+            send: @escaping Send
+        ) {
+            self.run = run
+            self.built = built
+            self.call = call
+            self.record = record
+            self.meter = meter
+            self.file = file
+            self.send = send
+        }
+
+        /// How the requests for one upload on the server end.
+        private enum End {
+            case finished(PulseResponse)
+            /// The server does not have it any more.
+            case gone(PulseError)
+            /// It was created for another account.
+            case foreign
+            /// The file is another one by now.
+            case changed
+        }
+
+        private enum Step {
+            /// The server has that many bytes; nil if it is to be asked.
+            case at(Int64?)
+            case end(End)
+        }
+
+        mutating func outcome() async throws -> Outcome {
+            var stored = await record.read(for: file)
+            // The plugin for auth tells no account at a foreign origin, so the endpoint's own server is asked first.
+            let learnsAccount = stored.map {
+                $0.account != nil && !call.environment.keepsOwnSecrets(of: built, at: $0.url)
+            }
+            if learnsAccount ?? true, try await !isSupported() { return (try await plain(), nil) }
+            if learnsAccount == true, stored?.account != account { stored = nil }
+            while true {
+                let end: End
+                if let upload = stored {
+                    stored = nil
+                    end = try await sendRest(to: upload.url, from: nil, as: upload.account)
+                } else {
+                    end = try await sendRest(to: create(), from: 0, as: account)
+                }
+                switch end {
+                case .finished(let response): return (response, .successful)
+                case .foreign: await record.remove()
+                case .gone(let failure): try await createAgain(after: failure)
+                case .changed: try await startWithChangedFile()
+                }
+            }
+        }
+
+        /// Sends what the server does not have, in as many parts as losses require.
+        ///
+        /// - Parameter start: the bytes that it has; nil if it is to be asked.
+        /// - Parameter owner: the account that the upload is of.
+        private mutating func sendRest(to url: URL, from start: Int64?, as owner: String?) async throws -> End {
+            var offset = start
+            while true {
+                guard await file.isUnchanged() else { return .changed }
+                let step: Step
+                do {
+                    step = if let offset { try await patch(url, from: offset) } else { try await head(url, as: owner) }
+                } catch {
+                    try Task.checkCancellation()
+                    guard await file.isUnchanged() else { return .changed }
+                    let failure = PulseError(wrapping: error)
+                    guard Self.isPassing(failure) else { throw failure }
+                    try await wait(after: failure)
+                    step = .at(nil)
+                }
+                switch step {
+                case .at(let next): offset = next
+                case .end(let end): return end
+                }
+            }
+        }
+
+        // MARK: Requests
+
+        private func isSupported() async throws -> Bool {
+            let response = try await respond(to: request("OPTIONS", built.url))
+            response.discard()
+            if let failure = failure(of: response) {
+                let status = response.statusCode
+                // A server that fails, or refuses the caller, does not tell whether it has the protocol.
+                if [401, 403].contains(status) || status != 501 && Self.isPassing(failure) { throw failure }
+                return false
+            }
+            let versions = (response.headers["Tus-Version"] ?? response.headers["Tus-Resumable"] ?? "").listed
+            let extensions = (response.headers["Tus-Extension"] ?? "").asciiLowercased.listed
+            return versions.contains(TusRun.version) && extensions.contains("creation")
+        }
+
+        /// The endpoint's own request.
+        private func plain() async throws -> PulseResponse {
+            await meter.begin(at: 0, of: file.size)
+            return try await respond(to: built)
+        }
+
+        private mutating func create() async throws -> URL {
+            var creation = request("POST", built.url)
+            creation.urlRequest.setHeader("Upload-Length", to: "\(file.size)")
+            creation.urlRequest.setHeader("Upload-Metadata", to: run.resumption.field)
+            // With the same key, a server would answer a second creation with the first upload.
+            let key = isCreated ? nil : built.urlRequest.header("Idempotency-Key")
+            creation.urlRequest.setHeader("Idempotency-Key", to: key)
+            isCreated = true
+            let response = try await respond(to: creation)
+            response.discard()
+            if let failure = failure(of: response) { throw failure }
+            guard let url = RedirectPolicy.target(of: response, from: response.request.url ?? built.url) else {
+                throw TransportFailure(
+                    code: .badServerResponse, phase: .responseStarted, underlying: UnusableLocation())
+            }
+            try await record.write(StoredUpload(url: url, stamp: file.stamp, account: account))
+            return url
+        }
+
+        private mutating func head(_ url: URL, as owner: String?) async throws -> Step {
+            let response = try await respond(to: request("HEAD", url))
+            let failure = failure(of: response)
+            let offset = response.headers["Upload-Offset"]
+            // Some servers refuse what they do not have, so that nobody learns what exists.
+            let isGone = [404, 410].contains(response.statusCode) || response.statusCode == 403 && offset == nil
+            if let failure, !isGone { throw failure }
+            guard owner == account else { return .end(.foreign) }
+            if let failure { return .end(.gone(failure)) }
+            if let length = response.headers["Upload-Length"], Int64(length) != file.size {
+                return .end(.gone(TransferFailure.rejectedOffset.asPulseError))
+            }
+            guard let next = offset.flatMap({ Int64($0) }), 0...file.size ~= next else {
+                throw TransferFailure.rejectedOffset.asPulseError
+            }
+            // All bytes had come, and only the response to the last part was lost.
+            guard next < file.size else { return await finish(response) }
+            if next > confirmed { (confirmed, fruitless) = (next, 0) }
+            return .at(next)
+        }
+
+        private mutating func patch(_ url: URL, from offset: Int64) async throws -> Step {
+            await meter.begin(at: offset, of: file.size)
+            var patch = request("PATCH", url)
+            patch.urlRequest.setHeader("Content-Type", to: "application/offset+octet-stream")
+            patch.urlRequest.setHeader("Upload-Offset", to: "\(offset)")
+            patch.body = .stream(file.body(from: offset))
+            let response = try await respond(to: patch)
+            if let failure = failure(of: response) {
+                response.discard()
+                if [404, 410].contains(response.statusCode) { return .end(.gone(failure)) }
+                throw failure
+            }
+            guard let next = response.headers["Upload-Offset"].flatMap({ Int64($0) }), offset...file.size ~= next else {
+                response.discard()
+                throw TransferFailure.rejectedOffset.asPulseError
+            }
+            guard next < file.size else { return await finish(response) }
+            response.discard()
+            if next == offset {
+                try await wait(after: TransferFailure.rejectedOffset.asPulseError)
+                return .at(nil)
+            }
+            // The server has taken a part.
+            (confirmed, fruitless) = (max(confirmed, next), 0)
+            return .at(next)
+        }
+
+        private func finish(_ response: PulseResponse) async -> Step {
+            guard await file.isUnchanged() else {
+                response.discard()
+                return .end(.changed)
+            }
+            await record.remove()
+            await meter.begin(at: file.size, of: file.size)
+            return .end(.finished(response))
+        }
+
+        // MARK: Decisions
+
+        /// Whether a later request may succeed although this one failed. A server that has not noticed a loss yet
+        /// refuses a part because of its offset (409), or because the upload is locked (423).
+        private static func isPassing(_ failure: PulseError) -> Bool {
+            switch failure {
+            case .retryExhausted(let last, _): isPassing(last)
+            case .circuitOpen: true
+            default:
+                [409, 423].contains(failure.statusCode) || (failure.statusCode ?? 0) >= 500
+                    || RetryPolicy.default.counts(failure)
+            }
+        }
+
+        /// Waits before the server is asked again, or throws the failure if that was in vain too often.
+        private mutating func wait(after failure: PulseError) async throws {
+            let environment = call.environment
+            fruitless += 1
+            guard fruitless < TusRun.maximumFruitlessAttempts else { throw failure }
+            let asked = failure.retryAfter(now: environment.clock.now).flatMap { $0 < .infinity ? $0 : nil } ?? 0
+            // The first loss may have been after many bytes.
+            guard fruitless > 1 || failure.statusCode != nil || asked > 0 else { return }
+            guard asked <= run.retryPolicy.maximumRetryAfter else { throw failure }
+            let own = run.retryPolicy.backoffStrategy.delay(beforeRetry: fruitless, randomness: environment.randomness)
+            let delay = max(own, asked)
+            // The failure itself says more than a deadline that is sure to be exceeded.
+            guard environment.clock.uptime + delay < call.deadline ?? .infinity else { throw failure }
+            try await environment.clock.sleep(delay, for: .backoff)
+        }
+
+        /// The upload is gone from the server: it is created again, once.
+        private mutating func createAgain(after failure: PulseError) async throws {
+            await record.remove()
+            guard !isRecreated else { throw failure }
+            (isRecreated, confirmed) = (true, 0)
+        }
+
+        /// The server may have bytes of two files: the one that is there now is uploaded from its start, once.
+        private mutating func startWithChangedFile() async throws {
+            await record.remove()
+            guard !hasChanged else {
+                throw PulseError.encodingFailed(underlying: TransferFailure.contentKeepsChanging)
+            }
+            file = try await UploadedFile.at(file.url)
+            (hasChanged, confirmed, fruitless) = (true, 0, 0)
+        }
+
+        private func failure(of response: PulseResponse) -> PulseError? {
+            PulseError(validating: response, accepted: .successful, now: call.environment.clock.now)
+        }
+
+        /// The digest of the account that the latest request was sent for.
+        private var account: String? {
+            ContextStore(call: call)[AccountID.self].flatMap { UploadRecord.digest(of: $0) }
+        }
+
+        /// Each request of the protocol is another one: a plugin must not give it the key of the one before.
+        private func respond(to request: BuiltRequest) async throws -> PulseResponse {
+            call.idempotencyKey = request.urlRequest.header("Idempotency-Key")
+            return try await send(request)
+        }
+    }
+}
+
+extension String {
+    /// The members of a list in a header field.
+    fileprivate var listed: [String] {
+        split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+}
+
+/// A server has created an upload without telling where, or where no request may go.
+private struct UnusableLocation: Error, CustomStringConvertible {
+    var description: String { "the response to the creation of an upload has no Location that may be used" }
+}

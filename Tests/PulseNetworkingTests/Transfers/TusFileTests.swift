@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// Resumable uploads whose file changes meanwhile.
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+struct TusFileTests {
+    private typealias Put = TusFixture.Put
+
+    /// Writes the file in place, and gives it another time of modification whatever the clock of the disk is.
+    private static func write(_ data: Data, to file: URL, number: Int = 1) throws {
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: data)
+        try handle.close()
+        let time = Date(timeIntervalSince1970: 1_700_000_000 + Double(number))
+        try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file.path)
+    }
+
+    enum Moment: CaseIterable { case beforeHEAD, beforePATCH, afterPATCH }
+
+    /// The server never gets bytes of two versions, also if they have the same size.
+    @Test(arguments: Moment.allCases, [1 << 20, (1 << 20) + 7, 3])
+    func aFileThatChangesMeanwhileStartsAnew(at moment: Moment, size: Int) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            if moment == .beforeHEAD { uploads.dropping(after: 300_000) }
+            try await TusFixture.withFile { file, _, resumption in
+                let data = Data(repeating: 9, count: size)
+                let hasChanged = Locked(false)
+                let change = ClosurePlugin { request, _, next in
+                    let isIt = request.httpMethod == (moment == .beforeHEAD ? "HEAD" : "PATCH")
+                    let isNow =
+                        isIt
+                        && hasChanged.withLock { was in
+                            defer { was = true }
+                            return !was
+                        }
+                    if isNow, moment != .afterPATCH { try Self.write(data, to: file) }
+                    let response = try await next(request)
+                    if isNow, moment == .afterPATCH { try Self.write(data, to: file) }
+                    return response
+                }
+                let client = TusFixture.client(server, plugins: [change])
+                let heard = Heard()
+                _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
+                #expect(uploads.createdCount == 2)
+                #expect(uploads.uploads.count { $0.length == size && $0.data == data } == 1)
+                #expect(heard.reports.last?.completed == Int64(size) && heard.reports.last?.total == Int64(size))
+                heard.expectToFallOnlyBetweenAttempts()
+                #expect(TusFixture.names(resumption) == [])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aFileThatKeepsChangingIsAnError() async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            try await TusFixture.withFile { file, data, resumption in
+                let count = Locked(0)
+                let change = ClosurePlugin { request, _, next in
+                    let response = try await next(request)
+                    if request.httpMethod == "PATCH" {
+                        let number = count.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        try Self.write(data, to: file, number: number)
+                    }
+                    return response
+                }
+                let client = TusFixture.client(server, plugins: [change])
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                guard case .encodingFailed(let cause as TransferFailure) = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                #expect(cause == .contentKeepsChanging && uploads.createdCount == 2)
+                #expect(TusFixture.names(resumption) == [])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func aBodyIsReadToTheEndThatTheFileHad() async throws {
+        try await TusFixture.withFile { file, data, _ in
+            let body = try await UploadedFile.at(file).body(from: 1000)
+            let stream = try await body.make()
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data(count: 1 << 20))
+            try handle.close()
+            var read = Data()
+            for try await chunk in stream { read += chunk }
+            // Not in the macro, which would look for the difference of a failure for minutes.
+            let isSame = read == data.dropFirst(1000)
+            #expect(isSame && read.count == data.count - 1000)
+            #expect(body.length == Int64(data.count - 1000))
+            // The change is found when it is opened again.
+            await #expect(throws: (any Error).self) { _ = try await body.make() }
+        }
+    }
+
+    @Test func aMissingFileIsAnErrorBeforeAnythingIsSent() async throws {
+        try await MockServer.run { server in
+            try await TusFixture.withFile { file, _, resumption in
+                try FileManager.default.removeItem(at: file)
+                let client = TusFixture.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                #expect(error?.kind == .encodingFailed && server.requests.isEmpty)
+                await client.shutdown()
+            }
+        }
+    }
+}
