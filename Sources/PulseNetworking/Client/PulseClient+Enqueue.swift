@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulseStorage
 
 extension PulseClient {
     /// Adds a call to the offline queue without trying to send it first, and returns the id of its queue entry.
@@ -25,9 +26,30 @@ extension PulseClient {
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> UUID {
         var options = options
+        if options.idempotencyKey == nil, endpoint.options.idempotencyKey == nil { options.idempotencyKey = .automatic }
+        let policy = configuration.offlineQueuePolicy
+        return try await drafting(endpoint, options, storing: policy) {
+            guard offline != nil else {
+                throw PulseError.unsupported("the client has no offline queue; set its offlineQueuePolicy")
+            }
+        } store: { draft in
+            guard let offline else { throw PulseError.cancelled }
+            return try await offline.enqueue(draft, after: nil)
+        }
+    }
+
+    /// Builds the request of an endpoint as it may be stored, with the account that is logged in, and stores it. A
+    /// shutdown of the client waits for that.
+    ///
+    /// - Parameter accept: as for a sent request.
+    /// - Parameter check: may refuse before anything is built.
+    func drafting<E: Endpoint, Value>(
+        _ endpoint: E, _ options: RequestOptions, accept: String? = nil, storing policy: OfflineQueuePolicy,
+        check: () throws -> Void = {}, store: (QueueDraft) async throws -> Value
+    ) async throws -> Value {
+        var options = options
         options.inherit(endpoint.options)
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
-        if options.idempotencyKey == nil { options.idempotencyKey = .automatic }
         let isAtWire = Locked(false)
         let asked = pipeline(for: endpoint.plugins, retry: .never, where: Self.isAskedBeforeQueueing) { _, _, _ in
             isAtWire.withLock { $0 = true }
@@ -40,11 +62,9 @@ extension PulseClient {
         guard !Task.isCancelled, calls.add(active) else { throw PulseError.cancelled }
         defer { calls.remove(active) }
         do {
-            guard let offline else {
-                throw PulseError.unsupported("the client has no offline queue; set its offlineQueuePolicy")
-            }
+            try check()
             if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
-            var built = try builder.build(endpoint, path: path.get(), options)
+            var built = try builder.build(endpoint, path: path.get(), options, accept: accept)
             built.writeIdempotencyKey(of: call)
             if asked.hasPlugins {
                 do {
@@ -52,17 +72,20 @@ extension PulseClient {
                 } catch  where isAtWire.withLock({ $0 }) {}
                 await PluginChain.complete(call, asked)
             }
-            let gate = OfflineGate(
-                offline, configuration.offlineQueuePolicy, environment: environment,
-                ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wirelessPipeline: nil)
-            let all = pipeline(for: endpoint.plugins, options).plugins
-            return try await gate.enqueue(built, of: call, asking: all)
+            if built.isHome {
+                for case let plugin as any AsksForAccount in pipeline(for: endpoint.plugins, options).plugins {
+                    guard let account = await plugin.account(for: built.urlRequest, call.options) else { continue }
+                    ContextStore(call: call)[AccountID.self] = account
+                }
+            }
+            let ownHeaders = endpoint.headers.overridden(by: options.headers ?? [:])
+            return try await store(QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy))
         } catch {
             throw PulseError(wrapping: error).naming(call)
         }
     }
 
-    /// Whether a plugin runs before `enqueue` stores a call: only the app's own code may know the account or a secret
+    /// Whether a plugin runs before a call is stored: only the app's own code may know the account or a secret
     /// header. The library's other plugins would only delay the call.
     private static func isAskedBeforeQueueing(_ plugin: any PulsePlugin) -> Bool {
         ((plugin as? any TellsItsHooks)?.asksTheAppForFields ?? true) && plugin.scope != .retry

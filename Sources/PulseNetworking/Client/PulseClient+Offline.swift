@@ -36,7 +36,7 @@ extension PulseClient {
                 throw PulseError.noConnection
             } : nil
         return OfflineGate(
-            offline, configuration.offlineQueuePolicy, environment: environment,
+            offline, configuration.offlineQueuePolicy,
             ownHeaders: endpoint.headers.overridden(by: options.headers ?? [:]), wirelessPipeline: wirelessPipeline)
     }
 
@@ -46,16 +46,8 @@ extension PulseClient {
         var options = replay.options
         // An accepted 401 would bypass the auth plugin, and a replay has no caller to handle it.
         options.acceptedStatuses = options.acceptedStatuses?.without(401)
-        resolve(&options, idleTimeout: 0)
-        let pipeline = pipeline(for: [], retry: nil) { [pipeline] request, context, plugins in
-            guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
-            return try await pipeline.wire(request, context, plugins)
-        }
-        let method = HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get
         // Still queueable, so that the call records whether a server has responded.
-        let call = call(
-            to: replay.request.url?.absoluteString ?? "", nil, method, options, isQueueable: true)
-        ContextStore(call: call)[ExpectedAccount.self] = replay.account
+        let (call, pipeline) = call(replaying: replay, options, isQueueable: true)
         do {
             let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
                 try builder.rebuild(replay, call.options)
@@ -69,12 +61,31 @@ extension PulseClient {
                 hasResponse: call.isResponded)
         }
     }
+
+    /// The call of a stored request, which is only sent for its account, and its chain.
+    func call(
+        replaying replay: Replay, _ options: RequestOptions, _ delivery: TransportRequest.Delivery? = nil,
+        isQueueable: Bool = false
+    ) -> (Call, PluginPipeline) {
+        var options = options
+        resolve(&options, idleTimeout: 0)
+        let pipeline = pipeline(for: [], retry: nil) { [pipeline] request, context, plugins in
+            guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
+            return try await pipeline.wire(request, context, plugins)
+        }
+        let call = call(
+            to: replay.request.url?.absoluteString ?? "", nil,
+            HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options, delivery,
+            isQueueable: isQueueable)
+        ContextStore(call: call)[ExpectedAccount.self] = replay.account
+        return (call, pipeline)
+    }
 }
 
 extension PulseError {
     /// Whether the call was not sent because another account is logged in. The account check reports this by its
     /// error, since a call may also fail before that check.
-    fileprivate var meansAnotherAccount: Bool {
+    var meansAnotherAccount: Bool {
         switch self {
         case .custom(is AccountMismatch): true
         case .retryExhausted(let last, _), .deadlineExceeded(let last?): last.meansAnotherAccount

@@ -8,7 +8,6 @@ import PulseStorage
 final class OfflineGate: Sendable {
     private let queue: OfflineQueue
     private let policy: OfflineQueuePolicy
-    private let environment: CallEnvironment
     /// The headers that the endpoint and its options set themselves.
     private let ownHeaders: [String: String]
     /// The chain without a wire, for a call that queues behind pending entries: its plugins still set the account. Nil
@@ -16,12 +15,11 @@ final class OfflineGate: Sendable {
     private let wirelessPipeline: PluginPipeline?
 
     init(
-        _ queue: OfflineQueue, _ policy: OfflineQueuePolicy, environment: CallEnvironment,
-        ownHeaders: [String: String], wirelessPipeline: PluginPipeline?
+        _ queue: OfflineQueue, _ policy: OfflineQueuePolicy, ownHeaders: [String: String],
+        wirelessPipeline: PluginPipeline?
     ) {
         self.queue = queue
         self.policy = policy
-        self.environment = environment
         self.ownHeaders = ownHeaders
         self.wirelessPipeline = wirelessPipeline
     }
@@ -47,22 +45,9 @@ final class OfflineGate: Sendable {
             guard isQueued, !call.isResponded, !hasFailedUnasked(call),
                 ContextStore(call: call)[AuthIsHandled.self] != false
             else { throw error }
-            let draft = try draft(built, of: call)
+            let draft = try QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, after: isBehind ? nil : queueing))
         }
-    }
-
-    /// Adds an unsent request to the queue.
-    ///
-    /// - Parameter plugins: the plugins of its chain, one of which may know the account that is logged in.
-    func enqueue(_ built: BuiltRequest, of call: Call, asking plugins: [any PulsePlugin]) async throws -> UUID {
-        if built.isHome {
-            for case let plugin as any AsksForAccount in plugins {
-                guard let account = await plugin.account(for: built.urlRequest, call.options) else { continue }
-                ContextStore(call: call)[AccountID.self] = account
-            }
-        }
-        return try await queue.enqueue(try draft(built, of: call), after: nil)
     }
 
     private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
@@ -74,27 +59,35 @@ final class OfflineGate: Sendable {
         return store[AccountIsAsked.self] == false && store[AccountID.self] == nil
     }
 
-    /// The queue entry of a request, with only the parts that may be stored on disk.
-    private func draft(_ built: BuiltRequest, of call: Call) throws -> QueueDraft {
+}
+
+extension QueueDraft {
+    /// A request as it may be stored on disk. Throws ``PulseError/unsupported(_:)`` for a secret of the endpoint that
+    /// the policy does not list.
+    ///
+    /// - Parameter ownHeaders: the headers that the endpoint and its options set themselves.
+    init(
+        _ built: BuiltRequest, of call: Call, ownHeaders: [String: String], storing policy: OfflineQueuePolicy
+    ) throws {
         var request = built.urlRequest
         let marked = call.markedSecrets
         var dropped: [String] = []
         for name in (request.allHTTPHeaderFields ?? [:]).keys
-        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
+        where call.environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
             let isOwn = ownHeaders.header(name) != nil
             guard !isOwn || policy.stores(secretHeader: name) else {
                 throw PulseError.unsupported(
-                    "the endpoint sets \(name), a secret, which the offline queue does not store unless its policy's "
-                        + "storableSecretHeaders has it; let a plugin or the default headers set it")
+                    "the endpoint sets \(name), a secret, which is not stored on disk unless the storableSecretHeaders "
+                        + "of the offline queue's policy have it; let a plugin or the default headers set it")
             }
             guard !isOwn else { continue }
             // The replay merges the default headers again, when no plugin has marked them as secret yet.
             request.setValue(nil, forHTTPHeaderField: name)
             dropped.append(name)
         }
-        return QueueDraft(
+        self.init(
             request: request, droppedDefaults: dropped, body: built.body, options: call.options,
-            key: call.idempotencyKey, account: account(of: call))
+            key: call.idempotencyKey, account: ContextStore(call: call)[AccountID.self])
     }
 }
 

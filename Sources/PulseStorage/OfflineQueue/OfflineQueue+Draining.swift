@@ -301,21 +301,12 @@ extension OfflineQueue {
         guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
         guard let record else { throw JournalFailure.damagedRecord }
         let stored = try StoredRequest(decoding: record.payload)
-        guard let url = URL(string: stored.url) else { throw JournalFailure.damagedRecord }
-        var request = URLRequest(url: url)
-        request.httpMethod = stored.method
-        request.allHTTPHeaderFields = stored.headers
-        request.httpBody = stored.body
-        var body = BodySource.inRequest
+        var body: URL?
         if let name = stored.file {
             guard let files, files.exists(name) else { throw JournalFailure.missing }
-            body = .file(files.url(name))
+            body = files.url(name)
         }
-        let options = stored.options.with(\.tag, value: record.tag)
-        return await send(
-            Replay(
-                id: id, request: request, droppedDefaults: stored.dropped ?? [], body: body, options: options,
-                key: stored.key, account: stored.account))
+        return await send(try stored.replay(id, tag: record.tag, body: body))
     }
 
     // MARK: Connectivity

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
+package import PulseCore
 
-/// A request as stored in the journal: as it was built, before plugins see it.
-struct StoredRequest: Codable, Sendable {
+/// A request as stored in a journal: as it was built, before plugins see it.
+package struct StoredRequest: Codable, Sendable {
     var method: String
     var url: String
     var headers: [String: String]
@@ -43,7 +43,7 @@ struct StoredRequest: Codable, Sendable {
         case route = "r"
     }
 
-    init(_ draft: QueueDraft, body: Data?, file: String?, now: Date) {
+    package init(_ draft: QueueDraft, body: Data?, file: String?, now: Date) {
         method = draft.request.httpMethod ?? "GET"
         url = draft.request.url?.absoluteString ?? ""
         headers = draft.request.allHTTPHeaderFields ?? [:]
@@ -79,6 +79,19 @@ struct StoredRequest: Codable, Sendable {
         return options
     }
 
+    /// The call that sends the request, with the body of its file if it has one. Throws
+    /// ``JournalFailure/damagedRecord``.
+    package func replay(_ id: UUID, tag: String?, body file: URL? = nil) throws -> Replay {
+        guard let url = URL(string: url) else { throw JournalFailure.damagedRecord }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.allHTTPHeaderFields = headers
+        request.httpBody = body
+        return Replay(
+            id: id, request: request, droppedDefaults: dropped ?? [], body: file.map { .file($0) } ?? .inRequest,
+            options: options.with(\.tag, value: tag), key: key, account: account)
+    }
+
     // MARK: Coding
 
     func encoded() throws -> Data {
@@ -100,21 +113,21 @@ struct StoredRequest: Codable, Sendable {
     }
 }
 
-/// Why an entry was given up, as stored in the journal.
-struct StoredReason: Codable, Sendable {
+/// Why an entry was given up, as stored in a journal.
+package struct StoredReason: Codable, Sendable {
     var kind: String
     var status: Int?
     var message: String
     /// Milliseconds since 1970.
     var diedAt: Int64
 
-    init(_ error: PulseError, now: Date) {
+    package init(_ error: PulseError, now: Date) {
         let summary = ErrorSummary(error)
         (kind, status, message) = (summary.kind.rawValue, summary.statusCode, summary.message)
         diedAt = now.milliseconds
     }
 
-    var summary: ErrorSummary {
+    package var summary: ErrorSummary {
         ErrorSummary(kind: PulseError.Kind(rawValue: kind) ?? .custom, statusCode: status, message: message)
     }
 
