@@ -24,9 +24,12 @@ public enum ContentDigest: Sendable, Hashable {
             let value = member.dropFirst(9)
             // The last of several members with one key counts.
             found = nil
-            guard let end = value.firstIndex(of: ":"), let bytes = Data(base64Encoded: String(value[..<end])),
-                bytes.count == 32
-            else { continue }
+            guard let end = value.firstIndex(of: ":") else { continue }
+            // RFC 8941 (section 4.2.7) wants missing padding accepted.
+            let digits = value[..<end].prefix { $0 != "=" }
+            guard digits.utf8.count == 43, let bytes = Data(base64Encoded: digits + "="), bytes.count == 32 else {
+                continue
+            }
             found = bytes.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
         }
         return found

@@ -9,7 +9,11 @@ package enum ContentDisposition {
         _ = scanner.take { $0 != UInt8(ascii: ";") }
         var (plain, extended): (String?, String?)
         while let (name, value) = scanner.parameter() {
-            if name == "filename", plain == nil { plain = text(value) }
+            if name == "filename", plain == nil {
+                // Many servers do not quote a name with blanks, and all browsers take it.
+                let rest = scanner.take { $0 != UInt8(ascii: ";") }
+                plain = text(rest.allSatisfy(\.isBlank) ? value : value + rest)
+            }
             if name == "filename*", extended == nil { extended = extendedText(value) }
         }
         return extended ?? plain
@@ -63,17 +67,26 @@ package enum SafeFileName {
     /// The last component of a name that a server sent, without what could lead to another directory, hide the file or
     /// disguise its type: control and formatting characters, and dots and blanks at its ends. Nil if nothing is left.
     package static func from(_ text: String) -> String? {
-        let component = text.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? ""
-        var name = String(String.UnicodeScalarView(component.unicodeScalars.filter { !isHidden($0) }))
-        while let first = name.first, first == "." || first.isWhitespace { name.removeFirst() }
-        while let last = name.last, last == "." || last.isWhitespace { name.removeLast() }
+        // Scalars all the way: a separator and a mark or joiner after it are one character, which equals neither.
+        let visible = text.unicodeScalars.filter { !isHidden($0) }
+        var name = visible.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? visible[...]
+        while let first = name.first, first == "." || first.properties.isWhitespace { name.removeFirst() }
+        while let last = name.last, last == "." || last.properties.isWhitespace { name.removeLast() }
         guard !name.isEmpty else { return nil }
-        guard name.utf8.count > limit else { return name }
-        let (stem, ending) = parts(name)
-        let isLong = ending.utf8.count > limit / 4
-        var short = isLong ? name : stem
-        while short.utf8.count > limit - (isLong ? 0 : ending.utf8.count) { short.removeLast() }
-        return isLong ? short : short + ending
+        let whole = String(String.UnicodeScalarView(name))
+        let (stem, ending) = parts(whole)
+        return ending.utf8.count > limit / 4
+            ? prefix(of: whole, bytes: limit) : prefix(of: stem, bytes: limit - ending.utf8.count) + ending
+    }
+
+    /// The start of a text, of at most that many bytes.
+    package static func prefix(of text: String, bytes: Int) -> String {
+        var count = 0
+        let start = text.unicodeScalars.prefix { scalar in
+            count += UTF8.width(scalar)
+            return count <= bytes
+        }
+        return String(start)
     }
 
     /// The name with a number, as for a second file of that name: `report (1).pdf`.
@@ -84,8 +97,9 @@ package enum SafeFileName {
 
     /// The name without its ending, and the ending with its dot.
     private static func parts(_ name: String) -> (stem: String, ending: String) {
-        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return (name, "") }
-        return (String(name[..<dot]), String(name[dot...]))
+        let scalars = name.unicodeScalars
+        guard let dot = scalars.lastIndex(of: "."), dot > scalars.startIndex else { return (name, "") }
+        return (String(scalars[..<dot]), String(scalars[dot...]))
     }
 
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {

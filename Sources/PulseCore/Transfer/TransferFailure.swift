@@ -17,7 +17,8 @@ public enum TransferFailure: Error, Sendable, Hashable {
     case rejectedOffset
     /// The disk has no space for the rest, which has that number of bytes. What was stored remains.
     case noSpace(needed: Int64)
-    /// Another download to the same file, or upload of it, is in progress, in this process or another.
+    /// Another download to the same file, or upload of it, is in progress, or another list of downloads has the
+    /// directory, in this process or another.
     case busy
     /// The file exists, and the options do not allow to replace it.
     case fileExists
@@ -33,7 +34,7 @@ extension TransferFailure: CustomStringConvertible, LocalizedError {
         case .contentKeepsChanging: "the content changed again during the transfer"
         case .rejectedOffset: "the server's offset does not fit the file"
         case .noSpace(let needed): "the disk has no space for \(needed) more bytes"
-        case .busy: "another transfer of this file is in progress"
+        case .busy: "another transfer of this file is in progress, or another list of downloads has the directory"
         case .fileExists: "the file exists, and is not to be replaced"
         case .unusableDestination: "the destination cannot be written"
         }

@@ -20,6 +20,8 @@ package enum SystemFile {
     package struct Status {
         package let identity: Identity
         package let size: Int
+        /// The names that the file has.
+        package let linkCount: Int
     }
 
     package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
@@ -112,7 +114,12 @@ package enum SystemFile {
     package static func syncDirectory(_ path: String, using disk: Disk) throws {
         let descriptor = try open(path, O_RDONLY, using: disk)
         defer { _ = close(descriptor) }
-        guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
+        try syncDirectory(descriptor, using: disk)
+    }
+
+    /// Does the same for an open directory. Some network file systems cannot, and do it by themselves.
+    package static func syncDirectory(_ descriptor: Int32, using disk: Disk) throws {
+        guard disk.sync(descriptor) == 0 || [EINVAL, ENOTSUP].contains(errno) else { throw JournalFailure("fsync") }
     }
 
     /// Creates a directory and its missing parents, which only the user may enter. Their names are made durable, since
@@ -139,6 +146,7 @@ extension SystemFile.Status {
         identity = SystemFile.Identity(
             device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
         size = Int(clamping: status.st_size)
+        linkCount = Int(clamping: status.st_nlink)
     }
 }
 

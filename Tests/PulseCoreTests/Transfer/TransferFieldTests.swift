@@ -44,7 +44,8 @@ struct TransferFieldTests {
         ("attachment; filename=n.txt; filename*=UTF-8''%C", "n.txt"),
         ("attachment; filename=n.txt; filename*=koi8-r''%C1", "n.txt"),
         ("attachment; filename=n.txt; filename*=broken", "n.txt"),
-        ("attachment; filename=a,b.txt", "a,b.txt"), ("attachment; filename=a.txt; filename=b.txt", "a.txt"),
+        ("attachment; filename=my report.pdf ; x=y", "my report.pdf "), ("attachment; filename=a,b.txt", "a,b.txt"),
+        ("attachment; filename=a.txt; filename=b.txt", "a.txt"),
         ("attachment", nil), ("", nil), ("attachment; x=y", nil), ("filename=a.txt", nil),
     ])
     func theNameIsFound(field: String, name: String?) {
@@ -72,11 +73,22 @@ struct TransferFieldTests {
         #expect(SafeFileName.from(text) == name)
     }
 
+    /// One character with what stands behind them, the separators must be found all the same.
+    @Test(arguments: ["\u{200D}", "\u{200C}", "\u{301}", "\u{FE0F}", "\u{AD}", "\u{0}"], ["/", "\\", "."])
+    func aMarkHidesNoSeparator(mark: String, separator: String) throws {
+        let part = separator + mark
+        let name = try #require(SafeFileName.from("\(part)..\(part)..\(part)home\(part).config\(mark)"))
+        #expect(!name.utf8.contains(UInt8(ascii: "/")) && !name.utf8.contains(UInt8(ascii: "\\")))
+        #expect(name.utf8.first != UInt8(ascii: "."))
+    }
+
     @Test func aLongNameKeepsItsEnding() throws {
         let name = try #require(SafeFileName.from(String(repeating: "ä", count: 500) + ".pdf"))
         #expect(name.utf8.count <= 200 && name.hasSuffix("ä.pdf"))
         let ending = try #require(SafeFileName.from("a." + String(repeating: "b", count: 500)))
         #expect(ending.utf8.count == 200)
+        let marks = try #require(SafeFileName.from("e" + String(repeating: "\u{301}", count: 500) + ".pdf"))
+        #expect(marks.utf8.count <= 200 && marks.utf8.count > 190 && marks.hasSuffix(".pdf"))
         #expect(SafeFileName.numbered("report.pdf", 1) == "report (1).pdf")
         #expect(SafeFileName.numbered("report", 12) == "report (12)")
     }
@@ -89,6 +101,7 @@ struct TransferFieldTests {
     @Test(arguments: [
         ("sha-256=:\(emptyField):", empty), (" sha-512=:AAAA:, sha-256=:\(emptyField):;q=1", empty),
         ("sha-256=:AAAA:, sha-256=:\(emptyField):", empty), ("sha-256=:\(emptyField):, sha-256=:AAAA:", nil),
+        ("sha-256=:\(emptyField.dropLast()):", empty), ("sha-256=:\(emptyField)==:", empty),
         ("sha-256=\(emptyField)", nil), ("sha-256=:\(emptyField)", nil), ("SHA-256=:\(emptyField):", nil),
         ("sha-512=:\(emptyField):", nil), ("sha-256=:*:", nil), ("", nil),
     ])

@@ -194,6 +194,32 @@ struct DownloadTests {
         }
     }
 
+    /// A response for the rest seldom names the file.
+    @Test func theNameIsThatOfTheFirstResponse() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"").answering { request, right in
+                guard request.headers["Range"] == nil else { return right }
+                return right.header("Content-Disposition", "attachment; filename=\"report.pdf\"")
+            }
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                let directory = target.deletingLastPathComponent()
+                file.dropping(after: 200_000).dropping(after: 0)
+                await #expect(throws: PulseError.self) {
+                    try await client.download(
+                        Fetch(), into: directory, download: .init().with(\.maximumFruitlessAttempts, value: 1),
+                        options: RequestOptions().with(\.retry, value: RetryPolicy.none))
+                }
+                let response = try await client.download(Fetch(), into: directory)
+                #expect(response.statusCode == 206 && response.file?.lastPathComponent == "report.pdf")
+                #expect(try Self.names(in: directory) == ["report.pdf"])
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test func aChangedContentStartsAgain() async throws {
         try await MockServer.run { server in
             let (old, new) = (Self.content(1 << 20), Self.content(900_000, seed: 7))

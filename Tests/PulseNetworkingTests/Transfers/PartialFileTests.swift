@@ -183,6 +183,180 @@ struct PartialFileTests {
         }
     }
 
+    private static let pieceSize = 256 << 10
+    private static let lost = PulseError.transport(
+        .networkConnectionLost, underlying: URLError(.networkConnectionLost))
+
+    /// A download of so many pieces that its bytes are written and synced on the way, then a response for the rest.
+    private static func downloadInPieces(
+        _ count: Int, to target: URL, on disk: Disk = .system, failure: (any Error)? = nil,
+        then rest: @escaping @Sendable (URLRequest) throws -> PulseResponse = { _ in throw PulseError.noConnection },
+        options: RequestOptions = RequestOptions().with(\.retry, value: RetryPolicy.none),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async -> (error: PulseError?, ranges: [String?]) {
+        let isFirst = Locked(true)
+        let transport = MockTransport(stubs: [
+            Stub().reply(
+                .closure { request, clock in
+                    let wasFirst = isFirst.withLock { isFirst in
+                        defer { isFirst = false }
+                        return isFirst
+                    }
+                    guard wasFirst else { return try rest(request) }
+                    let rest = Locked((0..<count)[...])
+                    var response = PulseResponse(
+                        statusCode: 200, headers: ["ETag": "\"a\""], request: request, origin: .mock)
+                    response.body = .stream(
+                        ByteStream {
+                            if let number = rest.withLock({ $0.popFirst() }) {
+                                return Data(repeating: UInt8(number), count: Self.pieceSize)
+                            }
+                            if let failure { throw failure }
+                            return nil
+                        })
+                    return response
+                })
+        ])
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.clock, value: TestClock(autoAdvances: true)), transport: transport,
+            events: PulseEventBus())
+        let run = DownloadRun(.file(target), DownloadOptions(), .default, disk: disk, progress: progress)
+        do {
+            _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }
+            return (nil, transport.requests.map { $0.header("Range") })
+        } catch {
+            return (PulseError(wrapping: error), transport.requests.map { $0.header("Range") })
+        }
+    }
+
+    @Test func whatCameBeforeAFullDiskIsKept() async throws {
+        try await Self.withTarget { target in
+            var disk = Disk.system
+            disk.write = { descriptor, bytes, offset in
+                offset >= 3 * Self.pieceSize ? Self.failing(ENOSPC, -1) : Disk.system.write(descriptor, bytes, offset)
+            }
+            Self.expect(
+                await Self.downloadInPieces(5, to: target, on: disk).error, .noSpace(needed: Int64(Self.pieceSize)))
+            let place = try DownloadPlace(file: target)
+            #expect(PartialState.read(place.state, using: .system)?.length == Int64(3 * Self.pieceSize))
+            #expect(Self.content(target) == Self.old)
+        }
+    }
+
+    /// An earlier state stays, if no later one can be written.
+    @Test func aStateThatCannotBeWrittenLeavesTheOneBefore() async throws {
+        try await Self.withTarget { target in
+            let states = Locked(0)
+            var disk = Disk.system
+            disk.rename = { from, to in
+                let count = states.withLock { states in
+                    states += to.hasSuffix("-state") ? 1 : 0
+                    return states
+                }
+                return count > 1 ? Self.failing(EIO, -1) : Disk.system.rename(from, to)
+            }
+            let result = await Self.downloadInPieces(
+                20, to: target, on: disk, failure: Self.lost)
+            #expect(result.error != nil)
+            let place = try DownloadPlace(file: target)
+            let length = try #require(PartialState.read(place.state, using: .system)?.length)
+            #expect(length >= Int64(PartialFile.syncDistance / 2) && length < Int64(20 * Self.pieceSize))
+        }
+    }
+
+    /// The system reports lost bytes once, and the next sync succeeds.
+    @Test(arguments: [true, false]) func lostBytesAreNeverPutInPlaceOrKept(isWhole: Bool) async throws {
+        try await Self.withTarget { target in
+            let syncs = Locked(0)
+            var disk = Disk.system
+            disk.sync = { descriptor in
+                let isFirst = syncs.withLock { syncs in
+                    syncs += 1
+                    return syncs == 1
+                }
+                return isFirst ? Self.failing(EIO, -1) : Disk.system.sync(descriptor)
+            }
+            let result = await Self.downloadInPieces(
+                20, to: target, on: disk, failure: isWhole ? nil : Self.lost)
+            #expect(result.error != nil)
+            #expect(Self.content(target) == Self.old)
+            #expect(Self.names(target) == ["file.bin"])
+        }
+    }
+
+    /// A crash may come between the two steps that put a file in place without replacing another.
+    @Test func aSecondNameOfAFileInPlaceIsNotWritten() async throws {
+        try await Self.withTarget { target in
+            let place = try DownloadPlace(file: target)
+            #expect(link(target.path, place.partial) == 0)
+            try Data(Self.state(length: Self.old.count).bytes).write(to: URL(fileURLWithPath: place.state))
+            let failure = Self.lost
+            let result = await Self.downloadInPieces(2, to: target, failure: failure)
+            #expect(result.error != nil && result.ranges.first == .some(nil))
+            #expect(Self.content(target) == Self.old)
+            #expect(await Self.download(to: target) == nil)
+            #expect(Self.content(target) == Self.data)
+        }
+    }
+
+    @Test func aLinkInPlaceOfThePartialFileIsNotFollowed() async throws {
+        try await Self.withTarget { target in
+            let other = target.appendingPathExtension("other")
+            try Self.old.write(to: other)
+            let place = try DownloadPlace(file: target)
+            for path in [place.partial, PartialState.next(place.state)] {
+                #expect(symlink(other.path, path) == 0)
+                #expect(await Self.download(to: target) != nil || path != place.partial)
+                #expect(Self.content(other) == Self.old)
+                unlink(path)
+            }
+        }
+    }
+
+    /// A crash has left bytes that no state counts behind the whole content, whose length was not known.
+    @Test func bytesBehindTheContentAreCut() async throws {
+        try await Self.withTarget { target in
+            let place = try DownloadPlace(file: target)
+            var state = Self.state(length: 60_000)
+            state.content.total = nil
+            try Data(Self.data.prefix(60_000) + [1, 2, 3]).write(to: URL(fileURLWithPath: place.partial))
+            try Data(state.bytes).write(to: URL(fileURLWithPath: place.state))
+            let (client, transport) = Self.client(.file(Self.data.prefix(60_000), etag: "\"a\""))
+            let heard = Locked<[TransferProgress]>([])
+            try await client.download(Fetch(), to: target) { progress in heard.withLock { $0.append(progress) } }
+            #expect(transport.requests.map { $0.header("Range") } == ["bytes=60000-"])
+            #expect(Self.content(target) == Self.data.prefix(60_000))
+            #expect(heard.withLock { $0.last?.completed } == 60_000)
+        }
+    }
+
+    /// Another program cleans up, and another download begins, before the first one ends.
+    @Test func aPartialFileOfAnotherIsNotPutInPlace() async throws {
+        try await Self.withTarget { target in
+            let place = try DownloadPlace(file: target)
+            var disk = Disk.system
+            disk.freeSpace = { _ in
+                unlink(place.partial)
+                try? Data("another".utf8).write(to: URL(fileURLWithPath: place.partial))
+                return nil
+            }
+            Self.expect(await Self.download(to: target, on: disk), .unusableDestination)
+            #expect(Self.content(target) == Self.old)
+        }
+    }
+
+    @Test func aWaitBeyondTheDeadlineIsNotMade() async throws {
+        try await Self.withTarget { target in
+            let options = RequestOptions().with(\.retry, value: RetryPolicy.none).with(\.deadline, value: 5)
+            let result = await Self.downloadInPieces(
+                1, to: target, failure: Self.lost,
+                then: { PulseResponse(statusCode: 503, headers: ["Retry-After": "50"], request: $0, origin: .mock) },
+                options: options)
+            #expect(result.error?.statusCode == 503)
+            #expect(result.ranges == [nil, "bytes=\(Self.pieceSize)-"])
+        }
+    }
+
     @Test func aDirectoryThatRefusesIsTyped() async throws {
         try await Self.withTarget { target in
             for code in [EACCES, EROFS, ENOENT, ENOTDIR] {

@@ -33,7 +33,8 @@ struct DownloadPlace: Sendable {
         directory = file.deletingLastPathComponent().path
         self.name = name
         // A name may take all that the file system allows.
-        let stem = name.utf8.count <= 200 ? name : String(name.prefix(40)) + "-" + Self.digits(of: name)
+        let stem =
+            name.utf8.count <= 200 ? name : SafeFileName.prefix(of: name, bytes: 100) + "-" + Self.digits(of: name)
         partial = directory + "/." + stem + ".part"
     }
 

@@ -12,8 +12,9 @@ extension DownloadRun {
             case send(from: Int64, condition: String?)
             /// Cut the file to its first `offset` bytes and append the body. The attempt grows where bytes are dropped.
             case append(from: Int64, attempt: Int)
-            /// Wait for the policy's backoff before that retry, counted from 1, but at least for that many seconds.
-            case wait(retry: Int, atLeast: TimeInterval)
+            /// Wait for the policy's backoff before that retry, counted from 1, but at least for that many seconds. If
+            /// that is too long for the call, it fails with the error.
+            case wait(retry: Int, atLeast: TimeInterval, after: PulseError)
             /// The file is whole: check its digest and put it in place.
             case finish
             case fail(PulseError, keepsPartial: Bool)
@@ -36,7 +37,9 @@ extension DownloadRun {
         private var hasReceived = false
         /// Whether the current response has brought bytes beyond those.
         private var isFruitful = false
-        private var attempt = 1
+        private(set) var attempt = 1
+        /// Why stored bytes were dropped since ``takeRestartReason()``.
+        private var restartReason: String?
         /// Whether a body has been stored, so that its progress was told.
         private var hasBegun = false
         private var fruitless = 0
@@ -51,6 +54,11 @@ extension DownloadRun {
             self.hasDigest = hasDigest
             self.maximumFruitlessAttempts = maximumFruitlessAttempts
             self.maximumRetryAfter = maximumRetryAfter
+        }
+
+        mutating func takeRestartReason() -> String? {
+            defer { restartReason = nil }
+            return restartReason
         }
 
         /// Whether a later download may go on with what is stored.
@@ -85,22 +93,24 @@ extension DownloadRun {
         ) -> Action {
             switch head.status {
             case 206:
-                if isForeign { return restart() }
+                if isForeign { return restart(Self.foreign) }
                 guard asked > 0, !head.isCoded, let range = head.range, range.lowerBound == length,
                     content.fits(head.content)
                 else { return misfit() }
-                content.total = content.total ?? head.content.total
-                content.digest = content.digest ?? head.content.digest
+                content.add(head.content)
                 partEnd = range.upperBound
-                hasBegun = true
+                (hasBegun, hasReceived) = (true, true)
                 return .append(from: length, attempt: attempt)
             case 416 where asked > 0:
-                if isForeign { return restart() }
+                if isForeign { return restart(Self.foreign) }
                 guard head.content.total == length, content.hasEnd(head.content) else { return misfit() }
                 return .finish
             case 200..<300:
-                dropAll()
-                (content, isCoded, hasBegun) = (head.content, head.isCoded, true)
+                // The listener knows the total of the attempt.
+                if hasBegun, length == 0, content.total != head.content.total { attempt += 1 }
+                dropAll(asked > 0 ? "the server sends the whole content" : "what was stored cannot be resumed")
+                (content, isCoded) = (head.content, head.isCoded)
+                (hasBegun, hasReceived) = (true, true)
                 partEnd = content.total
                 return .append(from: 0, attempt: attempt)
             default:
@@ -112,7 +122,6 @@ extension DownloadRun {
         mutating func receive(_ count: Int) -> Bool {
             guard Int64(count) <= (partEnd ?? .max) - length else { return false }
             length += Int64(count)
-            hasReceived = hasReceived || count > 0
             if length > highest { (highest, fruitless, isFruitful) = (length, 0, true) }
             return true
         }
@@ -138,7 +147,7 @@ extension DownloadRun {
             let keepsPartial = status != 404 && status != 410
             // Lost behind the last byte.
             if hasReceived, !isCoded, length == content.total, isPassing(error) { return .finish }
-            // Until a byte has come, the chain's verdict stands: it has retried as its policy says.
+            // Until a body has begun, the chain's verdict stands: it has retried as its policy says.
             guard hasReceived, keepsPartial, isPassing(error) else {
                 return .fail(error, keepsPartial: keepsPartial)
             }
@@ -155,7 +164,7 @@ extension DownloadRun {
             guard fruitless < maximumFruitlessAttempts, delay <= maximumRetryAfter else {
                 return .fail(error, keepsPartial: true)
             }
-            return .wait(retry: fruitless, atLeast: delay)
+            return .wait(retry: fruitless, atLeast: delay, after: error)
         }
 
         /// What came does not belong to what is stored: once, the download starts again.
@@ -164,16 +173,21 @@ extension DownloadRun {
             guard mayResume, misfits < 2 else {
                 return .fail(TransferFailure.contentKeepsChanging.asPulseError, keepsPartial: false)
             }
-            return restart()
+            return restart("the server's response does not fit what was stored")
         }
 
-        private mutating func restart() -> Action {
-            dropAll()
+        private static let foreign = "what was stored was sent to another account"
+
+        private mutating func restart(_ reason: String) -> Action {
+            dropAll(reason)
             return send()
         }
 
-        private mutating func dropAll() {
-            if hasBegun, length > 0 { attempt += 1 }
+        private mutating func dropAll(_ reason: String) {
+            if length > 0 {
+                if hasBegun { attempt += 1 }
+                restartReason = reason
+            }
             (content, length, isCoded) = (DownloadedContent(), 0, false)
         }
 

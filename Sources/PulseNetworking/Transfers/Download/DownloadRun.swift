@@ -10,6 +10,14 @@ final class DownloadRun: Sendable {
         case file(URL)
         /// The server names the file.
         case directory(URL)
+
+        /// Where the bytes of the content with that key are stored.
+        func place(_ key: String) throws -> DownloadPlace {
+            switch self {
+            case .file(let file): try DownloadPlace(file: file)
+            case .directory(let directory): try DownloadPlace(directory: directory, key: key)
+            }
+        }
     }
 
     private let target: Target
@@ -19,11 +27,14 @@ final class DownloadRun: Sendable {
     /// Names the content for a transport that writes the file itself, in one piece; nil for one that streams.
     private let wholeKey: String?
     private let progress: (@Sendable (TransferProgress) -> Void)?
+    private let restarted: (@Sendable (_ reason: String) -> Void)?
     private let disk: Disk
 
+    /// - Parameter restarted: is told why stored bytes are dropped.
     init(
         _ target: Target, _ options: DownloadOptions, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
-        disk: Disk = .system, progress: (@Sendable (TransferProgress) -> Void)?
+        disk: Disk = .system, restarted: (@Sendable (_ reason: String) -> Void)? = nil,
+        progress: (@Sendable (TransferProgress) -> Void)?
     ) {
         self.target = target
         self.options = options
@@ -31,19 +42,23 @@ final class DownloadRun: Sendable {
         // The place is asked for before the URL is known.
         wholeKey = inOnePiece ? options.contentKey ?? UUID().uuidString : nil
         self.progress = progress
+        self.restarted = restarted
         self.disk = disk
     }
 
     /// The file for a transport that writes it in one piece.
     func partialFile() throws -> URL {
-        URL(fileURLWithPath: try place(wholeKey ?? "").partial)
+        URL(fileURLWithPath: try target.place(wholeKey ?? "").partial)
     }
 
-    private func place(_ key: String) throws -> DownloadPlace {
-        switch target {
-        case .file(let file): try DownloadPlace(file: file)
-        case .directory(let directory): try DownloadPlace(directory: directory, key: key)
-        }
+    private static func digest(of text: String) -> String? { SystemHashes.library?.sha256(text)?.hex }
+
+    /// Drops what an earlier download of the same content has left.
+    static func dropPartial(_ target: Target, key: String) async {
+        guard let place = try? target.place(key), let digest = digest(of: key) else { return }
+        let state = PartialState.read(place.state, using: .system)
+        guard state == nil || state?.key == digest else { return }
+        await (try? PartialFile.open(at: place, key: digest, using: .system))?.drop()
     }
 
     /// Returns the response to the last request, with the file as its body.
@@ -52,13 +67,14 @@ final class DownloadRun: Sendable {
     ) async throws -> PulseResponse {
         try check(built.urlRequest)
         let name = options.contentKey ?? built.url.absoluteString
-        let place = try place(wholeKey ?? name)
+        let place = try target.place(wholeKey ?? name)
         if !options.replacesFile { try place.checkIsFree() }
-        let key = wholeKey == nil ? SystemHashes.library?.sha256(name)?.hex : nil
+        let key = wholeKey == nil ? Self.digest(of: name) : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk)
         let meter = TransferMeter(call, progress)
         var work = Work(
-            options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter)
+            options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter,
+            restarted: restarted)
         do {
             let response = try await work.response { offset, condition in
                 try await follower.send(built.asking(from: offset, condition), for: call, through: pipeline)
@@ -105,6 +121,7 @@ extension DownloadRun {
         let key: String?
         let partial: PartialFile
         let meter: TransferMeter
+        let restarted: (@Sendable (_ reason: String) -> Void)?
         private var machine: StateMachine
         /// The response whose body is stored.
         private var current: PulseResponse?
@@ -114,7 +131,7 @@ extension DownloadRun {
 
         init(
             options: DownloadOptions, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
-            meter: TransferMeter
+            meter: TransferMeter, restarted: (@Sendable (_ reason: String) -> Void)?
         ) {
             self.options = options
             self.retryPolicy = retryPolicy
@@ -122,6 +139,7 @@ extension DownloadRun {
             self.key = key
             self.partial = partial
             self.meter = meter
+            self.restarted = restarted
             machine = StateMachine(
                 // A range is only defined for GET (RFC 9110, section 14.2), and another method may not be repeated.
                 mayResume: call.method == .get && call.delivery == .streamed, hasDigest: options.digest != nil,
@@ -136,14 +154,15 @@ extension DownloadRun {
             var action = machine.start(partial.stored?.content, length: partial.stored?.length ?? 0)
             do {
                 while true {
+                    if let reason = machine.takeRestartReason() { restarted?(reason) }
                     switch action {
                     case .send(let offset, let condition):
                         if offset == 0 { try await partial.cut(to: 0) }
                         action = await head { try await send(offset, condition) }
                     case .append(let offset, let attempt):
                         action = try await body(from: offset, attempt)
-                    case .wait(let retry, let least):
-                        try await wait(retry, atLeast: least)
+                    case .wait(let retry, let least, let error):
+                        try await wait(retry, atLeast: least, after: error)
                         action = machine.waited()
                     case .finish:
                         return try await finish()
@@ -176,7 +195,7 @@ extension DownloadRun {
             let now = call.environment.clock.now
             do {
                 let response = try await send()
-                let sentFor = ContextStore(call: call)[AccountID.self].map(Self.digest)
+                let sentFor = ContextStore(call: call)[AccountID.self].map { DownloadRun.digest(of: $0) ?? "" }
                 let action = machine.received(
                     DownloadHead(response, now: now), isForeign: sentFor != account,
                     error: PulseError(validating: response, accepted: .successful, now: now) ?? .http(response),
@@ -195,10 +214,6 @@ extension DownloadRun {
                 let error = PulseError(wrapping: error)
                 return machine.failed(error, retryAfter: error.retryAfter(now: now))
             }
-        }
-
-        private static func digest(of account: String) -> String {
-            SystemHashes.library?.sha256(account)?.hex ?? ""
         }
 
         private mutating func body(from offset: Int64, _ attempt: Int) async throws -> StateMachine.Action {
@@ -238,18 +253,23 @@ extension DownloadRun {
                 if let storing { return .fail(PulseError(wrapping: storing), keepsPartial: true) }
                 return machine.failed(PulseError(wrapping: error))
             }
-            if machine.length == 0 { meter.note(0, of: 0) }
             return machine.ended()
         }
 
-        private func wait(_ retry: Int, atLeast least: TimeInterval) async throws {
+        /// Throws the error at once if the deadline comes first.
+        private func wait(_ retry: Int, atLeast least: TimeInterval, after error: PulseError) async throws {
             let environment = call.environment
-            let delay = retryPolicy.backoffStrategy.delay(beforeRetry: retry, randomness: environment.randomness)
-            try await environment.clock.sleep(max(delay, least), for: .backoff)
+            let delay = max(
+                retryPolicy.backoffStrategy.delay(beforeRetry: retry, randomness: environment.randomness), least)
+            if let deadline = call.deadline, environment.clock.uptime + delay >= deadline { throw error }
+            try await environment.clock.sleep(delay, for: .backoff)
         }
 
         private func finish() async throws -> PulseResponse {
             guard var response = current else { throw PulseError.emptyBody }
+            try await partial.trim(to: machine.length)
+            await meter.begin(attempt: machine.attempt)
+            meter.note(machine.length, of: machine.content.total ?? (machine.length == 0 ? 0 : nil))
             let expected = [options.digest?.hex, machine.content.digest].compactMap { $0 }
             if !expected.isEmpty, let digest = try await partial.sha256() {
                 guard expected.allSatisfy({ $0 == digest }) else {
@@ -258,19 +278,11 @@ extension DownloadRun {
                 }
             }
             try Task.checkCancellation()
-            let file = try await partial.finish(name: response.suggestedFileName, replacesFile: options.replacesFile)
+            let name = machine.content.name ?? response.request.url.flatMap { SafeFileName.from($0.lastPathComponent) }
+            let file = try await partial.finish(name: name, replacesFile: options.replacesFile)
             response.body = .file(file)
             call.storedByteCount = receivedCount
             return response
         }
-    }
-}
-
-extension PulseResponse {
-    /// A safe name for the body as a file: the one that the server suggests, or that of the URL.
-    fileprivate var suggestedFileName: String? {
-        let suggested = headers.octets(for: "Content-Disposition").first
-            .flatMap { ContentDisposition.name(in: Array($0)) }.flatMap(SafeFileName.from)
-        return suggested ?? request.url.flatMap { SafeFileName.from($0.lastPathComponent) }
     }
 }

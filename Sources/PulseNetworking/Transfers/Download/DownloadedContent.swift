@@ -15,10 +15,20 @@ struct DownloadedContent: Sendable, Equatable, Codable {
     /// The SHA-256 of the whole content that the server named, in hexadecimal digits.
     var digest: String?
 
+    /// The name that the server suggested for the file. A response for the rest seldom repeats it.
+    var name: String?
+
     /// The value for `If-Range` (RFC 9110, section 13.1.5): a strong entity tag, or the date if there is no tag.
     var condition: String? {
         if let entityTag { return entityTag.hasPrefix("W/") ? nil : entityTag }
         return isDateStrong ? lastModified : nil
+    }
+
+    /// Adds what the head of a part tells besides.
+    mutating func add(_ part: DownloadedContent) {
+        total = total ?? part.total
+        digest = digest ?? part.digest
+        name = name ?? part.name
     }
 
     /// Whether a part with these validators belongs to this content. It has the same `ETag`, but may lack the
@@ -70,12 +80,14 @@ struct DownloadHead: Sendable, Equatable {
         {
             content.isDateStrong = date.timeIntervalSince(changed) >= 1
         }
-        if !isCoded {
-            switch status {
-            case 206: content.total = part?.length.map(Int64.init)
-            case 416: content.total = field.flatMap { ContentRange.length(ofUnsatisfied: $0) }.map(Int64.init)
-            default: content.total = headers["Content-Length"].flatMap { Int64($0) }
-            }
+        content.name = headers.octets(for: "Content-Disposition").first
+            .flatMap { ContentDisposition.name(in: Array($0)) }.flatMap(SafeFileName.from)
+        if status == 416 {
+            // Of the content, whatever the body is.
+            content.total = field.flatMap { ContentRange.length(ofUnsatisfied: $0) }.map(Int64.init)
+        } else if !isCoded {
+            content.total =
+                status == 206 ? part?.length.map(Int64.init) : headers["Content-Length"].flatMap { Int64($0) }
             content.digest = headers["Repr-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
             if status == 200, content.digest == nil {
                 content.digest = headers["Content-Digest"].flatMap { ContentDigest.sha256(inField: $0) }

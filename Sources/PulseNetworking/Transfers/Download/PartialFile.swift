@@ -44,6 +44,8 @@ final class PartialFile: @unchecked Sendable {
     /// The state on the disk.
     private var saved: PartialState?
     private var isGone = false
+    /// Whether a sync of the bytes has failed. The system reports that once, and then takes lost bytes for written.
+    private let hasLostBytes = Locked(false)
 
     private init(
         _ place: DownloadPlace, _ stored: PartialState?, _ disk: Disk, _ lock: FileLock, _ descriptor: Int32
@@ -71,15 +73,29 @@ final class PartialFile: @unchecked Sendable {
     static func open(at place: DownloadPlace, key: String?, using disk: Disk) async throws -> PartialFile {
         try await onDisk(needed: 0) {
             try place.check()
-            let lock = FileLock(path: place.partial, disk: disk)
-            guard try lock.tryAcquire() else { throw TransferFailure.busy }
-            let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
-            let size = Int64((try? SystemFile.status(descriptor).size) ?? 0)
-            let state = PartialState.read(place.state, using: disk)
-            let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
-            if stored == nil, state != nil { try removeState(place, disk) }
-            return PartialFile(place, stored, disk, lock, descriptor)
+            while true {
+                let lock = FileLock(path: place.partial, disk: disk)
+                guard try lock.tryAcquire() else { throw TransferFailure.busy }
+                let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT | O_NOFOLLOW, using: disk)
+                let status = try? SystemFile.status(descriptor)
+                let size = Int64(status?.size ?? 0)
+                let state = PartialState.read(place.state, using: disk)
+                let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
+                let partial = PartialFile(place, stored, disk, lock, descriptor)
+                if status?.linkCount ?? 1 > 1 {
+                    // A crash has left the name of a file that is in place.
+                    try partial.removeName()
+                    continue
+                }
+                if stored == nil, state != nil { try removeState(place, disk) }
+                return partial
+            }
         }
+    }
+
+    private func removeName() throws {
+        try Self.removeState(place, disk)
+        guard unlink(place.partial) == 0 || errno == ENOENT else { throw JournalFailure("unlink") }
     }
 
     /// Runs a job on a thread that may wait for a disk.
@@ -149,17 +165,22 @@ final class PartialFile: @unchecked Sendable {
         guard syncing == nil, written - synced >= Int64(Self.syncDistance / 2) else { return }
         var state = state()
         state.length = written
-        let task = Task { [state, place, descriptor, disk] in
-            try await BlockingThreadPool.files.result { try Self.sync(state, place, descriptor, disk) }
+        let task = Task { [state, place, descriptor, disk, hasLostBytes] in
+            try await BlockingThreadPool.files.result {
+                try Self.sync(descriptor, disk, hasLostBytes)
+                try state.write(place.state, using: disk)
+            }
         }
         syncing = (task, state)
     }
 
-    private static func sync(
-        _ state: PartialState, _ place: DownloadPlace, _ descriptor: Int32, _ disk: Disk
-    ) throws {
-        guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
-        try state.write(place.state, using: disk)
+    private static func sync(_ descriptor: Int32, _ disk: Disk, _ hasLostBytes: Locked<Bool>) throws {
+        guard disk.sync(descriptor) == 0 else {
+            let failure = JournalFailure("fsync")
+            hasLostBytes.withLock { $0 = true }
+            throw failure
+        }
+        if hasLostBytes.withLock({ $0 }) { throw JournalFailure.system(operation: "fsync", code: EIO) }
     }
 
     private func finishSync() async throws {
@@ -170,17 +191,21 @@ final class PartialFile: @unchecked Sendable {
         saved = syncing.state
     }
 
-    /// Keeps all that has come, for a later download.
+    /// Keeps what has come, for a later download: on a disk that fails, what an earlier state counts. Throws if that is
+    /// nothing.
     func keep(_ state: PartialState) async throws {
         guard !isGone else { return }
-        try await flush()
-        try await finishSync()
-        var state = state
-        state.length = written
-        guard saved != state else { return }
-        try await Self.onDisk(needed: 0) { [state, place, descriptor, disk] in
-            try Self.sync(state, place, descriptor, disk)
-        }
+        do {
+            do { try await flush() } catch { piece = Data() }
+            try await finishSync()
+            var state = state
+            state.length = written
+            guard saved != state else { return }
+            try await Self.onDisk(needed: 0) { [state, place, descriptor, disk, hasLostBytes] in
+                try Self.sync(descriptor, disk, hasLostBytes)
+                try state.write(place.state, using: disk)
+            }
+        } catch  where saved != nil {}
     }
 
     /// Removes what is stored.
@@ -190,8 +215,10 @@ final class PartialFile: @unchecked Sendable {
         piece = Data()
         try? await finishSync()
         await BlockingThreadPool.files.run { [place] in
-            _ = unlink(place.partial)
+            // First, since the next download may begin once the bytes have no name.
             _ = unlink(place.state)
+            _ = unlink(PartialState.next(place.state))
+            _ = unlink(place.partial)
         }
     }
 
@@ -202,6 +229,15 @@ final class PartialFile: @unchecked Sendable {
     }
 
     // MARK: The end
+
+    /// Drops what a crash has left behind the content.
+    func trim(to length: Int64) async throws {
+        try await flush()
+        try await Self.onDisk(needed: 0) { [descriptor] in
+            guard try SystemFile.status(descriptor).size > length else { return }
+            guard ftruncate(descriptor, off_t(length)) == 0 else { throw JournalFailure("ftruncate") }
+        }
+    }
 
     /// The SHA-256 of all bytes in hexadecimal digits; nil without a hash library.
     func sha256() async throws -> String? {
@@ -219,18 +255,27 @@ final class PartialFile: @unchecked Sendable {
     /// - Parameter name: that of a file in the place's directory; nil for the place's own target.
     func finish(name: String?, replacesFile: Bool) async throws -> URL {
         try await flush()
+        // A state that could not be written is of no interest any more.
         try? await finishSync()
-        let file = try await Self.onDisk(needed: 0) { [place, descriptor, disk] in
-            guard disk.sync(descriptor) == 0 else { throw JournalFailure("fsync") }
+        let isInstalled = Locked(false)
+        defer { isGone = isInstalled.withLock { $0 } }
+        return try await Self.onDisk(needed: 0) { [place, descriptor, disk, hasLostBytes] in
+            try Self.sync(descriptor, disk, hasLostBytes)
+            // Opened first, so that nothing but a failing disk can go wrong after the rename.
+            let directory = try SystemFile.open(place.directory, O_RDONLY, using: disk)
+            defer { _ = SystemFile.close(directory) }
+            // Another program may have removed the file, and another download may have created it again.
+            guard try SystemFile.status(place.partial)?.identity == SystemFile.status(descriptor).identity else {
+                throw JournalFailure.missing
+            }
             _ = fchmod(descriptor, place.standardPermissions())
-            return try place.install(name, replacesFile: replacesFile, using: disk)
-        }
-        isGone = true
-        try await Self.onDisk(needed: 0) { [place, disk] in
+            let file = try place.install(name, replacesFile: replacesFile, using: disk)
+            isInstalled.withLock { $0 = true }
             _ = unlink(place.state)
-            try SystemFile.syncDirectory(place.directory, using: disk)
+            _ = unlink(PartialState.next(place.state))
+            try SystemFile.syncDirectory(directory, using: disk)
+            return file
         }
-        return file
     }
 
     // MARK: Errors

@@ -50,10 +50,14 @@ struct PartialState: Sendable, Equatable, Codable {
         return PartialState(bytes)
     }
 
+    /// The file that a new state is written to.
+    static func next(_ path: String) -> String { path + "-new" }
+
     /// Replaces the state in that file at once.
     func write(_ path: String, using disk: Disk) throws {
-        let next = path + "-new"
-        let file = try SystemFile.open(next, O_WRONLY | O_CREAT | O_TRUNC, using: disk)
+        let next = Self.next(path)
+        // A link here would lead to another file.
+        let file = try SystemFile.open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, using: disk)
         defer { _ = SystemFile.close(file) }
         try bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
         guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
