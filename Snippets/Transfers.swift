@@ -56,6 +56,27 @@ let uploads = UploadResumption(directory: folder, metadata: ["filename": "film.m
 _ = try await client.upload(upload, resuming: uploads)
 // snippet.end
 
+// snippet.list
+let downloads = Downloads(directory: folder.appendingPathComponent("downloads"), client: client)
+try await downloads.start()  // goes on with what was under way at the last exit
+let download = try await downloads.add(film, to: file)
+for await event in download.events {
+    switch event {
+    case .progress(let progress): print(progress.fraction ?? 0)
+    case .failed(let error): print(error)
+    default: break
+    }
+}
+// snippet.end
+
+// The download has completed by then.
+do {
+    // snippet.signed
+    try await download.resume(with: Request<Data>("/films/1").query("signature", "new"))
+    // snippet.end
+} catch PulseError.cancelled {}
+await downloads.shutdown()
+
 await client.shutdown()
 await server.shutdown()
 try FileManager.default.removeItem(at: folder)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulseStorage
 
 /// Downloads to files.
 ///
@@ -63,17 +64,43 @@ extension PulseClient {
     ) async throws -> PulseResponse {
         var merged = options
         merged.inherit(endpoint.options)
-        var own = options
+        let run = DownloadRun(
+            target, download, merged.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
+            progress: progress ?? merged.progress)
+        return try await send(
+            endpoint, options.ofDownload(endpoint), delivery: delivery(of: run), accept: "*/*", download: run
+        ) { _, _ in }
+    }
+
+    private func delivery(of run: DownloadRun) throws -> TransportRequest.Delivery {
+        try hasStreams ? .streamed : .file(run.partialFile(), resumeOffset: 0)
+    }
+
+    /// Sends a stored request for its account, and writes the body of its response to a file.
+    func download(
+        _ replay: Replay, _ target: DownloadRun.Target, _ download: DownloadOptions,
+        restarted: @escaping @Sendable (_ reason: String) -> Void,
+        progress: @escaping @Sendable (TransferProgress) -> Void
+    ) async throws -> PulseResponse {
+        let run = DownloadRun(
+            target, download, configuration.retryPolicy, inOnePiece: !hasStreams, restarted: restarted,
+            progress: progress)
+        let options = replay.options.with(\.cache, value: .bypass)
+        let (call, pipeline) = try call(replaying: replay, options, delivery(of: run))
+        return try await perform(call, pipeline, .download(run)) { try builder.rebuild(replay, call.options) }
+    }
+}
+
+extension RequestOptions {
+    /// The options of a download of that endpoint.
+    func ofDownload<E: Endpoint>(_ endpoint: E) -> RequestOptions {
+        var (own, merged) = (self, self)
+        merged.inherit(endpoint.options)
         own.cache = .bypass
         // A part of a coded body cannot be decoded.
         if endpoint.headers.header("Accept-Encoding") == nil, merged.headers?.header("Accept-Encoding") == nil {
             own.headers = (own.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])
         }
-        let run = DownloadRun(
-            target, download, merged.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
-            progress: progress ?? merged.progress)
-        let delivery =
-            try hasStreams ? .streamed : TransportRequest.Delivery.file(run.partialFile(), resumeOffset: 0)
-        return try await send(endpoint, own, delivery: delivery, accept: "*/*", download: run) { _, _ in }
+        return own
     }
 }

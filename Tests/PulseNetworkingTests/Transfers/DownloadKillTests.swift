@@ -9,7 +9,8 @@ import Testing
 
 #if !canImport(UIKit)
 /// A process that downloads is killed again and again while the content changes now and then: the file is the old one or
-/// a whole version, and what was stored is not fetched again. 20 kills; 200 if `PULSE_STEPS` is set.
+/// a whole version, and what was stored is not fetched again. So it is with a list of downloads, which also goes on by
+/// itself. 20 kills; 200 if `PULSE_STEPS` is set.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(10)))
 struct DownloadKillTests {
     private static let kills = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 200
@@ -19,24 +20,27 @@ struct DownloadKillTests {
         Data(repeating: UInt8(version), count: size)
     }
 
-    @Test @HeavyWork func aKilledDownloadGoesOn() async throws {
+    @Test(arguments: [false, true]) @HeavyWork func aKilledDownloadGoesOn(isOfList: Bool) async throws {
         let random = SeededRandomness(seed: 26)
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
         let target = directory.appendingPathComponent("file.bin")
+        let list = directory.appendingPathComponent("list")
         let partial = directory.appendingPathComponent(".file.bin.part")
         try await MockServer.run { server in
             var version = 1
             let file = MockServer.File(Self.content(version), etag: "\"1\"")
             server.serve(file, at: "/file")
             var (kills, resumed, whole) = (0, 0, 0)
-            while kills < Self.kills {
+            while kills < Self.kills || whole == 0 {
+                // The last process may end by itself.
+                let lifetime = kills < Self.kills ? random.next() % 60_000 : 300_000_000
                 let stored = (try? FileManager.default.attributesOfItem(atPath: partial.path)[.size] as? Int) ?? 0
                 let requests = server.requests.count
                 let output = try await ChildProcess.run(
                     ChildProcess.product("transfer-victim"),
-                    ["\(server.baseURL)/file", target.path, "\(random.next() % 60_000)"]
+                    ["\(server.baseURL)/file", target.path, "\(lifetime)"] + (isOfList ? [list.path] : [])
                 ).output
                 try await server.wait { $0.openConnectionCount == 0 }
                 let offset = server.requests.dropFirst(requests).first?.headers["Range"]

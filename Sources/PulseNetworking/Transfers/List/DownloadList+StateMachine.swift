@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension DownloadList {
+    /// Decides which downloads run, and what happens to the others. Without time, disk, network and tasks of its own.
+    struct StateMachine {
+        enum Phase {
+            case waiting
+            /// The transfer runs, until it ends as asked.
+            case running(then: Next)
+            /// It waits for a connection or for its account.
+            case blocked
+            case paused
+            case completed(URL)
+            case failed(PulseError)
+        }
+
+        /// What comes after a transfer that is stopped.
+        enum Next {
+            /// It is not stopped.
+            case itsEnd
+            case pause
+            case turn
+            case removal
+        }
+
+        enum Outcome {
+            case completed(URL)
+            case failed(PulseError)
+            /// Someone else than the list has cancelled it.
+            case cancelled
+            /// It can go on later, when ``unblock(_:)`` tells so.
+            case blocked(Obstacle)
+        }
+
+        enum Obstacle {
+            case noConnection
+            case otherAccount
+        }
+
+        enum Action {
+            case tell(UUID, Download.Event)
+            case start(UUID)
+            case stop(UUID)
+            /// It has left the list: drop what has come.
+            case drop(UUID)
+        }
+
+        private let maximumConcurrent: Int
+        private(set) var phases: [UUID: Phase] = [:]
+        /// The downloads in the order of their addition.
+        private(set) var order: [UUID] = []
+        /// Those that wait, in the order of their turns.
+        private var line: [UUID] = []
+        private(set) var runningCount = 0
+        private var isClosed = false
+
+        init(maximumConcurrent: Int) {
+            self.maximumConcurrent = maximumConcurrent
+        }
+
+        /// A download that the list has stored.
+        mutating func add(_ id: UUID, _ phase: Phase) -> [Action] {
+            order.append(id)
+            phases[id] = phase
+            if case .waiting = phase { line.append(id) }
+            return fill()
+        }
+
+        mutating func pause(_ id: UUID) -> [Action] {
+            switch phases[id] {
+            case .waiting, .blocked:
+                leaveLine(id, for: .paused)
+                return [.tell(id, .paused)]
+            case .running(then: .itsEnd):
+                phases[id] = .running(then: .pause)
+                return [.stop(id)]
+            case .running(then: .turn):
+                phases[id] = .running(then: .pause)
+                return []
+            case .running, .paused, .completed, .failed, nil:
+                return []
+            }
+        }
+
+        mutating func resume(_ id: UUID) -> [Action] {
+            guard !isClosed else { return [] }
+            switch phases[id] {
+            case .paused, .failed:
+                return [.tell(id, .resumed)] + wait(id)
+            case .blocked:
+                return wait(id, isTold: false)
+            case .running(then: .pause):
+                phases[id] = .running(then: .turn)
+                return []
+            case .waiting, .running, .completed, nil:
+                return []
+            }
+        }
+
+        /// The request of the download has changed.
+        mutating func change(_ id: UUID) -> [Action] {
+            if case .running(then: .itsEnd) = phases[id] {
+                phases[id] = .running(then: .turn)
+                return [.stop(id)]
+            }
+            return resume(id)
+        }
+
+        mutating func cancel(_ id: UUID) -> [Action] {
+            switch phases[id] {
+            case .waiting, .blocked, .paused, .failed:
+                return remove(id)
+            case .running(then: let next):
+                phases[id] = .running(then: .removal)
+                if case .itsEnd = next { return [.stop(id)] }
+                return []
+            case .completed:
+                forget(id)
+                return []
+            case nil:
+                return []
+            }
+        }
+
+        /// The transfer has ended, and its file is closed.
+        mutating func ended(_ id: UUID, _ outcome: Outcome) -> [Action] {
+            guard case .running(then: let next) = phases[id] else { return [] }
+            runningCount -= 1
+            switch (next, outcome) {
+            case (.removal, .completed(let file)):
+                forget(id)
+                return [.tell(id, .completed(file))] + fill()
+            case (.removal, _):
+                return remove(id) + fill()
+            case (_, .completed(let file)):
+                phases[id] = .completed(file)
+                return [.tell(id, .completed(file))] + fill()
+            case (.turn, _):
+                phases[id] = .paused
+                return [.tell(id, .paused)] + resume(id) + fill()
+            case (.pause, _), (.itsEnd, .cancelled):
+                phases[id] = .paused
+                return [.tell(id, .paused)] + fill()
+            case (.itsEnd, .failed(let error)):
+                phases[id] = .failed(error)
+                return [.tell(id, .failed(error))] + fill()
+            case (.itsEnd, .blocked):
+                phases[id] = .blocked
+                return [.tell(id, .waiting)] + fill()
+            }
+        }
+
+        /// What a download has waited for may have come.
+        mutating func unblock(_ id: UUID) -> [Action] {
+            guard case .blocked = phases[id] else { return [] }
+            return wait(id, isTold: false)
+        }
+
+        /// Nothing runs any more, and nothing starts.
+        mutating func close() -> [Action] {
+            isClosed = true
+            return order.flatMap { pause($0) }
+        }
+
+        /// Pauses all, since nothing can be sent.
+        mutating func pauseAll() -> [Action] {
+            order.flatMap { pause($0) }
+        }
+
+        // MARK: The line
+
+        private mutating func wait(_ id: UUID, isTold: Bool = true) -> [Action] {
+            phases[id] = .waiting
+            line.append(id)
+            return (isTold ? [.tell(id, .waiting)] : []) + fill()
+        }
+
+        private mutating func leaveLine(_ id: UUID, for phase: Phase?) {
+            phases[id] = phase
+            line.removeAll { $0 == id }
+        }
+
+        private mutating func forget(_ id: UUID) {
+            leaveLine(id, for: nil)
+            order.removeAll { $0 == id }
+        }
+
+        private mutating func remove(_ id: UUID) -> [Action] {
+            forget(id)
+            return [.drop(id), .tell(id, .cancelled)]
+        }
+
+        private mutating func fill() -> [Action] {
+            var actions: [Action] = []
+            while !isClosed, runningCount < maximumConcurrent, !line.isEmpty {
+                let id = line.removeFirst()
+                phases[id] = .running(then: .itsEnd)
+                runningCount += 1
+                actions += [.tell(id, .started), .start(id)]
+            }
+            return actions
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+/// The file of a list of downloads: a record for each download, and then one for each change of what it does.
+final class DownloadLog: Sendable {
+    struct Entry: Sendable {
+        let id: UUID
+        let stored: StoredDownload
+        let phase: StoredPhase
+    }
+
+    /// What the file holds of one download.
+    private struct Records: Sendable {
+        var download: LogLocation
+        var phase: (location: LogLocation, note: Data)?
+    }
+
+    private struct Contents: Sendable {
+        var order: [UUID] = []
+        var records: [UUID: Records] = [:]
+
+        mutating func apply(_ change: LogChange) {
+            switch change {
+            case .reset(let items):
+                self = Contents()
+                items.forEach { add($0) }
+            case .appended(let items):
+                items.forEach { add($0) }
+            case .damaged:
+                break
+            }
+        }
+
+        private mutating func add(_ item: LogItem) {
+            switch Operation(byte: item.operation) {
+            case .download:
+                if records[item.id] == nil { order.append(item.id) }
+                records[item.id, default: Records(download: item.location)].download = item.location
+            case .phase:
+                records[item.id]?.phase = (item.location, item.note)
+            case .removed:
+                records[item.id] = nil
+                order.removeAll { $0 == item.id }
+            case nil:
+                break
+            }
+        }
+
+        /// The records that still count.
+        var live: [LogContent] {
+            order.compactMap { records[$0] }.flatMap { records in
+                [.copy(records.download)] + (records.phase.map { [.copy($0.location)] } ?? [])
+            }
+        }
+    }
+
+    private enum Operation: Character {
+        case download = "D"
+        /// In lower case, so that it is read with the file.
+        case phase = "p"
+        case removed = "x"
+
+        init?(byte: UInt8) {
+            self.init(rawValue: Character(Unicode.Scalar(byte)))
+        }
+    }
+
+    /// A file of fewer bytes is not worth a compaction.
+    private static let smallSize = 64 << 10
+
+    private let log: AppendLog
+    private let lock: FileLock
+    private let contents: Locked<Contents>
+    /// The size at which the file is compacted next.
+    private let limit = Locked(smallSize)
+    private let events: (any EventSink)?
+
+    init(_ directory: URL, events: (any EventSink)?) {
+        let contents = Locked(Contents())
+        log = AppendLog(directory.appendingPathComponent("downloads", isDirectory: false)) { change in
+            contents.withLock { $0.apply(change) }
+            if case .damaged(let bytes, _) = change {
+                events?.emit(.warning("\(bytes) bytes of a list of downloads were damaged, and were moved beside it"))
+            }
+        }
+        self.contents = contents
+        self.events = events
+        lock = FileLock(path: directory.appendingPathComponent("owner.lock", isDirectory: false).path)
+    }
+
+    /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another holds the lock.
+    func open() async throws -> [Entry] {
+        let isLocked = Locked(false)
+        try await log.refresh { [lock] in
+            let isFree = try lock.tryAcquire()
+            isLocked.withLock { $0 = isFree }
+        }
+        guard isLocked.withLock({ $0 }) else { throw TransferFailure.busy.asPulseError }
+        do {
+            try await compact()
+            var entries: [Entry] = []
+            for id in contents.withLock({ $0.order }) {
+                let record = try await log.read { [contents] in contents.withLock { $0.records[id]?.download } }
+                guard let record, let stored = try? StoredDownload(decoding: record.payload) else {
+                    events?.emit(.warning("a download in a list is damaged, and stays where it is"))
+                    continue
+                }
+                let note = contents.withLock { $0.records[id]?.phase?.note }
+                entries.append(Entry(id: id, stored: stored, phase: StoredPhase(decoding: note ?? Data())))
+            }
+            return entries
+        } catch {
+            lock.close()
+            throw error
+        }
+    }
+
+    /// Stores a download, or its new request.
+    ///
+    /// - Parameter check: may refuse, when all earlier changes are stored.
+    func append(_ id: UUID, _ download: StoredDownload, check: @escaping @Sendable () throws -> Void) async throws {
+        let record = LogRecord(Operation.download.rawValue, id, payload: try download.encoded())
+        try await log.append([record]) {
+            try check()
+            return []
+        }
+        try? await compact()
+    }
+
+    /// Stores what a download does; nil once it has left the list.
+    ///
+    /// - Parameter phase: runs when all earlier changes are stored.
+    func save(_ id: UUID, _ phase: @escaping @Sendable () -> StoredPhase?) async {
+        do {
+            try await log.append([]) { [contents] in
+                guard contents.withLock({ $0.records[id] != nil }) else { return [] }
+                guard let phase = phase() else { return [LogRecord(Operation.removed.rawValue, id)] }
+                return [LogRecord(Operation.phase.rawValue, id, payload: phase.encoded)]
+            }
+            try await compact()
+        } catch PulseError.cancelled {
+            // The list is closed: what was stored last counts.
+        } catch {
+            events?.emit(.warning("a change of a download could not be stored: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    private func compact() async throws {
+        guard log.size > limit.withLock({ $0 }) else { return }
+        try await log.compact { [contents] in contents.withLock { $0.live } }
+        limit.withLock { $0 = max(Self.smallSize, 4 * log.size) }
+    }
+
+    /// Lets another open the list.
+    func release() {
+        lock.close()
+    }
+
+    func close() async {
+        await log.close()
+        release()
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// A list of downloads on disk that survives the end of the process.
+///
+/// Each download is one of ``PulseClient``, with its rules for files, resuming and digests. Up to a number of them run
+/// at once; the others wait in the order of their addition. Create one list for a directory, keep it as long as its
+/// downloads shall run, and call ``start()`` after each launch: what was under way then goes on where it was.
+///
+/// Stored are the requests as they were built, before any plugin has seen them, and never a secret header. Each request
+/// is sent with all plugins of the client, with a fresh token, but without those of its endpoint. A download belongs to
+/// the account that was logged in when it was added: while another one is, it waits, and asks once a minute.
+///
+/// A download without a connection waits for one. Whatever cancels its transfer, such as `cancelAll` or the shutdown of
+/// the client, pauses it until ``Download/resume()`` or the next ``start()``.
+///
+/// Safe from any thread. Methods throw ``PulseError``; a disk failure is a `JournalFailure` in a
+/// ``PulseError/custom(_:)``.
+public final class Downloads: Sendable {
+    private let list: DownloadList
+
+    /// Creates a list that reads and writes nothing yet.
+    ///
+    /// - Parameter directory: for the list itself; it is created if it is missing. Files are where they are asked for.
+    /// - Parameter client: sends the requests. The list does not shut it down.
+    /// - Parameter maximumConcurrent: how many downloads run at once, at least 1.
+    public init(directory: URL, client: PulseClient, maximumConcurrent: Int = 3) {
+        list = DownloadList(directory, client, maximumConcurrent: maximumConcurrent)
+    }
+
+    deinit {
+        list.abandon()
+    }
+
+    /// Opens the list, and goes on with what was under way when the process ended. Does nothing if it is open.
+    ///
+    /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` while another
+    /// list, in any process, has the directory open; ``PulseError/invalidRequest(reason:)`` for a directory that is no
+    /// file URL, or a number below 1; and ``PulseError/cancelled`` after ``shutdown()``.
+    public func start() async throws {
+        try await list.open()
+    }
+
+    /// The downloads in the order of their addition: all that have not been cancelled. Those that have completed stay
+    /// until ``Download/cancel()`` takes them off. Empty before ``start()`` and after ``shutdown()``.
+    public var all: [Download] { list.all }
+
+    /// Adds a download to a file. It is stored when this method returns. Opens the list if necessary.
+    ///
+    /// Throws what ``start()`` throws, the error of a request that cannot be built, and:
+    /// - ``PulseError/unsupported(_:)`` for a secret header of the endpoint or its options, which a plugin or the
+    ///   default headers should set instead, and for a request body that is a file or a stream;
+    /// - ``PulseError/invalidRequest(reason:)`` for a target that is no file URL, and settings that cannot be;
+    /// - ``TransferFailure/busy`` for the target of another download of the list that has not ended.
+    @discardableResult
+    public func add<E: Endpoint>(
+        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Download {
+        try await list.add(endpoint, .file(file), download, options)
+    }
+
+    /// Adds a download into a directory, under the name that the server suggests. Does and throws the same.
+    @discardableResult
+    public func add<E: Endpoint>(
+        _ endpoint: E, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Download {
+        try await list.add(endpoint, .directory(directory), download, options)
+    }
+
+    /// Adds a download of a URL to a file. Does and throws the same.
+    @discardableResult
+    public func add(
+        _ url: URL, to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Download {
+        try await add(Request<EmptyResponse>(.get, url), to: file, download: download, options: options)
+    }
+
+    /// Adds a download of a URL into a directory, under the name that the server suggests. Does and throws the same.
+    @discardableResult
+    public func add(
+        _ url: URL, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Download {
+        try await add(Request<EmptyResponse>(.get, url), into: directory, download: download, options: options)
+    }
+
+    /// Stops all transfers, keeps what has come, and closes the list. The next list of the directory goes on with what
+    /// was under way.
+    public func shutdown() async {
+        await list.close()
+    }
+}
