@@ -72,8 +72,7 @@ struct DownloadListScheduleTests {
                 case 50..<56: observer.take(machine.change(id))
                 case 56..<64: observer.take(machine.cancel(id))
                 case 64..<70: observer.take(machine.unblock(id))
-                case 70 where step % 50 == 0: observer.take(machine.pauseAll())
-                case 71 where step > Self.steps / 9:
+                case 70 where step > Self.steps / 9:
                     isClosed = true
                     observer.take(machine.close())
                 default:

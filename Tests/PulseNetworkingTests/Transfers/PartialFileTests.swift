@@ -352,7 +352,7 @@ struct PartialFileTests {
                 1, to: target, failure: Self.lost,
                 then: { PulseResponse(statusCode: 503, headers: ["Retry-After": "50"], request: $0, origin: .mock) },
                 options: options)
-            #expect(result.error?.statusCode == 503)
+            #expect(result.error?.kind == .http && result.error?.statusCode == 503)
             #expect(result.ranges == [nil, "bytes=\(Self.pieceSize)-"])
         }
     }

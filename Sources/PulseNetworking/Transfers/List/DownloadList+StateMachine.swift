@@ -164,11 +164,6 @@ extension DownloadList {
             return order.flatMap { pause($0) }
         }
 
-        /// Pauses all, since nothing can be sent.
-        mutating func pauseAll() -> [Action] {
-            order.flatMap { pause($0) }
-        }
-
         // MARK: The line
 
         private mutating func wait(_ id: UUID, isTold: Bool = true) -> [Action] {

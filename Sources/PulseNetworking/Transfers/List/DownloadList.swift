@@ -273,8 +273,7 @@ final class DownloadList: Sendable {
         if case .completed(let file) = outcome { await log.save(id) { .completed(path: file.path) } }
         let dropped = change { state in
             state.transfers[id] = nil
-            let actions = state.machine.ended(id, outcome)
-            return client.calls.isShutDown ? actions + state.machine.pauseAll() : actions
+            return state.machine.ended(id, outcome)
         }
         await drop(dropped)
         switch outcome {
