@@ -52,16 +52,18 @@ package final class Broadcast<Value: Sendable>: Sendable {
     }
 
     /// Sets the last value, notifies all subscribers, and ends their streams.
-    package func finish(with value: Value) {
+    ///
+    /// - Parameter value: nil leaves the value as it is, and only ends the streams.
+    package func finish(with value: Value?) {
         let subscribers = state.withLock { state in
             guard !state.isFinished else { return [AsyncStream<Value>.Continuation]() }
-            state.value = value
+            if let value { state.value = value }
             state.isFinished = true
             defer { state.subscribers = [:] }
             return Array(state.subscribers.values)
         }
         for subscriber in subscribers {
-            subscriber.yield(value)
+            if let value { subscriber.yield(value) }
             subscriber.finish()
         }
     }

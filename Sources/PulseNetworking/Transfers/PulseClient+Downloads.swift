@@ -85,7 +85,7 @@ extension PulseClient {
         let run = DownloadRun(
             target, download, configuration.retryPolicy, inOnePiece: !hasStreams, restarted: restarted,
             progress: progress)
-        let options = replay.options.with(\.cache, value: .bypass)
+        let options = replay.options.with(\.cache, value: .bypass).with(\.acceptedStatuses, value: .successful)
         let (call, pipeline) = try call(replaying: replay, options, delivery(of: run))
         return try await perform(call, pipeline, .download(run)) { try builder.rebuild(replay, call.options) }
     }
@@ -97,6 +97,8 @@ extension RequestOptions {
         var (own, merged) = (self, self)
         merged.inherit(endpoint.options)
         own.cache = .bypass
+        // Nothing else is stored, and an accepted 401 would not refresh the token.
+        own.acceptedStatuses = .successful
         // A part of a coded body cannot be decoded.
         if endpoint.headers.header("Accept-Encoding") == nil, merged.headers?.header("Accept-Encoding") == nil {
             own.headers = (own.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])

@@ -72,7 +72,8 @@ struct DownloadListScheduleTests {
                 case 50..<56: observer.take(machine.change(id))
                 case 56..<64: observer.take(machine.cancel(id))
                 case 64..<70: observer.take(machine.unblock(id))
-                case 70 where step > Self.steps / 9:
+                case 70: observer.take(machine.resumeStopped())
+                case 71 where step > Self.steps / 9:
                     isClosed = true
                     observer.take(machine.close())
                 default:
@@ -94,7 +95,11 @@ struct DownloadListScheduleTests {
                 for (id, phase) in machine.phases {
                     if case .running = phase { #expect(observer.running.contains(id)) }
                     if case .waiting = phase { waiting += 1 }
-                    if case .paused = phase { #expect(["waiting", "paused"].contains(observer.latest[id] ?? "")) }
+                    switch phase {
+                    // Those that are added at rest are told nothing.
+                    case .paused, .stopped: #expect(["waiting", "paused"].contains(observer.latest[id] ?? ""))
+                    default: break
+                    }
                 }
                 // No slot stays free while a download waits.
                 #expect(isClosed || waiting == 0 || observer.running.count == limit, "step \(step) of seed \(seed)")

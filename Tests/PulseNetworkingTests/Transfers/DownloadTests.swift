@@ -220,6 +220,19 @@ struct DownloadTests {
         }
     }
 
+    /// It would be asked for without end.
+    @Test func aPartThatWasNotAskedForEndsForAnAccountToo() {
+        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maximumFruitlessAttempts: 5)
+        _ = machine.start(nil, length: 0)
+        let head = DownloadHead(status: 206, content: DownloadedContent(), range: 0..<10)
+        for count in 1... {
+            let action = machine.received(head, isForeign: true, error: .emptyBody)
+            if case .fail = action { break }
+            #expect(count < 3)
+            if count > 3 { break }
+        }
+    }
+
     @Test func aChangedContentStartsAgain() async throws {
         try await MockServer.run { server in
             let (old, new) = (Self.content(1 << 20), Self.content(900_000, seed: 7))

@@ -208,11 +208,10 @@ struct DownloadsTests {
             for download in downloads?.all.prefix(2) ?? [] { await progress(of: download) }
             #expect(client.calls.count == 2)
             downloads = nil
-            // In one process, the transfers of the first list must end before those of the next begin.
-            while client.calls.count > 0 { await Task.yield() }
             isHeld.withLock { $0 = false }
             let again = Downloads(directory: world.list, client: client, maximumConcurrent: 1)
-            try await again.start()
+            // In one process, the transfers of the first list end before those of the next begin.
+            while (try? await again.start()) == nil { await Task.yield() }
             #expect(again.all.map(\.id) == ids)
             for download in again.all {
                 #expect(try Data(contentsOf: await download.file()) == world.data)
@@ -409,6 +408,102 @@ struct DownloadsTests {
         }
     }
 
+    // MARK: Shutdown
+
+    @Test func aListThatIsDroppedIsFreedWithItsClientAndLeavesTheNextOneAlone() async throws {
+        try await run { world in
+            let isHeld = Locked(true)
+            world.serve("/file", held: isHeld)
+            var client: PulseClient? = world.client()
+            weak let freed = client
+            var handle: Download?
+            do {
+                let downloads = Downloads(directory: world.list, client: try #require(client))
+                handle = try await downloads.add(path("/file"), to: world.file("a.bin"))
+                try await downloads.add(path("/file"), to: world.file("b.bin")).pause()
+                if let handle { await progress(of: handle) }
+            }
+            let events = try #require(handle?.events)
+            for await _ in events {}
+            #expect(handle.map(latest) == "paused")
+            isHeld.withLock { $0 = false }
+            do {
+                // The first one is closed once its transfers have ended.
+                let downloads = Downloads(directory: world.list, client: try #require(client))
+                while (try? await downloads.start()) == nil { await Task.yield() }
+                // A handle of the first one changes nothing.
+                await handle?.cancel()
+                #expect(downloads.all.count == 2)
+                let next = try #require(downloads.all.first)
+                #expect(try Data(contentsOf: await next.file()) == world.data)
+                await downloads.shutdown()
+                await client?.shutdown()
+            }
+            handle = nil
+            client = nil
+            // What runs last lets go of it.
+            while freed != nil { await Task.yield() }
+        }
+    }
+
+    @Test func aShutdownTellsEachReaderOnce() async throws {
+        try await run { world in
+            world.server.on(.get, "/file") { _ in .text("no", status: 403) }
+            let client = world.client()
+            let downloads = Downloads(directory: world.list, client: client)
+            let download = try await downloads.add(path("/file"), to: world.file("a.bin"))
+            _ = await names(download) { if case .failed = $0 { true } else { false } }
+            let events = download.events
+            await downloads.shutdown()
+            var count = 0
+            for await _ in events { count += 1 }
+            #expect(count == 1)
+            await client.shutdown()
+        }
+    }
+
+    @Test func whatACancelAllStoppedGoesOnAtTheNextStart() async throws {
+        try await run { world in
+            let isHeld = Locked(true)
+            world.serve("/file", held: isHeld)
+            let client = world.client()
+            let downloads = Downloads(directory: world.list, client: client)
+            let download = try await downloads.add(path("/file"), to: world.file("a.bin"))
+            await progress(of: download)
+            client.cancelAll()
+            _ = await names(download) { if case .paused = $0 { true } else { false } }
+            isHeld.withLock { $0 = false }
+            try await downloads.start()
+            #expect(try Data(contentsOf: await download.file()) == world.data)
+            await downloads.shutdown()
+            await client.shutdown()
+        }
+    }
+
+    @Test func aListThatWasMovedFindsItsFiles() async throws {
+        try await run { world in
+            world.serve("/file")
+            let client = world.client()
+            let (old, new) = (world.directory.appendingPathComponent("1"), world.directory.appendingPathComponent("2"))
+            try FileManager.default.createDirectory(at: old, withIntermediateDirectories: true)
+            var downloads = Downloads(directory: old.appendingPathComponent("list"), client: client)
+            let first = try await downloads.add(path("/file"), to: old.appendingPathComponent("a.bin"))
+            _ = try await first.file()
+            try await downloads.add(path("/file"), to: old.appendingPathComponent("b.bin")).pause()
+            await downloads.shutdown()
+            try FileManager.default.moveItem(at: old, to: new)
+            downloads = Downloads(directory: new.appendingPathComponent("list"), client: client)
+            try await downloads.start()
+            await downloads.all.last?.resume()
+            var files: [URL] = []
+            for download in downloads.all { files.append(try await download.file()) }
+            #expect(files == ["a.bin", "b.bin"].map { new.appendingPathComponent($0) })
+            #expect(try files.allSatisfy { try Data(contentsOf: $0) == world.data })
+            await downloads.shutdown()
+            await client.shutdown()
+        }
+    }
+
     // MARK: Bad input
 
     @Test func whatCannotBeStoredIsRefused() async throws {
@@ -434,6 +529,16 @@ struct DownloadsTests {
                 try await downloads.add(path("/file"), to: world.file("a.bin"))
             }
             #expect(error?.transferFailure == .busy)
+            let into = try await downloads.add(path("/file"), into: world.directory)
+            error = await #expect(throws: PulseError.self) {
+                try await downloads.add(path("/file"), into: world.directory)
+            }
+            #expect(error?.transferFailure == .busy)
+            error = await #expect(throws: PulseError.self) {
+                try await downloads.add(Request<EmptyResponse>(.head, "/file"), into: world.directory)
+            }
+            #expect(error?.kind == .invalidRequest)
+            await into.cancel()
             #expect(downloads.all.count == 1)
 
             let second = Downloads(directory: world.list, client: client)

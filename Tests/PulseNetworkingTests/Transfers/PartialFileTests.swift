@@ -218,7 +218,8 @@ struct PartialFileTests {
                 })
         ])
         let client = PulseClient(
-            configuration: PulseConfiguration().with(\.clock, value: TestClock(autoAdvances: true)), transport: transport,
+            configuration: PulseConfiguration().with(\.clock, value: TestClock(autoAdvances: true)),
+            transport: transport,
             events: PulseEventBus())
         let run = DownloadRun(.file(target), DownloadOptions(), .default, disk: disk, progress: progress)
         do {

@@ -93,7 +93,7 @@ extension DownloadRun {
         ) -> Action {
             switch head.status {
             case 206:
-                if isForeign { return restart(Self.foreign) }
+                if isForeign, asked > 0 { return restart(Self.foreign) }
                 guard asked > 0, !head.isCoded, let range = head.range, range.lowerBound == length,
                     content.fits(head.content)
                 else { return misfit() }

@@ -65,7 +65,7 @@ final class DownloadRun: Sendable {
     func response(
         to built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
     ) async throws -> PulseResponse {
-        try check(built.urlRequest)
+        try Self.check(built.urlRequest, options)
         let name = options.contentKey ?? built.url.absoluteString
         let place = try target.place(wholeKey ?? name)
         if !options.replacesFile { try place.checkIsFree() }
@@ -88,7 +88,7 @@ final class DownloadRun: Sendable {
     }
 
     /// Throws for what no download can do, before anything is sent or written.
-    private func check(_ request: URLRequest) throws {
+    static func check(_ request: URLRequest, _ options: DownloadOptions) throws {
         if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
         if options.digest != nil, SystemHashes.library == nil {
             throw PulseError.unsupported("checking a digest needs the system's SHA-256")

@@ -65,7 +65,7 @@ public final class Download: Sendable, Identifiable {
     /// Goes on with another request for the same content, as under a new signed URL; the file and the settings stay.
     /// The first request is stopped, if it runs.
     ///
-    /// Throws the same errors as ``Downloads/add(_:to:download:options:)-(E,_,_,_)``, and ``PulseError/cancelled`` once
+    /// Throws the errors of a request that cannot be built or stored, as `add` does, and ``PulseError/cancelled`` once
     /// the download has ended.
     public func resume<E: Endpoint>(with endpoint: E, options: RequestOptions = RequestOptions()) async throws {
         try await list.resume(id, with: endpoint, options)
@@ -101,6 +101,6 @@ public final class Download: Sendable, Identifiable {
 
     /// Ends the subscriptions.
     func close() {
-        broadcast.finish(with: latest)
+        broadcast.finish(with: nil)
     }
 }

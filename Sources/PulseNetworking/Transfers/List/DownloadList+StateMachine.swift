@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 
 extension DownloadList {
     /// Decides which downloads run, and what happens to the others. Without time, disk, network and tasks of its own.
@@ -12,6 +13,8 @@ extension DownloadList {
             /// It waits for a connection or for its account.
             case blocked
             case paused
+            /// Someone else than the user has stopped it: it goes on after a relaunch.
+            case stopped
             case completed(URL)
             case failed(PulseError)
         }
@@ -21,6 +24,8 @@ extension DownloadList {
             /// It is not stopped.
             case itsEnd
             case pause
+            /// The list is closed.
+            case stop
             case turn
             case removal
         }
@@ -73,6 +78,10 @@ extension DownloadList {
             case .waiting, .blocked:
                 leaveLine(id, for: .paused)
                 return [.tell(id, .paused)]
+            case .stopped:
+                // It is paused for those who listen.
+                phases[id] = .paused
+                return []
             case .running(then: .itsEnd):
                 phases[id] = .running(then: .pause)
                 return [.stop(id)]
@@ -87,7 +96,7 @@ extension DownloadList {
         mutating func resume(_ id: UUID) -> [Action] {
             guard !isClosed else { return [] }
             switch phases[id] {
-            case .paused, .failed:
+            case .paused, .stopped, .failed:
                 return [.tell(id, .resumed)] + wait(id)
             case .blocked:
                 return wait(id, isTold: false)
@@ -110,7 +119,7 @@ extension DownloadList {
 
         mutating func cancel(_ id: UUID) -> [Action] {
             switch phases[id] {
-            case .waiting, .blocked, .paused, .failed:
+            case .waiting, .blocked, .paused, .stopped, .failed:
                 return remove(id)
             case .running(then: let next):
                 phases[id] = .running(then: .removal)
@@ -140,8 +149,11 @@ extension DownloadList {
             case (.turn, _):
                 phases[id] = .paused
                 return [.tell(id, .paused)] + resume(id) + fill()
-            case (.pause, _), (.itsEnd, .cancelled):
+            case (.pause, _):
                 phases[id] = .paused
+                return [.tell(id, .paused)] + fill()
+            case (.stop, _), (.itsEnd, .cancelled):
+                phases[id] = .stopped
                 return [.tell(id, .paused)] + fill()
             case (.itsEnd, .failed(let error)):
                 phases[id] = .failed(error)
@@ -158,10 +170,34 @@ extension DownloadList {
             return wait(id, isTold: false)
         }
 
+        /// Goes on with what others than the user have stopped.
+        mutating func resumeStopped() -> [Action] {
+            order.flatMap { id in
+                guard case .stopped = phases[id] else { return [Action]() }
+                return resume(id)
+            }
+        }
+
         /// Nothing runs any more, and nothing starts.
         mutating func close() -> [Action] {
             isClosed = true
-            return order.flatMap { pause($0) }
+            return order.flatMap { stop($0) }
+        }
+
+        private mutating func stop(_ id: UUID) -> [Action] {
+            switch phases[id] {
+            case .waiting, .blocked:
+                leaveLine(id, for: .stopped)
+                return [.tell(id, .paused)]
+            case .running(then: .itsEnd):
+                phases[id] = .running(then: .stop)
+                return [.stop(id)]
+            case .running(then: .turn):
+                phases[id] = .running(then: .stop)
+                return []
+            case .running, .paused, .stopped, .completed, .failed, nil:
+                return []
+            }
         }
 
         // MARK: The line
@@ -196,6 +232,34 @@ extension DownloadList {
                 actions += [.tell(id, .started), .start(id)]
             }
             return actions
+        }
+    }
+}
+
+extension DownloadList.StateMachine.Phase {
+    var isCompleted: Bool {
+        if case .completed = self { true } else { false }
+    }
+
+    /// The event that tells it.
+    var event: Download.Event {
+        switch self {
+        case .waiting, .running, .blocked: .waiting
+        case .paused, .stopped: .paused
+        case .completed(let file): .completed(file)
+        case .failed(let error): .failed(error)
+        }
+    }
+
+    /// What a relaunch finds.
+    ///
+    /// - Parameter list: the path of the list.
+    func stored(now: Date, list: String) -> StoredPhase {
+        switch self {
+        case .running(then: .pause), .running(then: .removal), .paused: .paused
+        case .waiting, .running, .blocked, .stopped: .underWay
+        case .completed(let file): .completed(path: file.path, list: list)
+        case .failed(let error): .failed(StoredReason(error, now: now))
         }
     }
 }

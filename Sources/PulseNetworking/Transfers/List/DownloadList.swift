@@ -8,45 +8,45 @@ import PulseStorage
 /// Each change is decided in memory first. The record of a download is made when the log writes it, from what holds
 /// then: so the last record is right, whatever order changes and writes come in.
 final class DownloadList: Sendable {
-    /// Seconds until a download of another account asks again.
-    private static let accountPeriod: TimeInterval = 60
-
-    private struct Item: Sendable {
+    struct Item: Sendable {
         let download: Download
         var stored: StoredDownload
     }
 
-    private enum Opening: Sendable {
+    enum Opening: Sendable {
         case none
         case running(Task<Void, any Error>)
         case done
         case closed
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var opening = Opening.none
         var machine: StateMachine
         var items: [UUID: Item] = [:]
         var transfers: [UUID: Task<Void, Never>] = [:]
         /// What wakes the downloads that wait for a connection or an account.
         var alarms: [UUID: Task<Void, Never>] = [:]
-        /// The targets of downloads that are being stored.
+        /// The places of downloads that are being stored, or whose partial files are being removed.
         var reserved: Set<String> = []
 
-        /// Reserves the target of a download that is added. Throws ``TransferFailure/busy`` if it is taken.
-        mutating func reserve(_ download: StoredDownload) throws {
+        /// Reserves the place of a download that is added. Throws ``TransferFailure/busy`` if it is taken.
+        ///
+        /// - Parameter list: the path of the list.
+        mutating func reserve(_ download: StoredDownload, in list: String) throws {
+            let place = download.place(in: list)
             let isTaken = items.contains { id, item in
-                item.stored.path == download.path && machine.phases[id]?.hasEnded == false
+                item.stored.place(in: list) == place && machine.phases[id]?.isCompleted == false
             }
-            guard !isTaken, reserved.insert(download.path).inserted else { throw TransferFailure.busy.asPulseError }
+            guard !isTaken, reserved.insert(place).inserted else { throw TransferFailure.busy.asPulseError }
         }
     }
 
     let client: PulseClient
     let directory: URL
     private let maximumConcurrent: Int
-    private let state: Locked<State>
-    private let log: DownloadLog
+    let state: Locked<State>
+    let log: DownloadLog
 
     init(_ directory: URL, _ client: PulseClient, maximumConcurrent: Int) {
         self.client = client
@@ -62,21 +62,26 @@ final class DownloadList: Sendable {
 
     // MARK: Opening and closing
 
-    func open() async throws {
+    /// Returns whether it was open before.
+    @discardableResult
+    func open() async throws -> Bool {
         guard directory.isFileURL else {
             throw PulseError.invalidRequest(reason: "the directory of a list of downloads is no file URL")
         }
         guard maximumConcurrent > 0 else {
             throw PulseError.invalidRequest(reason: "maximumConcurrent is \(maximumConcurrent)")
         }
+        var isOpen = false
         let opening = try state.withLock { state -> Task<Void, any Error>? in
             switch state.opening {
             case .running(let task): return task
-            case .done: return nil
+            case .done:
+                isOpen = true
+                return nil
             case .closed: throw PulseError.cancelled
             case .none:
                 // Not the caller's: its cancellation would end the others' opening.
-                let task = Task { try await self.read() }
+                let task = Task.detached { try await self.read() }
                 state.opening = .running(task)
                 return task
             }
@@ -86,13 +91,14 @@ final class DownloadList: Sendable {
         } catch {
             throw PulseError(wrapping: error)
         }
+        return isOpen
     }
 
     private func read() async throws {
         do {
             let entries = try await log.open()
             for entry in entries {
-                let phase = entry.machinePhase
+                let phase = entry.machinePhase(in: directory.path)
                 let download = Download(entry.id, self, phase.event)
                 if case .completed = phase { download.close() }
                 change { state in
@@ -108,30 +114,32 @@ final class DownloadList: Sendable {
         }
     }
 
-    /// Ends all work, without waiting for its end.
-    func abandon() {
-        shut()
-        log.release()
+    /// Goes on with what others than the user have stopped.
+    func resumeStopped() {
+        change { $0.machine.resumeStopped() }
     }
 
-    private func shut() {
-        let (alarms, items) = state.withLock { state in
-            state.opening = .closed
-            return (state.alarms.values, state.items.values)
-        }
-        alarms.forEach { $0.cancel() }
-        change { $0.machine.close() }
-        items.forEach { $0.download.close() }
+    /// Closes the list without waiting for that.
+    func abandon() {
+        Task.detached { await self.close() }
     }
 
     func close() async {
         let opening = state.withLock { $0.opening }
         if case .running(let task) = opening { _ = await task.result }
-        change { $0.machine.close() }
+        change { state in
+            state.opening = .closed
+            return state.machine.close()
+        }
         for transfer in state.withLock({ Array($0.transfers.values) }) { await transfer.value }
-        shut()
+        // The downloads have this list: freed here, it is freed with its client.
+        let (alarms, items) = state.withLock { state in
+            defer { (state.alarms, state.items) = ([:], [:]) }
+            return (state.alarms, state.items)
+        }
+        alarms.values.forEach { $0.cancel() }
+        items.values.forEach { $0.download.close() }
         await log.close()
-        state.withLock { $0.items = [:] }
     }
 
     // MARK: Changes
@@ -146,14 +154,17 @@ final class DownloadList: Sendable {
         return try await client.drafting(endpoint, options.ofDownload(endpoint), accept: "*/*", storing: .disabled) {
             draft in
             let stored = try self.stored(draft, target, download)
-            let path = stored.path
-            if !stored.isDirectory { try state.withLock { try $0.reserve(stored) } }
-            defer { _ = state.withLock { $0.reserved.remove(path) } }
-            try await log.append(id, stored) {}
+            let place = stored.place(in: directory.path)
+            try state.withLock { try $0.reserve(stored, in: directory.path) }
+            defer { _ = state.withLock { $0.reserved.remove(place) } }
+            try await log.append(id, stored)
             let download = Download(id, self, .waiting)
             change { state in
-                // After a shutdown it waits for the next list.
-                guard case .done = state.opening else { return [] }
+                guard case .done = state.opening else {
+                    // The next list of the directory has it.
+                    download.close()
+                    return []
+                }
                 state.items[id] = Item(download: download, stored: stored)
                 return state.machine.add(id, .waiting)
             }
@@ -168,6 +179,7 @@ final class DownloadList: Sendable {
         guard case .inRequest = draft.body else {
             throw PulseError.unsupported("a list of downloads stores no request body that is a file or a stream")
         }
+        try DownloadRun.check(draft.request, download)
         let request = StoredRequest(
             draft, body: draft.request.httpBody, file: nil, now: client.environment.clock.now)
         return StoredDownload(
@@ -193,14 +205,11 @@ final class DownloadList: Sendable {
         try await client.drafting(endpoint, options.ofDownload(endpoint), accept: "*/*", storing: .disabled) { draft in
             guard let item = state.withLock({ $0.items[id] }) else { throw PulseError.cancelled }
             let stored = try self.stored(draft, item.stored.target(for: directory.path), item.stored.options)
-            try await log.append(id, stored) {
-                try self.state.withLock { state in
-                    switch state.machine.phases[id] {
-                    case nil, .completed: throw PulseError.cancelled
-                    default: state.items[id]?.stored = stored
-                    }
-                }
-            }
+            let isCompleted = state.withLock { $0.machine.phases[id]?.isCompleted ?? true }
+            guard !isCompleted else { throw PulseError.cancelled }
+            try await log.append(id, stored)
+            // It may have left the list meanwhile.
+            state.withLock { $0.items[id]?.stored = stored }
         }
         await change(id, waits: false) { $0.change(id) }
     }
@@ -209,6 +218,8 @@ final class DownloadList: Sendable {
     private func change(_ id: UUID, waits: Bool = true, _ body: (inout StateMachine) -> [StateMachine.Action]) async {
         var transfer: Task<Void, Never>?
         let dropped = change { state in
+            // Another list may have the directory by then.
+            if case .closed = state.opening { return [] }
             transfer = state.transfers[id]
             return body(&state.machine)
         }
@@ -220,7 +231,7 @@ final class DownloadList: Sendable {
     /// Changes the state, and carries out what follows. Returns the downloads whose partial files are of no use any
     /// more.
     @discardableResult
-    private func change(_ body: (inout State) -> [StateMachine.Action]) -> [StoredDownload] {
+    func change(_ body: (inout State) -> [StateMachine.Action]) -> [StoredDownload] {
         var stopped: [Task<Void, Never>] = []
         var dropped: [StoredDownload] = []
         // Freed outside the lock.
@@ -232,13 +243,16 @@ final class DownloadList: Sendable {
                     // Under the lock, so that events come in order. No foreign code runs here.
                     state.items[id]?.download.tell(event)
                 case .start(let id):
-                    state.alarms.removeValue(forKey: id)?.cancel()
-                    state.transfers[id] = Task { await self.transfer(id) }
+                    if let alarm = state.alarms.removeValue(forKey: id) { stopped.append(alarm) }
+                    // Detached: the trace of who adds or resumes a download is not that of the next one in the line.
+                    state.transfers[id] = Task.detached { await self.transfer(id) }
                 case .stop(let id):
                     if let task = state.transfers[id] { stopped.append(task) }
                 case .drop(let id):
-                    state.alarms.removeValue(forKey: id)?.cancel()
-                    if let item = state.items[id] { dropped.append(item.stored) }
+                    if let alarm = state.alarms.removeValue(forKey: id) { stopped.append(alarm) }
+                    guard let item = state.items[id] else { continue }
+                    dropped.append(item.stored)
+                    state.reserved.insert(item.stored.place(in: directory.path))
                 }
             }
             if state.items.count > state.machine.order.count {
@@ -251,130 +265,18 @@ final class DownloadList: Sendable {
         return dropped
     }
 
-    private func drop(_ dropped: [StoredDownload]) async {
+    func drop(_ dropped: [StoredDownload]) async {
         for stored in dropped {
             await DownloadRun.dropPartial(stored.target(for: directory.path), key: stored.contentKey)
+            _ = state.withLock { $0.reserved.remove(stored.place(in: directory.path)) }
         }
     }
 
     /// Stores what a download does now.
-    private func save(_ id: UUID) async {
-        await log.save(id) {
-            self.state.withLock { $0.machine.phases[id]?.stored(now: self.client.environment.clock.now) }
-        }
-    }
-
-    // MARK: Transfers
-
-    private func transfer(_ id: UUID) async {
-        guard let item = state.withLock({ $0.items[id] }) else { return }
-        let outcome = await outcome(of: item, id)
-        // Stored before it is told: what a listener knows of, a crash does not repeat.
-        if case .completed(let file) = outcome { await log.save(id) { .completed(path: file.path) } }
-        let dropped = change { state in
-            state.transfers[id] = nil
-            return state.machine.ended(id, outcome)
-        }
-        await drop(dropped)
-        switch outcome {
-        case .completed: if state.withLock({ $0.items[id] }) == nil { await save(id) }
-        case .failed: await save(id)
-        case .blocked(let obstacle): wake(id, after: obstacle)
-        // After a relaunch it goes on.
-        case .cancelled: break
-        }
-    }
-
-    private func outcome(of item: Item, _ id: UUID) async -> StateMachine.Outcome {
-        do {
-            let replay = try item.stored.request.replay(id, tag: item.stored.tag)
-            let response = try await client.download(
-                replay, item.stored.target(for: directory.path), item.stored.options
-            ) { reason in
-                item.download.tell(.restarted(reason: reason))
-            } progress: { progress in
-                item.download.tell(.progress(progress))
-            }
-            guard let file = response.file else { return .failed(.emptyBody) }
-            return .completed(file)
-        } catch {
-            let error = PulseError(wrapping: error)
-            if error.kind == .cancelled { return .cancelled }
-            if error.meansAnotherAccount { return .blocked(.otherAccount) }
-            let isOffline = client.environment.connectivity?.current.path == .unsatisfied
-            return isOffline && error.isOfConnection ? .blocked(.noConnection) : .failed(error)
-        }
-    }
-
-    /// Wakes a blocked download when there is a connection, or after a while: another account is logged in unnoticed.
-    private func wake(_ id: UUID, after obstacle: StateMachine.Obstacle) {
-        let environment = client.environment
-        state.withLock { state in
-            guard case .blocked = state.machine.phases[id] else { return }
-            state.alarms[id] = Task {
-                switch obstacle {
-                case .noConnection:
-                    guard let updates = environment.connectivity?.updates else { break }
-                    for await status in updates where status.path != .unsatisfied { break }
-                case .otherAccount:
-                    try? await environment.clock.sleep(Self.accountPeriod, for: .idle)
-                }
-                guard !Task.isCancelled else { return }
-                self.change { $0.machine.unblock(id) }
-            }
-        }
-    }
-}
-
-extension DownloadLog.Entry {
-    /// What the download does after a relaunch.
-    fileprivate var machinePhase: DownloadList.StateMachine.Phase {
-        switch phase {
-        case .underWay: .waiting
-        case .paused: .paused
-        case .completed(let path): .completed(URL(fileURLWithPath: path))
-        case .failed(let reason): .failed(.custom(reason.summary))
-        }
-    }
-}
-
-extension DownloadList.StateMachine.Phase {
-    fileprivate var hasEnded: Bool {
-        switch self {
-        case .completed, .failed: true
-        case .waiting, .running, .blocked, .paused: false
-        }
-    }
-
-    /// The event that tells it.
-    fileprivate var event: Download.Event {
-        switch self {
-        case .waiting, .running, .blocked: .waiting
-        case .paused: .paused
-        case .completed(let file): .completed(file)
-        case .failed(let error): .failed(error)
-        }
-    }
-
-    /// What a relaunch finds.
-    fileprivate func stored(now: Date) -> StoredPhase {
-        switch self {
-        case .waiting, .running(then: .itsEnd), .running(then: .turn), .blocked: .underWay
-        case .paused, .running(then: .pause), .running(then: .removal): .paused
-        case .completed(let file): .completed(path: file.path)
-        case .failed(let error): .failed(StoredReason(error, now: now))
-        }
-    }
-}
-
-extension PulseError {
-    /// Whether a request found no connection, or lost it.
-    fileprivate var isOfConnection: Bool {
-        switch self {
-        case .noConnection, .timeout: true
-        case .transport(let code, _): code != .cannotWriteToFile && code != .badServerResponse
-        case .retryExhausted(let last, _): last.isOfConnection
-        default: false
+    func save(_ id: UUID) async {
+        await log.save(id) { [self] in
+            let phase = state.withLock { $0.machine.phases[id] }
+            return phase?.stored(now: client.environment.clock.now, list: directory.path)
         }
     }
 }

@@ -99,7 +99,8 @@ final class DownloadLog: Sendable {
         }
         guard isLocked.withLock({ $0 }) else { throw TransferFailure.busy.asPulseError }
         do {
-            try await compact()
+            // A full disk must not keep the list closed.
+            try? await compact()
             var entries: [Entry] = []
             for id in contents.withLock({ $0.order }) {
                 let record = try await log.read { [contents] in contents.withLock { $0.records[id]?.download } }
@@ -118,14 +119,8 @@ final class DownloadLog: Sendable {
     }
 
     /// Stores a download, or its new request.
-    ///
-    /// - Parameter check: may refuse, when all earlier changes are stored.
-    func append(_ id: UUID, _ download: StoredDownload, check: @escaping @Sendable () throws -> Void) async throws {
-        let record = LogRecord(Operation.download.rawValue, id, payload: try download.encoded())
-        try await log.append([record]) {
-            try check()
-            return []
-        }
+    func append(_ id: UUID, _ download: StoredDownload) async throws {
+        try await log.append([LogRecord(Operation.download.rawValue, id, payload: try download.encoded())])
         try? await compact()
     }
 
@@ -139,7 +134,7 @@ final class DownloadLog: Sendable {
                 guard let phase = phase() else { return [LogRecord(Operation.removed.rawValue, id)] }
                 return [LogRecord(Operation.phase.rawValue, id, payload: phase.encoded)]
             }
-            try await compact()
+            try? await compact()
         } catch PulseError.cancelled {
             // The list is closed: what was stored last counts.
         } catch {
@@ -154,12 +149,23 @@ final class DownloadLog: Sendable {
     }
 
     /// Lets another open the list.
-    func release() {
-        lock.close()
-    }
-
     func close() async {
         await log.close()
-        release()
+        lock.close()
+    }
+}
+
+extension DownloadLog.Entry {
+    /// What the download does after a relaunch.
+    ///
+    /// - Parameter list: the path of the list now.
+    func machinePhase(in list: String) -> DownloadList.StateMachine.Phase {
+        switch phase {
+        case .underWay: .waiting
+        case .paused: .paused
+        case .completed(let path, let old):
+            .completed(URL(fileURLWithPath: StoredDownload.moved(path, from: old, to: list)))
+        case .failed(let reason): .failed(.custom(reason.summary))
+        }
     }
 }

@@ -9,7 +9,8 @@ public import PulseCore
 /// downloads shall run, and call ``start()`` after each launch: what was under way then goes on where it was.
 ///
 /// Stored are the requests as they were built, before any plugin has seen them, and never a secret header. Each request
-/// is sent with all plugins of the client, with a fresh token, but without those of its endpoint. A download belongs to
+/// is sent with all plugins of the client, with a fresh token, but without those of its endpoint. Of the options, the
+/// timeout, the deadline, `auth`, the tag and the route are stored; the others are those of the client. A download belongs to
 /// the account that was logged in when it was added: while another one is, it waits, and asks once a minute.
 ///
 /// A download without a connection waits for one. Whatever cancels its transfer, such as `cancelAll` or the shutdown of
@@ -33,13 +34,14 @@ public final class Downloads: Sendable {
         list.abandon()
     }
 
-    /// Opens the list, and goes on with what was under way when the process ended. Does nothing if it is open.
+    /// Opens the list, and goes on with what was under way when the process ended. If it is open, goes on with what
+    /// others than ``Download/pause()`` have stopped.
     ///
     /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` while another
     /// list, in any process, has the directory open; ``PulseError/invalidRequest(reason:)`` for a directory that is no
     /// file URL, or a number below 1; and ``PulseError/cancelled`` after ``shutdown()``.
     public func start() async throws {
-        try await list.open()
+        if try await list.open() { list.resumeStopped() }
     }
 
     /// The downloads in the order of their addition: all that have not been cancelled. Those that have completed stay
@@ -52,7 +54,8 @@ public final class Downloads: Sendable {
     /// - ``PulseError/unsupported(_:)`` for a secret header of the endpoint or its options, which a plugin or the
     ///   default headers should set instead, and for a request body that is a file or a stream;
     /// - ``PulseError/invalidRequest(reason:)`` for a target that is no file URL, and settings that cannot be;
-    /// - ``TransferFailure/busy`` for the target of another download of the list that has not ended.
+    /// - ``TransferFailure/busy`` for the target of another download of the list that has not completed, and for the
+    ///   same content into the same directory.
     @discardableResult
     public func add<E: Endpoint>(
         _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
@@ -88,7 +91,7 @@ public final class Downloads: Sendable {
         try await add(Request<EmptyResponse>(.get, url), into: directory, download: download, options: options)
     }
 
-    /// Stops all transfers, keeps what has come, and closes the list. The next list of the directory goes on with what
+    /// Stops all transfers, keeps what has come, and closes the list. A list that is freed does the same by itself, later. The next list of the directory goes on with what
     /// was under way.
     public func shutdown() async {
         await list.close()

@@ -49,13 +49,20 @@ struct StoredDownload: Codable, Sendable {
 
     /// The target as a list at that path sees it. An app's container may have moved since, with all that is in it.
     func target(for list: String) -> DownloadRun.Target {
-        let path = list == self.list ? path : Self.moved(path, from: self.list, to: list)
+        let path = Self.moved(path, from: self.list, to: list)
         let url = URL(fileURLWithPath: path, isDirectory: isDirectory)
         return isDirectory ? .directory(url) : .file(url)
     }
 
+    /// Names the partial file, as a list at that path sees it.
+    func place(in list: String) -> String {
+        let path = Self.moved(path, from: self.list, to: list)
+        return isDirectory ? "\(path)/\u{0}\(contentKey)" : path
+    }
+
     /// The path with the part that it shares with the old place replaced, if the rest of the old place is where it was.
     static func moved(_ path: String, from old: String, to new: String) -> String {
+        guard old != new else { return path }
         let (path, old, new) = (components(path), components(old), components(new))
         var shared = 0
         while shared < min(path.count, old.count), path[shared] == old[shared] { shared += 1 }
@@ -87,7 +94,8 @@ struct StoredDownload: Codable, Sendable {
 enum StoredPhase: Codable, Sendable {
     case underWay
     case paused
-    case completed(path: String)
+    /// - Parameter list: the path of the list then.
+    case completed(path: String, list: String)
     case failed(StoredReason)
 
     var encoded: Data {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseStorage
+
+extension DownloadList {
+    /// Seconds until a download of another account asks again.
+    private static let accountPeriod: TimeInterval = 60
+
+    func transfer(_ id: UUID) async {
+        guard let item = state.withLock({ $0.items[id] }) else { return }
+        let outcome = await outcome(of: item, id)
+        // Stored before it is told: what a listener knows of, a crash does not repeat.
+        if case .completed(let file) = outcome {
+            await log.save(id) { [self] in .completed(path: file.path, list: directory.path) }
+        }
+        let dropped = change { state in
+            state.transfers[id] = nil
+            return state.machine.ended(id, outcome)
+        }
+        await drop(dropped)
+        switch outcome {
+        // A change meanwhile may have stored what it was before.
+        case .completed, .failed: await save(id)
+        case .blocked(let obstacle): wake(id, after: obstacle)
+        // After a relaunch it goes on.
+        case .cancelled: break
+        }
+    }
+
+    private func outcome(of item: Item, _ id: UUID) async -> StateMachine.Outcome {
+        do {
+            let replay = try item.stored.request.replay(id, tag: item.stored.tag)
+            let response = try await client.download(
+                replay, item.stored.target(for: directory.path), item.stored.options
+            ) { reason in
+                item.download.tell(.restarted(reason: reason))
+            } progress: { progress in
+                item.download.tell(.progress(progress))
+            }
+            guard let file = response.file else { return .failed(.emptyBody) }
+            return .completed(file)
+        } catch {
+            let error = PulseError(wrapping: error)
+            if error.kind == .cancelled { return .cancelled }
+            if error.meansAnotherAccount { return .blocked(.otherAccount) }
+            let isOffline = client.environment.connectivity?.current.path == .unsatisfied
+            return isOffline && error.isOfConnection ? .blocked(.noConnection) : .failed(error)
+        }
+    }
+
+    /// Wakes a blocked download when there is a connection, or after a while: another account is logged in unnoticed.
+    private func wake(_ id: UUID, after obstacle: StateMachine.Obstacle) {
+        let environment = client.environment
+        state.withLock { state in
+            guard case .blocked = state.machine.phases[id] else { return }
+            state.alarms[id] = Task.detached {
+                var isGone = false
+                if case .noConnection = obstacle, let updates = environment.connectivity?.updates {
+                    for await status in updates where status.path != .unsatisfied {
+                        isGone = true
+                        break
+                    }
+                }
+                if !isGone { try? await environment.clock.sleep(Self.accountPeriod, for: .idle) }
+                guard !Task.isCancelled else { return }
+                self.change { $0.machine.unblock(id) }
+            }
+        }
+    }
+}
+
+extension PulseError {
+    /// Whether a request found no connection, or lost it.
+    fileprivate var isOfConnection: Bool {
+        switch self {
+        case .noConnection, .timeout: true
+        case .transport(let code, _): code != .cannotWriteToFile && code != .badServerResponse
+        case .retryExhausted(let last, _): last.isOfConnection
+        default: false
+        }
+    }
+}
