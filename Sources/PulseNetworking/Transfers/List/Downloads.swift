@@ -10,8 +10,8 @@ public import PulseCore
 ///
 /// Stored are the requests as they were built, before any plugin has seen them, and never a secret header. Each request
 /// is sent with all plugins of the client, with a fresh token, but without those of its endpoint. Of the options, the
-/// timeout, the deadline, `auth`, the tag and the route are stored; the others are those of the client. A download belongs to
-/// the account that was logged in when it was added: while another one is, it waits, and asks once a minute.
+/// timeout, the deadline, `auth`, the tag and the route are stored; the others are those of the client. A download
+/// belongs to the account that was logged in when it was added: while another one is, it waits, and asks once a minute.
 ///
 /// A download without a connection waits for one. Whatever cancels its transfer, such as `cancelAll` or the shutdown of
 /// the client, pauses it until ``Download/resume()`` or the next ``start()``.
@@ -91,8 +91,8 @@ public final class Downloads: Sendable {
         try await add(Request<EmptyResponse>(.get, url), into: directory, download: download, options: options)
     }
 
-    /// Stops all transfers, keeps what has come, and closes the list. A list that is freed does the same by itself, later. The next list of the directory goes on with what
-    /// was under way.
+    /// Stops all transfers, keeps what has come, and closes the list. The next list of the directory goes on with what
+    /// was under way. A list that is freed does the same by itself, but nothing waits for it.
     public func shutdown() async {
         await list.close()
     }
