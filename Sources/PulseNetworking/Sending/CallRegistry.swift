@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// The calls in progress of one client, and its event streams, which go on between their calls. They can be cancelled,
-/// and the calls waited for.
+/// The calls in progress of one client, and what goes on between calls: event streams and lists of downloads. They can
+/// be cancelled, and the calls waited for.
 struct CallRegistry: Sendable {
-    private struct EventStreamEntry: Sendable {
+    private struct OwnerEntry: Sendable {
         let tag: String?
         let cancel: @Sendable () -> Void
     }
@@ -13,7 +13,7 @@ struct CallRegistry: Sendable {
     private struct State {
         var isShutDown = false
         var calls: [ObjectIdentifier: ActiveCall] = [:]
-        var eventStreams: [ObjectIdentifier: EventStreamEntry] = [:]
+        var owners: [ObjectIdentifier: OwnerEntry] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -27,8 +27,8 @@ struct CallRegistry: Sendable {
         state.withLock { $0.calls.count }
     }
 
-    var eventStreamCount: Int {
-        state.withLock { $0.eventStreams.count }
+    var ownerCount: Int {
+        state.withLock { $0.owners.count }
     }
 
     /// Registers a call that starts. Returns false after shutdown: then the call must not start.
@@ -49,38 +49,39 @@ struct CallRegistry: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Registers an event stream that starts. Returns false after shutdown: then the stream must not start.
-    func add(_ stream: EventStream, tag: String?) -> Bool {
-        let entry = EventStreamEntry(tag: tag) { [weak stream] in stream?.cancel() }
-        return state.withLock { state in
-            if !state.isShutDown { state.eventStreams[ObjectIdentifier(stream)] = entry }
+    /// Registers an owner of calls that starts. Returns false after shutdown: then it must not start.
+    ///
+    /// - Parameter cancel: runs without a lock. It must not keep the owner.
+    func add(_ owner: AnyObject, tag: String? = nil, cancel: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            if !state.isShutDown { state.owners[ObjectIdentifier(owner)] = OwnerEntry(tag: tag, cancel: cancel) }
             return !state.isShutDown
         }
     }
 
-    func remove(_ stream: EventStream) {
+    func remove(_ owner: AnyObject) {
         // Freed outside the lock.
-        _ = state.withLock { $0.eventStreams.removeValue(forKey: ObjectIdentifier(stream)) }
+        _ = state.withLock { $0.owners.removeValue(forKey: ObjectIdentifier(owner)) }
     }
 
-    /// Cancels all calls and event streams, or those with one tag.
+    /// Cancels all calls and their owners, or those with one tag.
     func cancelAll(tag: String? = nil) {
-        let (calls, streams) = state.withLock { ($0.calls.values, $0.eventStreams.values) }
+        let (calls, owners) = state.withLock { ($0.calls.values, $0.owners.values) }
         for active in calls where tag == nil || active.call.options.tag == tag {
             active.cancel(by: tag.map { .tag($0) } ?? .cancelAll)
         }
         // After the calls: the event of a call names who cancelled it first.
-        for stream in streams where tag == nil || stream.tag == tag { stream.cancel() }
+        for owner in owners where tag == nil || owner.tag == tag { owner.cancel() }
     }
 
     /// Refuses new calls, cancels the calls in progress, and waits until they have ended.
     func shutdown() async {
-        let (calls, streams) = state.withLock { state in
+        let (calls, owners) = state.withLock { state in
             state.isShutDown = true
-            return (state.calls.values, state.eventStreams.values)
+            return (state.calls.values, state.owners.values)
         }
         calls.forEach { $0.cancel(by: .shutdown) }
-        streams.forEach { $0.cancel() }
+        owners.forEach { $0.cancel() }
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if !state.calls.isEmpty { state.idleWaiters.append(continuation) }

@@ -34,7 +34,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     private let onFailure: @Sendable (any Error) -> Void
     private let queue = DispatchQueue(label: "PulseNetworking.URLSession.upload")
     private var pipe: BytePipe?
-    private var feeding: Upload.Feeding?
+    private var feeding: BodyFeed.Feeding?
     private var output: OutputStream?
     /// Bytes taken from the pipe that the stream has not accepted yet.
     private var rest: ArraySlice<UInt8> = []
@@ -65,7 +65,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         var input: InputStream?
         Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         do {
-            let upload = try Upload(.stream(body), progress: progress) { [weak self] in
+            let upload = try BodyFeed(.stream(body), progress: progress) { [weak self] in
                 self?.wake()
             }
             guard let upload, let output else { return nil }

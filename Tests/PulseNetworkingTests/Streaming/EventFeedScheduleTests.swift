@@ -128,7 +128,7 @@ struct EventFeedScheduleTests {
                 }
             }
             while client.calls.count > 0 { await Task.yield() }
-            #expect(client.calls.eventStreamCount == 0)
+            #expect(client.calls.ownerCount == 0)
             // All permits and slots are free: as many calls as the limit has pass at once.
             let before = server.requests.count
             let calls = (0..<100).map { _ in Task { await client.result(of: GetUser(path: "/silent")) } }

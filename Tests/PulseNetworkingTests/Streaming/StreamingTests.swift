@@ -318,7 +318,7 @@ struct StreamingTests {
         let (data, error) = await reader.value
         #expect(error?.kind == .cancelled)
         #expect(data == [[], ["a", "b"], ["a", "b"], ["a"]][Stage.allCases.firstIndex(of: stage) ?? 0])
-        #expect(client.calls.eventStreamCount == 0)
+        #expect(client.calls.ownerCount == 0)
         await client.shutdown()
         #expect(transport.requests.count == 1)
         let late = await all(client.events("/a"))

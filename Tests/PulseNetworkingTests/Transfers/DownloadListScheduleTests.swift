@@ -72,7 +72,7 @@ struct DownloadListScheduleTests {
                 case 50..<56: observer.take(machine.change(id))
                 case 56..<64: observer.take(machine.cancel(id))
                 case 64..<70: observer.take(machine.unblock(id))
-                case 70: observer.take(machine.resumeStopped())
+                case 70: observer.take(step % 3 == 0 ? machine.stopAll() : machine.resumeStopped())
                 case 71 where step > Self.steps / 9:
                     isClosed = true
                     observer.take(machine.close())

@@ -468,13 +468,17 @@ struct DownloadsTests {
             world.serve("/file", held: isHeld)
             let client = world.client()
             let downloads = Downloads(directory: world.list, client: client)
-            let download = try await downloads.add(path("/file"), to: world.file("a.bin"))
-            await progress(of: download)
+            var all: [Download] = []
+            for name in ["a", "b", "c", "d"] {
+                all.append(try await downloads.add(path("/file"), to: world.file(name)))
+            }
+            for download in all.prefix(3) { await progress(of: download) }
             client.cancelAll()
-            _ = await names(download) { if case .paused = $0 { true } else { false } }
+            // The fourth one takes the place of none.
+            for download in all { _ = await names(download) { if case .paused = $0 { true } else { false } } }
             isHeld.withLock { $0 = false }
             try await downloads.start()
-            #expect(try Data(contentsOf: await download.file()) == world.data)
+            for download in all { #expect(try Data(contentsOf: await download.file()) == world.data) }
             await downloads.shutdown()
             await client.shutdown()
         }

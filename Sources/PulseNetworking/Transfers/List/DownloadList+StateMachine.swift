@@ -181,7 +181,12 @@ extension DownloadList {
         /// Nothing runs any more, and nothing starts.
         mutating func close() -> [Action] {
             isClosed = true
-            return order.flatMap { stop($0) }
+            return stopAll()
+        }
+
+        /// Stops all, until they are resumed.
+        mutating func stopAll() -> [Action] {
+            order.flatMap { stop($0) }
         }
 
         private mutating func stop(_ id: UUID) -> [Action] {

@@ -108,6 +108,8 @@ final class DownloadList: Sendable {
                 }
             }
             state.withLock { if case .running = $0.opening { $0.opening = .done } }
+            // A transfer of a client that has shut down stops by itself.
+            _ = client.calls.add(self) { [weak self] in self?.stopAll() }
         } catch {
             state.withLock { if case .running = $0.opening { $0.opening = .none } }
             throw error
@@ -117,6 +119,11 @@ final class DownloadList: Sendable {
     /// Goes on with what others than the user have stopped.
     func resumeStopped() {
         change { $0.machine.resumeStopped() }
+    }
+
+    /// Stops all, until the next start.
+    private func stopAll() {
+        change { $0.machine.stopAll() }
     }
 
     /// Closes the list without waiting for that.
@@ -137,6 +144,7 @@ final class DownloadList: Sendable {
             defer { (state.alarms, state.items) = ([:], [:]) }
             return (state.alarms, state.items)
         }
+        client.calls.remove(self)
         alarms.values.forEach { $0.cancel() }
         items.values.forEach { $0.download.close() }
         await log.close()

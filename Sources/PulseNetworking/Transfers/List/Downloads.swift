@@ -13,8 +13,8 @@ public import PulseCore
 /// timeout, the deadline, `auth`, the tag and the route are stored; the others are those of the client. A download
 /// belongs to the account that was logged in when it was added: while another one is, it waits, and asks once a minute.
 ///
-/// A download without a connection waits for one. Whatever cancels its transfer, such as `cancelAll` or the shutdown of
-/// the client, pauses it until ``Download/resume()`` or the next ``start()``.
+/// A download without a connection waits for one. `cancelAll` and the shutdown of the client pause all downloads until
+/// ``Download/resume()`` or the next ``start()``.
 ///
 /// Safe from any thread. Methods throw ``PulseError``; a disk failure is a `JournalFailure` in a
 /// ``PulseError/custom(_:)``.

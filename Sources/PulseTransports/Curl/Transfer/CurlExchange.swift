@@ -50,7 +50,7 @@ struct CurlExchange: Sendable {
     private let id: UInt64
     private let outgoing: CurlRequest
     private let ticket: Ticket?
-    private let upload: Upload?
+    private let upload: BodyFeed?
 
     /// - Parameter id: of the transfer in its loop.
     init(
@@ -64,7 +64,7 @@ struct CurlExchange: Sendable {
         let ticket = request.needsPipe ? Ticket(loop, id: id) : nil
         self.ticket = ticket
         let wake: @Sendable () -> Void = { ticket?.resume() }
-        upload = request.hasBody ? try Upload(request.body, progress: request.uploadProgress, wake: wake) : nil
+        upload = request.hasBody ? try BodyFeed(request.body, progress: request.uploadProgress, wake: wake) : nil
         let body: CurlRequest.Body =
             if let upload { .pipe(upload.pipe, length: upload.length) } else { .init(bytes: request.body) }
         let delivery: CurlRequest.Delivery =
@@ -125,7 +125,7 @@ struct CurlExchange: Sendable {
     /// The stream keeps the loop and the slot until it ends.
     private func stream(
         of received: CurlResponse, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
-        holding slot: HostSlots.Slot, _ feeding: Upload.Feeding?
+        holding slot: HostSlots.Slot, _ feeding: BodyFeed.Feeding?
     ) -> ByteStream {
         let decoded = received.codings.isEmpty ? nil : DecodedStream(received.codings) { try await pipe.read() }
         // Captures the request and not the exchange, which holds the loop.

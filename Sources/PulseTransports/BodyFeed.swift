@@ -3,7 +3,7 @@
 import PulseCore
 
 /// A body that a task feeds into a pipe during the upload: a file, a stream, or bytes with a progress closure.
-struct Upload: Sendable {
+struct BodyFeed: Sendable {
     private static let chunkSize = 256 << 10
 
     let pipe: BytePipe
