@@ -13,7 +13,9 @@ public enum Assignment: Codable, Sendable {
     case lines(URL)
     /// Event streams one after the other for that many seconds, each from its request to its first event.
     case firstEvents(URL, seconds: Double)
-    case download(URL, to: URL)
+    /// - Parameter sha256: the digest of the file, which is checked; nil for none.
+    /// - Parameter isReported: whether somebody listens to the progress.
+    case download(URL, to: URL, sha256: String? = nil, isReported: Bool = false)
     case upload(URL, to: URL)
 }
 

@@ -14,8 +14,8 @@ public protocol Contender: Sendable {
     func lines(_ url: URL) async throws -> Int
     /// Reads an event stream to its first event and leaves it: the data of the event.
     func firstEvent(_ url: URL) async throws -> String
-    /// Writes a body to a file.
-    func download(_ url: URL, to file: URL) async throws
+    /// Writes a body to a file, and checks its digest if there is one.
+    func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws
     /// PUTs the content of a file.
     func upload(_ file: URL, to url: URL) async throws
 }
@@ -25,7 +25,9 @@ extension Contender {
     public func stream(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func lines(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func firstEvent(_ url: URL) async throws -> String { throw NotMeasured() }
-    public func download(_ url: URL, to file: URL) async throws { throw NotMeasured() }
+    public func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws {
+        throw NotMeasured()
+    }
     public func upload(_ file: URL, to url: URL) async throws { throw NotMeasured() }
 }
 

@@ -33,8 +33,8 @@ public enum Stage {
                 return try await requests(inFlight: 1, seconds: seconds) {
                     try await !contender.firstEvent(url).isEmpty
                 }
-            case .download(let url, let file):
-                try await contender.download(url, to: file)
+            case .download(let url, let file, let digest, let isReported):
+                try await contender.download(url, to: file, sha256: digest, isReported: isReported)
                 return try size(of: file)
             case .upload(let file, let url):
                 try await contender.upload(file, to: url)

@@ -6,10 +6,36 @@ import Foundation
 /// The `curl` command, as a reference for speed.
 enum CurlCommand {
     /// Writes a body to a file, and waits until it is on the disk.
-    static func download(of url: URL, to file: URL) throws -> Figure {
+    ///
+    /// - Parameter isHashed: whether `sha256sum` reads it then.
+    static func download(of url: URL, to file: URL, isHashed: Bool = false) throws -> Figure {
+        let hash = isHashed ? " && sha256sum \"$1\" > /dev/null" : ""
+        return try figure(
+            of: "curl -sS -o \"$1\" \"$0\" && sync \"$1\"" + hash, [url.absoluteString, file.path], moving: file)
+    }
+
+    /// PUTs a file.
+    static func upload(of file: URL, to url: URL) throws -> Figure {
+        try figure(of: "curl -sSf -o /dev/null -T \"$1\" \"$0\"", [url.absoluteString, file.path], moving: file)
+    }
+
+    static func sha256(of file: URL) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["sha256sum", file.path]
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return String(text.prefix(64))
+    }
+
+    /// The cost of a command of the shell that moves the bytes of that file.
+    private static func figure(of command: String, _ arguments: [String], moving file: URL) throws -> Figure {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "curl -sS -o \"$1\" \"$0\" && sync \"$1\"", url.absoluteString, file.path]
+        process.arguments = ["-c", command] + arguments
         let (before, start) = (MachineLoad.processorSecondsOfEnded, DispatchTime.now().uptimeNanoseconds)
         try process.run()
         process.waitUntilExit()

@@ -41,15 +41,19 @@ struct PulseContender: Contender {
         throw WrongResponse()
     }
 
-    func download(_ url: URL, to file: URL) async throws {
-        try await client.download(Request<Data>(url.absoluteString), to: file)
+    func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws {
+        let digest = sha256.map { ContentDigest.sha256($0) }
+        let options = DownloadOptions().with(\.digest, value: digest)
+        let request = Request<Data>(url.absoluteString)
+        guard isReported else {
+            try await client.download(request, to: file, download: options)
+            return
+        }
+        try await client.download(request, to: file, download: options) { precondition($0.completed >= 0) }
     }
 
     func upload(_ file: URL, to url: URL) async throws {
-        var urlRequest = URLRequest(url: url)
-        urlRequest.httpMethod = "PUT"
-        let response = try await transport.send(TransportRequest(urlRequest: urlRequest, body: .file(file)))
-        guard 200..<300 ~= response.statusCode else { throw WrongResponse() }
+        _ = try await client.upload(Request<EmptyResponse>(.put, url).body(.file(file)))
     }
 }
 

@@ -55,6 +55,16 @@ struct Results: Codable {
         promise(
             "download: time / `curl -o` and `sync`", .atMost, 1.3,
             ratio(speeds[TransferResult.curlDownload]?.best, speeds[TransferResult.download]?.best), margin: full)
+        promise(
+            "download with a digest: time / the same and `sha256sum`", .atMost, 1.3,
+            ratio(speeds[TransferResult.curlCheckedDownload]?.best, speeds[TransferResult.checkedDownload]?.best),
+            margin: full)
+        promise(
+            "upload: time / `curl -T`", .atMost, 1.3,
+            ratio(speeds[TransferResult.curlUpload]?.best, speeds[TransferResult.upload]?.best), margin: full)
+        promise(
+            "download with progress: time / without", .atMost, 1.02,
+            ratio(speeds[TransferResult.download]?.best, speeds[TransferResult.reportedDownload]?.best), margin: full)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)

@@ -14,11 +14,34 @@ struct TransferComparison {
     private var rounds: Int { isShort ? 2 : 5 }
 
     func run() throws -> [TransferResult] {
-        try streams() + downloads() + [
-            transfer(
-                TransferResult.upload,
-                .upload(files.appendingPathComponent("large"), to: server.appendingPathComponent("up/large")))
-        ]
+        let file = files.appendingPathComponent("large")
+        let (down, other) = (files.appendingPathComponent("down"), files.appendingPathComponent("curl-down"))
+        let digest = try CurlCommand.sha256(of: file)
+        return try streams()
+            + alternating([
+                (TransferResult.download, .own(.download(large, to: down))),
+                (TransferResult.curlDownload, .curl { try CurlCommand.download(of: large, to: other) }),
+                (TransferResult.reportedDownload, .own(.download(large, to: down, isReported: true))),
+            ])
+            + alternating([
+                (TransferResult.checkedDownload, .own(.download(large, to: down, sha256: digest))),
+                (
+                    TransferResult.curlCheckedDownload,
+                    .curl { try CurlCommand.download(of: large, to: other, isHashed: true) }
+                ),
+            ])
+            + alternating([
+                (TransferResult.upload, .own(.upload(file, to: server.appendingPathComponent("up/large")))),
+                (
+                    TransferResult.curlUpload,
+                    .curl { try CurlCommand.upload(of: file, to: server.appendingPathComponent("up/curl-large")) }
+                ),
+            ])
+    }
+
+    private enum Work {
+        case own(Assignment)
+        case curl(() throws -> Figure)
     }
 
     /// They alternate, and the first round does not count: it loads the file into memory.
@@ -40,28 +63,28 @@ struct TransferComparison {
         }
     }
 
-    /// To files, and on the disk. They alternate.
-    private func downloads() throws -> [TransferResult] {
-        let contestant = try lineup.start(.pulse)
-        try warmUp(contestant)
-        var (own, curl) = ([Figure](), [Figure]())
+    /// To or from files. They alternate; ours are in processes of their own, so that their memory is their own.
+    private func alternating(_ works: [(name: String, work: Work)]) throws -> [TransferResult] {
+        let contestants = try works.map { item -> Contestant? in
+            guard case .own = item.work else { return nil }
+            let contestant = try lineup.start(.pulse)
+            try warmUp(contestant)
+            return contestant
+        }
+        var figures = [[Figure]](repeating: [], count: works.count)
         for _ in 0..<rounds {
-            own.append(try contestant.perform(.download(large, to: files.appendingPathComponent("down"))))
-            curl.append(try CurlCommand.download(of: large, to: files.appendingPathComponent("curl-down")))
+            for (index, item) in works.enumerated() {
+                switch item.work {
+                case .own(let assignment):
+                    if let contestant = contestants[index] {
+                        figures[index].append(try contestant.perform(assignment))
+                    }
+                case .curl(let body): figures[index].append(try body())
+                }
+            }
         }
-        try contestant.leave()
-        return [(TransferResult.download, own), (TransferResult.curlDownload, curl)].map {
-            TransferResult($0, $1, counted: $1[...])
-        }
-    }
-
-    /// In a process of its own, so that its memory is its own.
-    private func transfer(_ name: String, _ assignment: Assignment) throws -> TransferResult {
-        let contestant = try lineup.start(.pulse)
-        try warmUp(contestant)
-        let figures = try (0..<rounds).map { _ in try contestant.perform(assignment) }
-        try contestant.leave()
-        return TransferResult(name, figures, counted: figures[...])
+        try contestants.forEach { try $0?.leave() }
+        return zip(works, figures).map { TransferResult($0.name, $1, counted: $1[...]) }
     }
 
     /// Memory that the first requests load permanently does not count for the transfer.
@@ -77,6 +100,10 @@ struct TransferResult: Codable {
     static let transportStream = Lineup.Own.transportAlone.rawValue + streamed
     static let download = "PulseKit, download to a file"
     static let curlDownload = "curl -o, and sync"
+    static let reportedDownload = "PulseKit, download with progress"
+    static let checkedDownload = "PulseKit, download with a digest"
+    static let curlCheckedDownload = "curl -o, sync and sha256sum"
+    static let curlUpload = "curl -T"
     static let upload = "PulseKit, upload of a file"
     static let streamed = ", stream"
 
