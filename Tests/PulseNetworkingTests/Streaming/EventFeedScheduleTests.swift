@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Feeds whose server fails at random bytes and honors `Last-Event-ID`.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(10)))
 struct EventFeedScheduleTests {
     private static let feeds = 200
     private static let events = 20
