@@ -14,7 +14,7 @@ public enum Assignment: Codable, Sendable {
     /// Event streams one after the other for that many seconds, each from its request to its first event.
     case firstEvents(URL, seconds: Double)
     /// - Parameter sha256: the digest of the file, which is checked; nil for none.
-    /// - Parameter isReported: whether somebody listens to the progress.
+    /// - Parameter isReported: whether a closure takes the progress.
     case download(URL, to: URL, sha256: String? = nil, isReported: Bool = false)
     case upload(URL, to: URL)
 }

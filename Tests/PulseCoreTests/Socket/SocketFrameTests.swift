@@ -145,7 +145,7 @@ struct SocketFrameTests {
         let fragments: [UInt8] = [0x02, 0x03, 1, 2, 3, 0x80, 0x02]
         #expect(Self.parts(Data(fragments), limit: 5).fault == nil)
         #expect(Self.parts(Data(fragments), limit: 4).fault?.code == 1009)
-        // Each message has the limit anew.
+        // The limit is that of each message.
         Self.expect(
             [0x82, 0x01, 1, 0x82, 0x01, 2],
             [1, 2].flatMap { [.begin(isText: false, isCompressed: false), .bytes(Data([$0])), .end] as [Part] },

@@ -21,7 +21,7 @@ import Musl
 ///
 /// Throws ``PulseError`` with a ``TransferFailure`` or a ``JournalFailure``.
 final class PartialFile: @unchecked Sendable {
-    // Unchecked: one task uses it.
+    // Unchecked: one task uses it. The sync in the background has copies of what it needs, and shares only a lock.
 
     /// The most bytes that a crash loses.
     static let syncDistance = 8 << 20

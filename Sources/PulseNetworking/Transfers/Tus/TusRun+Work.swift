@@ -145,7 +145,7 @@ extension TusRun {
             let response = try await respond(to: request("HEAD", url))
             let failure = failure(of: response)
             let offset = response.headers["Upload-Offset"]
-            // Some servers refuse what they do not have, so that nobody learns what exists.
+            // Some servers refuse what they do not have, so that a client does not learn what exists.
             let isGone = [404, 410].contains(response.statusCode) || response.statusCode == 403 && offset == nil
             if let failure, !isGone { throw failure }
             guard owner == account else { return .end(.foreign) }
