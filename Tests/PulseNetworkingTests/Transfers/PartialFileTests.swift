@@ -265,6 +265,38 @@ struct PartialFileTests {
         }
     }
 
+    /// Pieces that do not divide the distance count in full, and the first sync takes long.
+    @Test func noMoreThanTheDistanceIsUnsynced() async throws {
+        try await Self.withTarget { target in
+            let (written, synced, most) = (Locked(0), Locked(0), Locked(0))
+            let isBeyond = DispatchSemaphore(value: 0)
+            var disk = Disk.system
+            disk.write = { descriptor, bytes, offset in
+                let end = offset + bytes.count
+                written.withLock { $0 = end }
+                let unsynced = end - synced.withLock { $0 }
+                most.withLock { $0 = max($0, unsynced) }
+                if unsynced > PartialFile.syncDistance { isBeyond.signal() }
+                return Disk.system.write(descriptor, bytes, offset)
+            }
+            disk.sync = { descriptor in
+                let end = written.withLock { $0 }
+                // A write that does not wait for the sync comes meanwhile.
+                if synced.withLock({ $0 == 0 }) { _ = isBeyond.wait(timeout: .now() + 0.5) }
+                defer { synced.withLock { $0 = max($0, end) } }
+                return Disk.system.sync(descriptor)
+            }
+            let partial = try await PartialFile.open(at: DownloadPlace(file: target), key: "a", using: disk)
+            let chunk = Data(repeating: 1, count: 165 << 10)
+            for _ in 0..<100 {
+                try await partial.append(chunk, of: nil)
+                try await partial.syncIfDue(Self.state(length: 1))
+            }
+            #expect(most.withLock { $0 } <= PartialFile.syncDistance)
+            await partial.drop()
+        }
+    }
+
     /// The system reports lost bytes once, and the next sync succeeds.
     @Test(arguments: [true, false]) func lostBytesAreNeverPutInPlaceOrKept(isWhole: Bool) async throws {
         try await Self.withTarget { target in

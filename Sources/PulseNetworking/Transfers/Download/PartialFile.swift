@@ -142,7 +142,9 @@ final class PartialFile: @unchecked Sendable {
     func append(_ chunk: Data, of total: Int64?) async throws {
         if piece.isEmpty { piece = chunk } else { piece.append(chunk) }
         self.total = total
-        if piece.count >= Self.pieceSize { try await flush() }
+        guard piece.count >= Self.pieceSize else { return }
+        if written + Int64(piece.count) - synced > Int64(Self.syncDistance) { try await finishSync() }
+        try await flush()
     }
 
     private func flush() async throws {
@@ -157,11 +159,8 @@ final class PartialFile: @unchecked Sendable {
 
     // MARK: The state
 
-    /// Begins to sync if half of the distance is written, and waits if more than all of it would be unsynced.
+    /// Begins to sync if half of the distance is written.
     func syncIfDue(_ state: @autoclosure () -> PartialState) async throws {
-        if written - synced > Int64(Self.syncDistance - Self.pieceSize) {
-            try await finishSync()
-        }
         guard syncing == nil, written - synced >= Int64(Self.syncDistance / 2) else { return }
         var state = state()
         state.length = written
