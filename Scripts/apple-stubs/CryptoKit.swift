@@ -34,6 +34,20 @@ public struct SHA256: HashFunction {
 }
 
 public enum Insecure {
+    public struct SHA1Digest: Digest {
+        public static var byteCount: Int { 20 }
+        public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+            try body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        public func makeIterator() -> Array<UInt8>.Iterator { [].makeIterator() }
+    }
+
+    public struct SHA1: HashFunction {
+        public init() {}
+        public mutating func update(bufferPointer: UnsafeRawBufferPointer) {}
+        public func finalize() -> SHA1Digest { SHA1Digest() }
+    }
+
     public struct MD5Digest: Digest {
         public static var byteCount: Int { 16 }
         public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {

@@ -14,6 +14,7 @@
 // openssl/evp.h, openssl/hmac.h, openssl/crypto.h of OpenSSL 1.1 and later; result, name, parameters.
 #define PULSE_HASH_FUNCTIONS(X) \
     X(const void *, EVP_sha256, (void)) \
+    X(const void *, EVP_sha1, (void)) \
     X(const void *, EVP_md5, (void)) \
     X(void *, EVP_MD_CTX_new, (void)) \
     X(void, EVP_MD_CTX_free, (void *)) \
@@ -101,14 +102,21 @@ bool pulse_sha256(const void *bytes, size_t count, uint8_t hash[PULSE_HASH_LENGT
     return true;
 }
 
-bool pulse_md5(const void *bytes, size_t count, uint8_t hash[PULSE_MD5_LENGTH]) {
-    const void *md5 = crypto.EVP_md5();
-    void *context = md5 == NULL ? NULL : crypto.EVP_MD_CTX_new();
+static bool digest(const void *function, const void *bytes, size_t count, uint8_t *hash) {
+    void *context = function == NULL ? NULL : crypto.EVP_MD_CTX_new();
     if (context == NULL) return false;
-    bool is_done = crypto.EVP_DigestInit_ex(context, md5, NULL) == 1
+    bool is_done = crypto.EVP_DigestInit_ex(context, function, NULL) == 1
         && crypto.EVP_DigestUpdate(context, bytes, count) == 1 && crypto.EVP_DigestFinal_ex(context, hash, NULL) == 1;
     crypto.EVP_MD_CTX_free(context);
     return is_done;
+}
+
+bool pulse_sha1(const void *bytes, size_t count, uint8_t hash[PULSE_SHA1_LENGTH]) {
+    return digest(crypto.EVP_sha1(), bytes, count, hash);
+}
+
+bool pulse_md5(const void *bytes, size_t count, uint8_t hash[PULSE_MD5_LENGTH]) {
+    return digest(crypto.EVP_md5(), bytes, count, hash);
 }
 
 // Keyed HMAC_CTXs: one that is only copied, and a cached idle one.

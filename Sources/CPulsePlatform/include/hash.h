@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// SHA-256, HMAC-SHA256 and MD5 of OpenSSL, from the libcrypto that libcurl has loaded. Thread-safe, as long as only one
+// SHA-256, HMAC-SHA256, SHA-1 and MD5 of OpenSSL, from the libcrypto that libcurl has loaded. Thread-safe, as long as only one
 // thread at a time uses a `pulse_sha256`.
 
 #ifndef PULSE_HASH_H
@@ -10,13 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PULSE_HASH_LENGTH = 32, PULSE_MD5_LENGTH = 16 };
+enum { PULSE_HASH_LENGTH = 32, PULSE_SHA1_LENGTH = 20, PULSE_MD5_LENGTH = 16 };
 
 /// Whether all used functions are present. Call the functions below only after it has returned true.
 bool pulse_hash_load(void);
 
 /// One-shot SHA-256 (FIPS 180-4); false without memory.
 bool pulse_sha256(const void *bytes, size_t count, uint8_t hash[PULSE_HASH_LENGTH]);
+
+/// One-shot SHA-1 (FIPS 180-4); false without memory, or if the library no longer supports it.
+bool pulse_sha1(const void *bytes, size_t count, uint8_t hash[PULSE_SHA1_LENGTH]);
 
 /// One-shot MD5 (RFC 1321); false without memory, or if the library no longer supports it.
 bool pulse_md5(const void *bytes, size_t count, uint8_t hash[PULSE_MD5_LENGTH]);

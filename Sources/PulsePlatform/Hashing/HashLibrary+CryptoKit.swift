@@ -15,6 +15,10 @@ private struct CryptoKitLibrary: HashLibrary {
         SHA256Hash(SHA256.hash(data: bytes))
     }
 
+    func sha1(_ text: String) -> Data? {
+        Data(Insecure.SHA1.hash(data: Data(text.utf8)))
+    }
+
     func md5(_ text: String) -> String? {
         Array(Insecure.MD5.hash(data: Data(text.utf8))).hexDigits
     }

@@ -15,6 +15,12 @@ private struct Libcrypto: HashLibrary {
         SHA256Hash { pulse_sha256(bytes.baseAddress, bytes.count, $0) }
     }
 
+    func sha1(_ text: String) -> Data? {
+        var (text, hash) = (text, [UInt8](repeating: 0, count: Int(PULSE_SHA1_LENGTH)))
+        let isDone = text.withUTF8 { pulse_sha1($0.baseAddress, $0.count, &hash) }
+        return isDone ? Data(hash) : nil
+    }
+
     func md5(_ text: String) -> String? {
         var (text, hash) = (text, [UInt8](repeating: 0, count: Int(PULSE_MD5_LENGTH)))
         let isDone = text.withUTF8 { pulse_md5($0.baseAddress, $0.count, &hash) }

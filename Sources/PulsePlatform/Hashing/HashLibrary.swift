@@ -2,13 +2,15 @@
 
 import PulseCore
 
-/// The system's SHA-256 (FIPS 180-4), HMAC-SHA256 (RFC 2104) and, for old protocols only, MD5 (RFC 1321): CryptoKit on
-/// Apple platforms, on Linux the libcrypto that libcurl depends on. There is no fallback: without them, features that
+/// The system's SHA-256 (FIPS 180-4), HMAC-SHA256 (RFC 2104) and, for protocols that prescribe them, SHA-1 (FIPS 180-4)
+/// and MD5 (RFC 1321): CryptoKit on Apple platforms, on Linux the libcrypto that libcurl depends on. There is no fallback: without them, features that
 /// need hashes must do without or refuse.
 ///
 /// A result is nil if the system refuses the operation or lacks the memory. Safe from any thread.
 package protocol HashLibrary: Sendable {
     func sha256(_ bytes: UnsafeRawBufferPointer) -> SHA256Hash?
+    /// The SHA-1 digest, of 20 bytes.
+    func sha1(_ text: String) -> Data?
     /// The MD5 digest in 32 lower-case hexadecimal digits.
     func md5(_ text: String) -> String?
     func makeHasher() -> (any SHA256Hasher)?
