@@ -110,7 +110,7 @@ enum pulse_deflate_result pulse_decoder_run(
     case PULSE_CODING_ZSTD: return run_zstd(decoder->state, input, input_count, output, output_count);
     default: {
         enum pulse_deflate_result result = pulse_zlib_run(
-            pulse_zlib.inflate, &decoder->zlib, input, input_count, output, output_count, false);
+            pulse_zlib.inflate, &decoder->zlib, input, input_count, output, output_count, PULSE_Z_NO_FLUSH);
         if (result == PULSE_DEFLATE_ENDED) pulse_zlib.inflateReset(&decoder->zlib);
         return result;
     }

@@ -29,12 +29,14 @@ struct pulse_zlib_stream {
 // zlib.h
 #define PULSE_ZLIB_VALUES(X) \
     X(Z_NO_FLUSH, 0) \
+    X(Z_SYNC_FLUSH, 2) \
     X(Z_FINISH, 4) \
     X(Z_OK, 0) \
     X(Z_STREAM_END, 1) \
     X(Z_BUF_ERROR, -5) \
     X(Z_DEFAULT_COMPRESSION, -1) \
     X(Z_DEFAULT_STRATEGY, 0) \
+    X(Z_RLE, 3) \
     X(Z_DEFLATED, 8)
 
 #define PULSE_ZLIB_ENUMERATOR(name, value) PULSE_##name = value,
@@ -50,6 +52,7 @@ enum { PULSE_ZLIB_VALUES(PULSE_ZLIB_ENUMERATOR) };
     X(int, inflateInit2_, (void *, int, const char *, int)) \
     X(int, inflate, (void *, int)) \
     X(int, inflateReset, (void *)) \
+    X(int, inflateResetKeep, (void *)) \
     X(int, inflateEnd, (void *))
 
 #endif

@@ -17,11 +17,11 @@ struct pulse_zlib_table {
 extern struct pulse_zlib_table pulse_zlib;
 
 // Window bits; 15 is the library's default. Negative values mean no wrapper, 16 more means gzip's.
-enum { PULSE_ZLIB_RAW = -15, PULSE_ZLIB_FRAMED = 15, PULSE_ZLIB_GZIP = 15 + 16 };
+enum { PULSE_ZLIB_RAW = -PULSE_DEFLATE_LARGEST_WINDOW, PULSE_ZLIB_FRAMED = 15, PULSE_ZLIB_GZIP = 15 + 16 };
 
-/// Runs `deflate` or `inflate`; the counts are as in `pulse_deflate_run`.
+/// Runs `deflate` or `inflate`; the counts are as in `pulse_deflate_run`. The flush is a value of zlib.
 enum pulse_deflate_result pulse_zlib_run(
     int (*function)(void *, int), struct pulse_zlib_stream *stream, const uint8_t *input, size_t *input_count,
-    uint8_t *output, size_t *output_count, bool is_last);
+    uint8_t *output, size_t *output_count, int flush);
 
 #endif

@@ -61,7 +61,7 @@ package struct FrameReader: Sendable {
     private var fault: SocketFault?
 
     /// - Parameter mayBeCompressed: whether permessage-deflate is agreed on.
-    /// - Parameter maximumMessageSize: bytes, of what is on the wire: who decompresses has a limit of its own.
+    /// - Parameter maximumMessageSize: bytes, of what is on the wire: a decompressor has a limit of its own.
     package init(of sender: Sender, mayBeCompressed: Bool = false, maximumMessageSize: Int = .max) {
         self.sender = sender
         self.mayBeCompressed = mayBeCompressed
@@ -134,7 +134,7 @@ package struct FrameReader: Sendable {
             frame.remaining -= count
             self.frame = frame
             if message?.isChecked == true, message?.validator.accepts(bytes) == false {
-                throw .badText("a text that is no UTF-8")
+                throw .invalidData("a text that is no UTF-8")
             }
             return .bytes(bytes)
         }
@@ -142,7 +142,7 @@ package struct FrameReader: Sendable {
         guard frame.isFinal else { return nil }
         defer { message = nil }
         if let message, message.isChecked, !message.validator.isComplete {
-            throw .badText("a text that ends within a character")
+            throw .invalidData("a text that ends within a character")
         }
         return .end
     }
@@ -230,13 +230,15 @@ package struct SocketMask: Sendable {
         self.key = key
     }
 
-    package mutating func apply(to bytes: inout Data) {
+    /// - Parameter start: how many bytes at the beginning stay as they are.
+    package mutating func apply(to bytes: inout Data, from start: Int = 0) {
         // Foundation traps in an empty slice.
-        guard !bytes.isEmpty else { return }
+        guard bytes.count > start else { return }
         let keys = [key.0, key.1, key.2, key.3]
         let rotated = (0..<8).map { keys[(phase + $0) & 3] }
         let word = rotated.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-        bytes.withUnsafeMutableBytes { bytes in
+        bytes.withUnsafeMutableBytes { all in
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: all[start...])
             var index = 0
             while bytes.count - index >= 8 {
                 let masked = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ word
@@ -248,6 +250,6 @@ package struct SocketMask: Sendable {
                 index += 1
             }
         }
-        phase = (phase + bytes.count) & 3
+        phase = (phase + bytes.count - start) & 3
     }
 }

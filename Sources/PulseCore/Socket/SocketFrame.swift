@@ -17,11 +17,17 @@ package struct SocketFault: Error, Sendable, Hashable {
     package let code: Int
     package let reason: String
 
-    static func protocolError(_ reason: String) -> SocketFault { SocketFault(code: 1002, reason: reason) }
-    static func badText(_ reason: String) -> SocketFault { SocketFault(code: 1007, reason: reason) }
-    static func tooLarge(_ limit: Int) -> SocketFault {
+    package init(code: Int, reason: String) {
+        (self.code, self.reason) = (code, reason)
+    }
+
+    package static func protocolError(_ reason: String) -> SocketFault { SocketFault(code: 1002, reason: reason) }
+    /// Text that is no UTF-8, or data that is not coded as its frame says.
+    package static func invalidData(_ reason: String) -> SocketFault { SocketFault(code: 1007, reason: reason) }
+    package static func tooLarge(_ limit: Int) -> SocketFault {
         SocketFault(code: 1009, reason: "a message of more than \(limit) bytes")
     }
+    package static func internalError(_ reason: String) -> SocketFault { SocketFault(code: 1011, reason: reason) }
 }
 
 /// The body of a close frame (section 5.5.1).
@@ -48,7 +54,9 @@ package struct SocketClose: Sendable, Hashable {
         guard Self.isSendable(code) else { throw .protocolError("the close code \(code)") }
         let text = payload.dropFirst(2)
         var validator = UTF8Validator()
-        guard validator.accepts(text), validator.isComplete else { throw .badText("a close reason that is no UTF-8") }
+        guard validator.accepts(text), validator.isComplete else {
+            throw .invalidData("a close reason that is no UTF-8")
+        }
         self.init(code: code, reason: String(decoding: text, as: UTF8.self))
     }
 
@@ -61,7 +69,7 @@ package struct SocketClose: Sendable, Hashable {
 
     /// Whether a frame may have the code: those of the protocol, of IANA's registry, and those for libraries and
     /// applications (section 7.4.2). 1004 to 1006 and 1015 only have a meaning inside of a program.
-    static func isSendable(_ code: Int) -> Bool {
+    package static func isSendable(_ code: Int) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true
         default: false

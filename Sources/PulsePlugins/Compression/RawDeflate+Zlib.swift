@@ -16,7 +16,7 @@ private final class ZlibDeflate: RawDeflate {
     private let buffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 << 10)
 
     init() throws {
-        guard let stream = pulse_deflate_new() else {
+        guard let stream = pulse_deflate_new(CInt(PULSE_DEFLATE_LARGEST_WINDOW)) else {
             buffer.deallocate()
             throw PulseError.encodingFailed(underlying: SystemDeflate.Failure())
         }
@@ -37,12 +37,13 @@ private final class ZlibDeflate: RawDeflate {
     }
 
     private func run(_ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool) throws -> Data {
+        let flush = isLast ? PULSE_DEFLATE_FINISH : PULSE_DEFLATE_NONE
         var output = Data()
         var rest = bytes
         while true {
             var consumed = rest.count
             var produced = buffer.count
-            let result = pulse_deflate_run(stream, rest.baseAddress, &consumed, buffer.baseAddress, &produced, isLast)
+            let result = pulse_deflate_run(stream, rest.baseAddress, &consumed, buffer.baseAddress, &produced, flush)
             if produced > 0 { output.append(UnsafeBufferPointer(rebasing: buffer[..<produced])) }
             rest = UnsafeBufferPointer(rebasing: rest[consumed...])
             switch result {

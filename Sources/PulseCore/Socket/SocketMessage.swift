@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+/// A message of a WebSocket (RFC 6455, section 5.6).
+public enum SocketMessage: Sendable, Hashable {
+    /// Text, sent in UTF-8.
+    case text(String)
+    /// Bytes without a meaning for the protocol.
+    case binary(Data)
+
+    /// The bytes of the message; of a text in UTF-8.
+    package var size: Int {
+        switch self {
+        case .text(let text): text.utf8.count
+        case .binary(let data): data.count
+        }
+    }
+
+    /// The bytes of the message; of a text in UTF-8.
+    package var bytes: Data {
+        switch self {
+        case .text(let text): Data(text.utf8)
+        case .binary(let data): data
+        }
+    }
+
+    package var opcode: SocketOpcode {
+        switch self {
+        case .text: .text
+        case .binary: .binary
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Compresses the messages of one side of a WebSocket (RFC 7692, section 7.2.1). For one task at a time.
+///
+/// Its state of up to 270 KB exists from the first message on, and without context takeover only within a message.
+package final class MessageDeflater: @unchecked Sendable {
+    // Unchecked: it belongs to the only writer of a socket.
+
+    private static let room = 64 << 10
+    /// What a flush ends with. The receiver adds it again.
+    private static let flushEnd = Data([0x00, 0x00, 0xFF, 0xFF])
+
+    private let windowBits: Int
+    private let keepsContext: Bool
+    private var codec: (any MessageCodec)?
+    private var hasMessageBegun = false
+
+    /// Whether there is memory of zlib.
+    var holdsState: Bool { codec != nil }
+
+    package init(_ parameters: DeflateParameters, of sender: FrameReader.Sender) {
+        windowBits = parameters.windowBits(of: sender)
+        keepsContext = parameters.keepsContext(of: sender)
+    }
+
+    /// Compresses a message, or the next piece of one, to the payload of a frame. Only that of the last is never empty.
+    ///
+    /// Pieces of 64 KiB keep the memory of a large message small. Throws code 1011 without memory. If the first piece
+    /// has thrown, the message may be sent plain.
+    package func compress(_ piece: Data, isLast: Bool = true) throws(SocketFault) -> Data {
+        // zlib does not flush a second time if no byte came since; section 7.2.3.6 has the block for it.
+        if piece.isEmpty, !hasMessageBegun { return isLast ? Data([0x00]) : Data() }
+        guard let codec = codec ?? SystemMessageCodec.deflater(windowBits: windowBits) else {
+            throw .internalError("compression cannot start")
+        }
+        self.codec = codec
+        var output = try Self.run(codec, piece, isLast: isLast)
+        hasMessageBegun = !isLast
+        guard isLast else { return output }
+        if !keepsContext { self.codec = nil }
+        guard output.suffix(Self.flushEnd.count) == Self.flushEnd else {
+            throw .internalError("a flush without its end")
+        }
+        output.removeLast(Self.flushEnd.count)
+        return output
+    }
+
+    private static func run(_ codec: any MessageCodec, _ piece: Data, isLast: Bool) throws(SocketFault) -> Data {
+        var (rest, output) = (piece, Data())
+        while true {
+            guard let step = codec.run(rest, room: room, isLast: isLast) else {
+                throw .internalError("a failure of zlib")
+            }
+            output.append(step.output)
+            rest = rest.dropFirst(step.consumed)
+            if step.end != .full { return output }
+        }
+    }
+}
