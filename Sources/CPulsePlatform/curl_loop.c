@@ -28,7 +28,7 @@ double pulse_loop_last_activity(const struct pulse_loop *loop, const PulseCURL *
     double latest = 0;
     for (int socket = 0; socket < loop->watch_count; socket++) {
         const struct watch *watch = &loop->watches[socket];
-        if (watch->easy == easy && watch->group != 0 && watch->last_activity > latest) latest = watch->last_activity;
+        if (watch->easy == easy && watch->group != NULL && watch->last_activity > latest) latest = watch->last_activity;
     }
     return latest;
 }
@@ -76,7 +76,7 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     if (socket < 0 || !make_room(loop, socket)) return -1;
     struct watch *watch = &loop->watches[socket];
     if (what == PULSE_CURL_POLL_REMOVE) {
-        watch->group = 0;
+        watch->group = NULL;
         // An idle socket is always writable, which does not matter before the next transfer.
         if (!watch->is_ours || watch->events != EPOLLIN) stop_watching(loop, socket);
         return 0;
@@ -85,8 +85,8 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     if (what & PULSE_CURL_POLL_IN) events |= EPOLLIN;
     if (what & PULSE_CURL_POLL_OUT) events |= EPOLLOUT;
     if (!watch_for(loop, socket, events)) return -1;
-    if (watch->group == 0) watch->silent_since = loop->now;
-    watch->group = (int)(group - loop->groups) + 1;
+    if (watch->group == NULL) watch->silent_since = loop->now;
+    watch->group = group;
     watch->easy = easy;
     watch->last_activity = loop->now;
     return 0;
@@ -115,6 +115,13 @@ int pulse_loop_close_socket(void *context, pulse_curl_socket socket) {
     return close(socket);
 }
 
+void pulse_loop_forget_socket(struct pulse_loop *loop, pulse_curl_socket socket) {
+    if (socket >= loop->watch_count) return;
+    stop_watching(loop, socket);
+    struct watch *watch = &loop->watches[socket];
+    *watch = (struct watch){.generation = next_generation(watch)};
+}
+
 // Called by libcurl to set a timer: curl_multi_timer_callback.
 static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
     (void)multi;
@@ -122,6 +129,18 @@ static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
     group->timer = milliseconds < 0 ? -1
         : milliseconds == 0 ? 0 : pulse_monotonic_now() + (double)milliseconds / 1e3;
     return 0;
+}
+
+bool pulse_group_open(struct group *group, struct pulse_loop *loop) {
+    group->loop = loop;
+    group->timer = -1;
+    group->multi = pulse_curl.curl_multi_init();
+    if (group->multi == NULL) return false;
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETFUNCTION, watch_socket);
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETDATA, group);
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
+    return true;
 }
 
 struct pulse_loop *pulse_loop_create(long connections) {
@@ -135,15 +154,10 @@ struct pulse_loop *pulse_loop_create(long connections) {
     bool is_complete = true;
     for (int index = 0; index < PULSE_LOOP_GROUPS && is_complete; index++) {
         struct group *group = &loop->groups[index];
-        group->loop = loop;
-        group->timer = -1;
-        group->multi = pulse_curl.curl_multi_init();
-        is_complete = group->multi != NULL;
+        is_complete = pulse_group_open(group, loop);
         if (!is_complete) break;
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETFUNCTION, watch_socket);
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_SOCKETDATA, group);
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERFUNCTION, set_timer);
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_TIMERDATA, group);
+        group->next = loop->first;
+        loop->first = group;
         pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
         // In a sharing group as many streams as the server allows; libcurl's default limit is 100.
         long streams = index < PULSE_LOOP_SHARING_GROUPS ? 1000 : 1;
@@ -177,9 +191,8 @@ static void act(struct group *group, pulse_curl_socket socket, int events) {
 
 double pulse_loop_next_timer(const struct pulse_loop *loop) {
     double next = INFINITY;
-    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
-        double timer = loop->groups[index].timer;
-        if (timer >= 0 && timer < next) next = timer;
+    for (const struct group *group = loop->first; group != NULL; group = group->next) {
+        if (group->timer >= 0 && group->timer < next) next = group->timer;
     }
     return next;
 }
@@ -201,7 +214,7 @@ int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
 // Whether a socket still has bytes to read after libcurl acted on it. That call may have closed it.
 static bool has_more(const struct pulse_loop *loop, int descriptor, uint32_t generation) {
     const struct watch *watch = &loop->watches[descriptor];
-    if (watch->generation != generation || watch->group == 0 || !(watch->events & EPOLLIN)) return false;
+    if (watch->generation != generation || watch->group == NULL || !(watch->events & EPOLLIN)) return false;
     int count = 0;
     return ioctl(descriptor, FIONREAD, &count) == 0 && count > 0;
 }
@@ -215,7 +228,7 @@ void pulse_loop_act(struct pulse_loop *loop) {
         struct watch *watch = &loop->watches[descriptor];
         // The socket was closed; another one may have its descriptor.
         if (watch->generation != (uint32_t)(event->data.u64 >> 32)) continue;
-        if (watch->group == 0) {
+        if (watch->group == NULL) {
             // Closed by the peer, or with unsolicited bytes: the next transfer that reuses the connection checks it.
             stop_watching(loop, descriptor);
             continue;
@@ -227,9 +240,9 @@ void pulse_loop_act(struct pulse_loop *loop) {
         if (event->events & EPOLLOUT) ready |= PULSE_CURL_CSELECT_OUT;
         if (event->events & (EPOLLERR | EPOLLHUP)) ready |= PULSE_CURL_CSELECT_ERR;
         uint32_t generation = watch->generation;
-        act(&loop->groups[watch->group - 1], descriptor, ready);
+        act(watch->group, descriptor, ready);
         for (int read = 1; read < READS_PER_EVENT && has_more(loop, descriptor, generation); read++) {
-            act(&loop->groups[loop->watches[descriptor].group - 1], descriptor, PULSE_CURL_CSELECT_IN);
+            act(loop->watches[descriptor].group, descriptor, PULSE_CURL_CSELECT_IN);
         }
     }
     loop->ready_count = 0;
@@ -238,8 +251,7 @@ void pulse_loop_act(struct pulse_loop *loop) {
 
 void pulse_loop_act_on_timers(struct pulse_loop *loop) {
     loop->now = pulse_monotonic_now();
-    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
-        struct group *group = &loop->groups[index];
+    for (struct group *group = loop->first; group != NULL; group = group->next) {
         if (group->timer < 0 || group->timer > loop->now) continue;
         // Before the call, which may set the next timer.
         group->timer = -1;
@@ -255,13 +267,12 @@ void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy) {
     pulse_curl.curl_multi_remove_handle(loop->groups[group].multi, easy);
 }
 
-PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result) {
-    for (int index = 0; index < PULSE_LOOP_GROUPS; index++) {
+PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *result) {
+    for (const struct group *group = loop->first; group != NULL; group = group->next) {
         int left;
         struct pulse_curl_message *message;
-        while ((message = pulse_curl.curl_multi_info_read(loop->groups[index].multi, &left)) != NULL) {
+        while ((message = pulse_curl.curl_multi_info_read(group->multi, &left)) != NULL) {
             if (message->msg != PULSE_CURLMSG_DONE) continue;
-            *group = index;
             *result = message->data.result;
             return message->easy_handle;
         }

@@ -12,7 +12,10 @@
 #include "curl_loop.h"
 
 struct group {
+    // NULL once the loop has given up the transfer of a link.
     struct pulse_loop *loop;
+    // The next of the loop's groups.
+    struct group *next;
     PulseCURLM *multi;
     // In seconds of the monotonic clock; negative without a timer.
     double timer;
@@ -22,6 +25,8 @@ struct pulse_loop {
     struct pulse_poller poller;
     double now;
     struct group groups[PULSE_LOOP_GROUPS];
+    // All groups: these, and those of the links that are being opened.
+    struct group *first;
     // The events of the last wait.
     struct epoll_event ready[PULSE_POLLER_TURN];
     int ready_count;
@@ -32,8 +37,8 @@ struct pulse_loop {
         uint32_t generation;
         // The events that epoll watches for.
         uint32_t events;
-        // The group of the transfer that waits for it, from 1; 0 for none.
-        int group;
+        // The group of the transfer that waits for it; NULL for none.
+        struct group *group;
         const PulseCURL *easy;
         double last_activity;
         // When the socket was last readable, or when transfers began to wait for that.
@@ -51,5 +56,11 @@ struct pulse_loop {
     // report a transfer's socket while the transfer runs.
     int sockets[UINT16_MAX + 1];
 };
+
+// Gives a group a multi handle that reports to the loop. False without memory.
+bool pulse_group_open(struct group *group, struct pulse_loop *loop);
+
+// Ends the loop's part in an open socket.
+void pulse_loop_forget_socket(struct pulse_loop *loop, pulse_curl_socket socket);
 
 #endif

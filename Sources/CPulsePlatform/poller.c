@@ -92,9 +92,12 @@ bool pulse_poller_add(struct pulse_poller poller, int socket, uint64_t number) {
     return epoll_ctl(poller.epoll, EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
-void pulse_poller_close_socket(struct pulse_poller poller, int socket) {
-    // Closing alone would leave epoll watching a socket that has another descriptor.
+void pulse_poller_remove(struct pulse_poller poller, int socket) {
     epoll_ctl(poller.epoll, EPOLL_CTL_DEL, socket, NULL);
+}
+
+void pulse_poller_close_socket(struct pulse_poller poller, int socket) {
+    pulse_poller_remove(poller, socket);
     close(socket);
 }
 

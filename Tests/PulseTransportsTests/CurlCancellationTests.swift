@@ -139,17 +139,6 @@ struct CurlCancellationTests {
     }
 }
 
-extension MockServer.Step {
-    /// Hands over a connection without any HTTP traffic, for other protocols.
-    fileprivate static func conversing(
-        _ body: @escaping @Sendable (MockServer.Conversation) async throws -> Void
-    ) -> [MockServer.Step] {
-        let upgrade = MockServer.Response.upgrade(headers: [:], body)
-        // Without the head that comes before the conversation.
-        return Array(ResponseScript(upgrade, to: .get, closing: false, isBodyUnread: false).steps.suffix(1))
-    }
-}
-
 extension Data {
     /// Whether a TLS record is complete (RFC 8446, section 5.1).
     fileprivate var isWholeRecord: Bool {

@@ -6,6 +6,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
+@testable import PulseTransports
+
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.
 @Suite(.serialized, .throttled, .timeLimit(.minutes(5)))
@@ -41,6 +43,76 @@ struct TransportResourceTests {
                 try await server.wait { $0.openConnectionCount == 0 }
                 // Without connections the count is exact, except for short-lived descriptors of the process.
                 #expect(Resources.now.descriptors <= idle.descriptors + 4)
+            }
+        }
+    }
+
+    /// A connection that waits costs a descriptor and little memory, and no thread.
+    @Test func aThousandOpenConnectionsCostLittle() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = limit.rlim_max
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            let server = try UpgradingListener()
+            let transport = StandardTransport()
+            var urlRequest = URLRequest(url: server.url)
+            urlRequest.allHTTPHeaderFields = UpgradeStage.offer
+            let request = TransportRequest(urlRequest: urlRequest, delivery: .upgrade, idleTimeout: 600)
+            func open(_ count: Int) async throws -> [Task<Data?, any Error>] {
+                var readers: [Task<Data?, any Error>] = []
+                for _ in 0..<count {
+                    let connection = try await transport.send(request).connection
+                    readers.append(Task.startingNow { try await connection?.read() })
+                }
+                return readers
+            }
+            // The first connections allocate what the process keeps permanently.
+            var readers = try await open(100)
+            let before = Resources.now
+            readers += try await open(1000)
+            let after = Resources.now
+            #expect(after.threads <= before.threads + 1)
+            #expect(after.memory <= before.memory + 1000 * 32 << 10)
+            await transport.shutdown()
+            for reader in readers { await #expect(throws: CancellationError.self) { try await reader.value } }
+            server.stop()
+            #expect(Resources.now.descriptors <= before.descriptors - 190)
+        }
+    }
+
+    /// Opened, refused, cancelled, closed and released; over sockets and over libcurl's handles.
+    @Test(arguments: [false, true])
+    func twoThousandUpgradesLeakNothing(isSecure: Bool) async {
+        await #expect(processExitsWith: .success) { [isSecure] in
+            try await MockServer.run(over: isSecure) { server, tls in
+                server.fallback { request in request.path == "/refused" ? .text("no", status: 403) : .echo }
+                let transport = StandardTransport()
+                func round(_ count: Int) async throws {
+                    for index in 0..<count {
+                        var urlRequest = URLRequest(
+                            url: server.baseURL.appendingPathComponent(index % 5 == 0 ? "refused" : ""))
+                        urlRequest.allHTTPHeaderFields = UpgradeStage.offer
+                        let request = TransportRequest(
+                            urlRequest: urlRequest, delivery: .upgrade, idleTimeout: 600, tls: tls)
+                        let task = Task { try await transport.send(request) }
+                        if index % 11 == 0 { task.cancel() }
+                        guard let connection = try? await task.value.connection else { continue }
+                        try await connection.write(Data([1]))
+                        #expect(try await connection.read() == Data([1]))
+                        if index % 2 == 0 { connection.close() }
+                    }
+                    try await server.wait { $0.openConnectionCount == 0 }
+                    server.forgetRequests()
+                }
+                try await round(400)
+                let before = Resources.now
+                try await round(1600)
+                let after = Resources.now
+                #expect(after.descriptors <= before.descriptors + 4)
+                #expect(after.threads <= before.threads + 16)
+                #expect(after.memory <= before.memory + 8 << 20)
+                await transport.shutdown()
             }
         }
     }

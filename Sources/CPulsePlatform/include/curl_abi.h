@@ -84,6 +84,7 @@ struct pulse_curl_version {
     X(CURLOPT_UPLOAD, 46) \
     X(CURLOPT_POST, 47) \
     X(CURLOPT_PROXYPORT, 59) \
+    X(CURLOPT_HTTPPROXYTUNNEL, 61) \
     X(CURLOPT_CAINFO, 10065) \
     X(CURLOPT_FRESH_CONNECT, 74) \
     X(CURLOPT_FORBID_REUSE, 75) \
@@ -179,6 +180,7 @@ struct pulse_curl_version {
     X(CURLE_BAD_CONTENT_ENCODING, 61) \
     X(CURLE_SEND_FAIL_REWIND, 65) \
     X(CURLE_SSL_CACERT_BADFILE, 77) \
+    X(CURLE_AGAIN, 81) \
     X(CURLE_SSL_PINNEDPUBKEYNOTMATCH, 90) \
     X(CURLE_HTTP2_STREAM, 92) \
     X(CURLE_PROXY, 97) \
@@ -261,6 +263,8 @@ enum { PULSE_CURL_VALUES(PULSE_CURL_ENUMERATOR) };
     X(int, curl_easy_setopt, (PulseCURL *, int, ...)) \
     X(int, curl_easy_getinfo, (PulseCURL *, int, ...)) \
     X(int, curl_easy_pause, (PulseCURL *, int)) \
+    X(int, curl_easy_recv, (PulseCURL *, void *, size_t, size_t *)) \
+    X(int, curl_easy_send, (PulseCURL *, const void *, size_t, size_t *)) \
     X(const char *, curl_easy_strerror, (int)) \
     X(PulseCURLM *, curl_multi_init, (void)) \
     X(int, curl_multi_cleanup, (PulseCURLM *)) \

@@ -61,7 +61,7 @@ bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy);
 void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy);
 
 /// The next ended transfer and its result, or NULL.
-PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *group, int *result);
+PulseCURL *pulse_loop_next_ended(struct pulse_loop *loop, int *result);
 
 /// The time of the last act, in seconds of the monotonic clock.
 double pulse_loop_now(const struct pulse_loop *loop);

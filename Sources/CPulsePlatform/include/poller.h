@@ -47,6 +47,9 @@ int pulse_poller_wait(
 /// system has no memory for that.
 bool pulse_poller_add(struct pulse_poller poller, int socket, uint64_t number);
 
+/// Ends the reports of a socket. Closing it alone would leave epoll watching a socket that has another descriptor.
+void pulse_poller_remove(struct pulse_poller poller, int socket);
+
 /// Closes a watched socket.
 void pulse_poller_close_socket(struct pulse_poller poller, int socket);
 

@@ -3,8 +3,8 @@
 /// A connection that carries bytes in both directions, such as the socket behind a status 101.
 ///
 /// One task may read while another writes. Cancelling a task that reads throws `CancellationError` and loses no bytes.
-/// Cancelling a task that writes closes the connection, because part of the bytes may be sent. The connection closes
-/// when it is released. Safe to use from any thread.
+/// Cancelling a task that waits to write closes the connection if a part of its bytes may be sent; else none is sent.
+/// The connection closes when it is released. Safe to use from any thread.
 public protocol DuplexConnection: AnyObject, Sendable {
     /// The peer's IP address; nil if it is not known.
     var remoteAddress: String? { get }
@@ -15,7 +15,8 @@ public protocol DuplexConnection: AnyObject, Sendable {
     /// Returns when the system has taken all bytes. Throws ``TransportFailure``, with the phase `.beforeSend` if it has
     /// taken none of them, or ``PulseError/invalidRequest(reason:)`` if another task writes.
     func write(_ bytes: Data) async throws
-    /// Ends this side's direction: the peer reads the end of the bytes, and may still send.
+    /// Ends this side's direction after the bytes that are being written: the peer reads the end, and may still send.
+    /// Later writes fail. Over the TLS of libcurl, which cannot end one direction alone, the peer is not told.
     func finishWriting()
     /// Closes both directions. Waiting reads and writes, and all later ones, throw `CancellationError`. May be called
     /// again.

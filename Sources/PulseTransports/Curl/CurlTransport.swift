@@ -6,16 +6,17 @@ public import PulseCore
 
 /// The transport over the system's libcurl, which ``StandardTransport`` uses on Linux.
 ///
-/// One thread waits for all requests, which share connections, resolved names and TLS sessions. HTTP/2 is used where a
-/// server offers it over TLS. The transport supports all bodies and all deliveries except `.upgrade`. It enforces TLS
-/// settings, proxies, and pins over the verified chain. libcurl 7.68 or later is loaded at run time; without it
-/// ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
+/// One thread waits for all requests, which share connections, resolved names and TLS sessions; upgraded connections
+/// have another one. HTTP/2 is used where a server offers it over TLS. The transport supports all bodies and all
+/// deliveries. It enforces TLS settings, proxies, and pins over the verified chain. libcurl 7.68 or later is loaded at
+/// run time; without it ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
 public final class CurlTransport: Transport {
     /// Whether the system has a libcurl that this transport can use.
     public static var isSupported: Bool { CurlLibrary.system != nil }
 
     private struct State {
         var loop: CurlLoop?
+        var sockets: SocketLoop?
         var nextID: UInt64 = 0
         var isShutDown = false
     }
@@ -54,8 +55,15 @@ public final class CurlTransport: Transport {
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
         }
-        if case .upgrade = request.delivery { throw PulseError.unsupported("CurlTransport makes no upgrades") }
         let start = pulse_monotonic_now()
+        if case .upgrade = request.delivery {
+            let exchange = try HTTP1Exchange(upgrade: request, url, origin, self, startedAt: start)
+            let slot = try await slots.slot(origin, for: request)
+            defer { withExtendedLifetime(slot) {} }
+            var response = try await exchange.run()
+            response.latency = pulse_monotonic_now() - start
+            return response
+        }
         let slot = try await slots.slot(origin, for: request)
         let (loop, id) = try nextTransfer(library)
         let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
@@ -74,18 +82,30 @@ public final class CurlTransport: Transport {
         return try await loop.connect(to: server, for: request, id: id, queued: queued)
     }
 
+    /// The thread of the connections that have left libcurl's loop. Throws `CancellationError` after shutdown, and
+    /// ``TransportFailure`` if the system has no descriptors left.
+    func sockets() throws -> SocketLoop {
+        try state.withLock { state in
+            guard !state.isShutDown else { throw CancellationError() }
+            let sockets = try state.sockets ?? SocketLoop()
+            state.sockets = sockets
+            return sockets
+        }
+    }
+
     /// The number of requests to the URL's origin that wait for a slot.
     func waiterCount(_ url: URL) -> Int {
         Origin(url).map { slots.waiterCount($0) } ?? 0
     }
 
     public func shutdown() async {
-        let loop = state.withLock { state in
+        let (loop, sockets) = state.withLock { state in
             state.isShutDown = true
-            defer { state.loop = nil }
-            return state.loop
+            defer { (state.loop, state.sockets) = (nil, nil) }
+            return (state.loop, state.sockets)
         }
         slots.shutdown()
+        await sockets?.shutdown()
         await loop?.shutdown()
     }
 
@@ -98,6 +118,23 @@ public final class CurlTransport: Transport {
             state.nextID += 1
             return (loop, state.nextID)
         }
+    }
+}
+
+extension CurlTransport: HTTP1Connector {
+    /// An upgrade has a connection of its own.
+    var pool: HTTP1ConnectionPool? { nil }
+
+    func open(
+        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
+        guard let library else { throw CancellationError() }
+        let sockets = try sockets()
+        let (loop, id) = try nextTransfer(library)
+        let made = try await loop.link(
+            to: server, isSecure: isSecure, unixSocketPath, for: request, id: id, queued: queued)
+        let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
+        return (connection, made.timings)
     }
 }
 #endif

@@ -4,45 +4,80 @@
 import CPulsePlatform
 import PulseCore
 
-/// One request over a cleartext connection, on its sender's task.
+/// What an exchange gets its connections from.
+protocol HTTP1Connector: Sendable {
+    /// The idle connections; nil without any.
+    var pool: HTTP1ConnectionPool? { get }
+
+    /// Opens a connection to the server of a URL.
+    ///
+    /// - Parameter queued: the seconds for which the request has waited.
+    func open(
+        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings)
+}
+
+/// One request over HTTP/1.1, on its sender's task. An upgrade has a new connection, which it keeps.
 struct HTTP1Exchange: Sendable {
+    /// The maximum size of a refused upgrade's body.
+    private static let refusalLimit = 64 << 10
+
     let origin: Origin
     private let request: TransportRequest
     private let outgoing: HTTP1Request
-    private let limit: Int
-    private let transport: HTTP1Transport
+    private let isUpgrade: Bool
+    private let connector: any HTTP1Connector
     private let startedAt: TimeInterval
 
     /// Nil for a request that libcurl must handle.
     init?(_ request: TransportRequest, _ transport: HTTP1Transport, startedAt: TimeInterval) throws {
-        guard case .buffered(let limit) = request.delivery, let url = request.urlRequest.url, let origin = Origin(url),
+        guard let url = request.urlRequest.url, let origin = Origin(url),
             let outgoing = try HTTP1Request(
                 request, url, origin, hasNoProxyAround: transport.hasNoProxyAround)
         else { return nil }
+        try self.init(request, outgoing, origin, transport, startedAt: startedAt)
+    }
+
+    /// An upgrade on any connection.
+    init(
+        upgrade request: TransportRequest, _ url: URL, _ origin: Origin, _ connector: any HTTP1Connector,
+        startedAt: TimeInterval
+    ) throws {
+        let outgoing = try HTTP1Request(upgrade: request, url, origin)
+        try self.init(request, outgoing, origin, connector, startedAt: startedAt)
+    }
+
+    private init(
+        _ request: TransportRequest, _ outgoing: HTTP1Request, _ origin: Origin, _ connector: any HTTP1Connector,
+        startedAt: TimeInterval
+    ) throws {
         try CurlRequest.validate(request)
-        (self.request, self.outgoing, self.origin, self.limit) = (request, outgoing, origin, limit)
-        (self.transport, self.startedAt) = (transport, startedAt)
+        (self.request, self.outgoing, self.origin) = (request, outgoing, origin)
+        isUpgrade = request.delivery == .upgrade
+        (self.connector, self.startedAt) = (connector, startedAt)
     }
 
     /// - Parameter isBatched: whether the loop sends the request, together with others.
-    func run(isBatched: Bool) async throws -> PulseResponse {
+    func run(isBatched: Bool = false) async throws -> PulseResponse {
         let queuedAt = pulse_monotonic_now()
         var timings = TransferTimings()
         timings.queued = queuedAt - startedAt
         timings.isConnectionReused = true
-        while !request.needsNewConnection,
-            let pooled = try transport.pool.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
+        while !request.needsNewConnection, !isUpgrade,
+            let pooled = try connector.pool?.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
         {
             // Nothing was sent on a stale connection, so the request can use another one.
             if let response = try await exchange(over: pooled, timings, isReused: true, isBatched) {
                 return response
             }
         }
-        let made = try await transport.connect(
-            to: outgoing.server, origin, for: request, queued: pulse_monotonic_now() - startedAt)
+        let made = try await connector.open(
+            to: outgoing.server, isSecure: origin.scheme == "https", for: request,
+            queued: pulse_monotonic_now() - startedAt)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        guard let response = try await exchange(over: made.pooled, timings, isReused: false, isBatched) else {
+        let pooled = PooledConnection(connection: made.connection, origin: origin)
+        guard let response = try await exchange(over: pooled, timings, isReused: false, isBatched) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
         return response
@@ -53,7 +88,7 @@ struct HTTP1Exchange: Sendable {
         over pooled: PooledConnection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
     ) async throws -> PulseResponse? {
         let connection = pooled.connection
-        var parser = HTTP1ResponseParser(isHead: outgoing.isHead, limit: limit)
+        var parser = parser
         var timings = timings
         do {
             connection.begin(idleTimeout: request.idleTimeout)
@@ -73,12 +108,29 @@ struct HTTP1Exchange: Sendable {
         let isSent = sent.count == outgoing.bytes.count
         if isSent { timings.requestSent = sent.time - startedAt }
         timings.lastByte = now - startedAt
-        if isSent, parser.keepsConnection {
+        var response = try response(parser, timings, connection.remoteAddress)
+        if parser.isUpgrade {
+            // A server cannot accept a request that it has not got.
+            guard isSent else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
+            connection.upgrade(unread: parser.surplus)
+            response.body = .connection(connection)
+        } else if isSent, !isUpgrade, parser.keepsConnection {
             var pooled = pooled
             pooled.idleLimit = parser.idleLimit ?? pooled.idleLimit
-            transport.pool.keep(pooled, now: now)
+            connector.pool?.keep(pooled, now: now)
+        } else {
+            connection.close()
         }
-        return try response(parser, timings, connection.remoteAddress)
+        return response
+    }
+
+    /// The parser of the response.
+    private var parser: HTTP1ResponseParser {
+        if case .buffered(let limit) = request.delivery {
+            HTTP1ResponseParser(outgoing.traits, limit: limit)
+        } else {
+            HTTP1ResponseParser(outgoing.traits, limit: Self.refusalLimit, cuts: true)
+        }
     }
 
     /// The connection has failed or ended early.
@@ -92,7 +144,7 @@ struct HTTP1Exchange: Sendable {
         _ timings: inout TransferTimings
     ) async throws {
         var readCount = 0
-        while !parser.isComplete {
+        while !parser.isComplete, !parser.body.isTruncated {
             let bytes: Data?
             do {
                 bytes = try await connection.read()
@@ -101,7 +153,7 @@ struct HTTP1Exchange: Sendable {
             }
             if timings.firstByte == nil { timings.firstByte = pulse_monotonic_now() - startedAt }
             if let bytes {
-                try bytes.withUnsafeBytes { try parser.read($0) }
+                try parser.readOrTruncate(bytes)
             } else if try !parser.readEnd() {
                 throw Lost(cause: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
             }
@@ -128,7 +180,7 @@ struct HTTP1Exchange: Sendable {
         timings.bytesDecoded = Int64(parser.body.data.count)
         return PulseResponse(
             statusCode: head.statusCode, headers: headers, data: parser.body.data, request: request.urlRequest,
-            timings: timings, isTruncated: false)
+            timings: timings, isTruncated: parser.body.isTruncated)
     }
 
     /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
@@ -146,7 +198,7 @@ struct HTTP1Exchange: Sendable {
             // The server closed it while the request was on its way, or a router had dropped it. Resends are decided
             // where plugins and events see them.
             let isStale = isLost && isReused && phase == .maybeSent
-            if isStale { transport.pool.dropIdle(origin) }
+            if isStale { connector.pool?.dropIdle(origin) }
             return TransportFailure(
                 code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
         case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
@@ -157,6 +209,15 @@ struct HTTP1Exchange: Sendable {
         default:
             return error
         }
+    }
+}
+
+extension HTTP1ResponseParser {
+    /// Reads bytes. A body that is truncated at its limit is no error.
+    fileprivate mutating func readOrTruncate(_ bytes: Data) throws {
+        do {
+            try bytes.withUnsafeBytes { try read($0) }
+        } catch  where body.isTruncated {}
     }
 }
 #endif

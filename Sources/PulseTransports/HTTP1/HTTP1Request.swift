@@ -3,35 +3,62 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// A request in the wire format of cleartext HTTP/1.1 (RFC 9112, section 3).
+/// A request in the wire format of HTTP/1.1 (RFC 9112, section 3).
 struct HTTP1Request {
     /// The head, followed by the body.
     let bytes: Data
-    let isHead: Bool
+    let traits: HTTP1ResponseParser.RequestTraits
     /// The host, with its port unless this is the default.
     private let host: String
 
+    private let ownServer: String?
+
     /// A URL of the same server, to connect to.
-    var server: String { "http://" + host + "/" }
+    var server: String { ownServer ?? "http://" + host + "/" }
 
     /// Nil for a request that libcurl must handle: over TLS or through a proxy; with more than a method, target, fields
-    /// and small body; or with a response that is not buffered. Throws ``PulseError`` for a request that cannot be
-    /// sent.
+    /// and small body; or with a response that is neither buffered nor an upgrade. Throws ``PulseError`` for a request
+    /// that cannot be sent.
     init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
-        guard origin.scheme == "http", case .buffered = request.delivery, request.isDirect(hasNoProxyAround),
+        guard origin.scheme == "http", request.delivery.fitsEngine, request.isDirect(hasNoProxyAround),
             let body = request.smallBody
         else { return nil }
+        try self.init(request, url.absoluteString, body: body)
+    }
+
+    /// A request for an upgrade, on any connection. Throws ``PulseError`` for a request that cannot be sent.
+    init(upgrade request: TransportRequest, _ url: URL, _ origin: Origin) throws {
+        let parts = UpgradeURL(url, origin)
+        let made = try HTTP1Request(
+            request, parts.text, body: Data(), isSecure: parts.isSecure, server: parts.server,
+            credentials: parts.credentials)
+        guard let made else {
+            throw PulseError.invalidURL("its host, its target or the method cannot be sent over HTTP/1.1")
+        }
+        self = made
+    }
+
+    private init?(
+        _ request: TransportRequest, _ text: String, body: Data, isSecure: Bool = false, server: String? = nil,
+        credentials: String? = nil
+    ) throws {
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else { return nil }
-        var text = url.absoluteString
+        var text = text
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024 + body.count)
         bytes += method
         bytes += " "
-        guard let host = text.withUTF8({ Self.add($0, to: &bytes) }) else { return nil }
+        guard let host = text.withUTF8({ Self.add($0, isSecure: isSecure, to: &bytes) }) else { return nil }
         bytes += " HTTP/1.1\r\n"
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
-        guard try Self.add(fields, host: host, to: &bytes) else { return nil }
+        let isUpgrade = request.delivery == .upgrade
+        guard try Self.add(fields, host: host, isUpgrade: isUpgrade, isSecure: isSecure, to: &bytes) else {
+            return nil
+        }
+        if let credentials, !fields.keys.contains(where: { $0.equalsIgnoringASCIICase("Authorization") }) {
+            bytes += "Authorization: Basic \(credentials)\r\n"
+        }
         if case .bytes = request.body {
             bytes += "Content-Length: \(body.count)\r\n"
         } else if method == "POST" || method == "PUT" || method == "PATCH" {
@@ -44,15 +71,19 @@ struct HTTP1Request {
         if !body.isEmpty { bytes += body }
         self.bytes = Data(bytes)
         self.host = host
-        isHead = method == "HEAD"
+        ownServer = server
+        let offersUpgrade = isUpgrade && fields.keys.contains { $0.equalsIgnoringASCIICase("Upgrade") }
+        traits = HTTP1ResponseParser.RequestTraits(isHead: method == "HEAD", offersUpgrade: offersUpgrade)
     }
 
     /// Appends the target of a URL. Returns the host, with its port unless this is the default. Nil for a URL whose
     /// authority is more than plain ASCII: user info, escapes, zones, internationalized names.
-    private static func add(_ url: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> String? {
-        let start = "http://".utf8.count
+    private static func add(
+        _ url: UnsafeBufferPointer<UInt8>, isSecure: Bool, to bytes: inout [UInt8]
+    ) -> String? {
+        let (start, defaultPort) = isSecure ? ("https://".utf8.count, ":443".utf8) : ("http://".utf8.count, ":80".utf8)
         // Not `ws`, which has the same origin.
-        guard url.count > start, url[4] == UInt8(ascii: ":") else { return nil }
+        guard url.count > start, url[start - 3] == UInt8(ascii: ":") else { return nil }
         let end =
             url[start...].firstIndex { byte in
                 byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
@@ -61,7 +92,9 @@ struct HTTP1Request {
         guard host.allSatisfy(ASCIISet.plainAuthority.contains) else { return nil }
         if host.last == UInt8(ascii: ":") { host = host.dropLast() }
         // Omits the default port, as is usual.
-        if host.count > 3, host.suffix(3).elementsEqual(":80".utf8) { host = host.dropLast(3) }
+        if host.count > defaultPort.count, host.suffix(defaultPort.count).elementsEqual(defaultPort) {
+            host = host.dropLast(defaultPort.count)
+        }
         if end == url.count || url[end] != UInt8(ascii: "/") { bytes += "/" }
         let target = url[end...].prefix { $0 != UInt8(ascii: "#") }
         guard target.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
@@ -69,8 +102,10 @@ struct HTTP1Request {
         return String(decoding: host, as: UTF8.self)
     }
 
-    /// False for a field that libcurl must handle.
-    private static func add(_ fields: [String: String], host: String, to bytes: inout [UInt8]) throws -> Bool {
+    /// False for a field that libcurl must handle. All fields of an upgrade but those of the framing are sent as given.
+    private static func add(
+        _ fields: [String: String], host: String, isUpgrade: Bool, isSecure: Bool, to bytes: inout [UInt8]
+    ) throws -> Bool {
         // Host is the first field (RFC 9110, section 7.2), unless the caller sets it.
         if !fields.keys.contains(where: { $0.utf8.count == 4 && $0.equalsIgnoringASCIICase("Host") }) {
             bytes += "Host: "
@@ -88,8 +123,6 @@ struct HTTP1Request {
                 if value.isEmpty { continue }
                 hasAcceptEncoding = true
             case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
-            case 2 where name.equalsIgnoringASCIICase("TE"): return false
-            case 6 where name.equalsIgnoringASCIICase("Expect"): return false
             case 6 where name.equalsIgnoringASCIICase("Cookie"):
                 guard let octets = OctetText.bytes(value) else { break }
                 try HTTPHeaders.validate(name: name, value: value)
@@ -98,9 +131,7 @@ struct HTTP1Request {
                 bytes += octets
                 bytes += "\r\n"
                 continue
-            case 7 where name.equalsIgnoringASCIICase("Upgrade"): return false
-            case 7 where name.equalsIgnoringASCIICase("Trailer"): return false
-            case 10 where name.equalsIgnoringASCIICase("Connection"): return false
+            case _ where !isUpgrade && isLeftToLibcurl(name): return false
             default: break
             }
             try HTTPHeaders.validate(name: name, value: value)
@@ -111,10 +142,29 @@ struct HTTP1Request {
         }
         if !hasAcceptEncoding {
             bytes += "Accept-Encoding: "
-            bytes += ContentCoding.acceptEncoding(isSecure: false, hasRange: hasRange)
+            bytes += ContentCoding.acceptEncoding(isSecure: isSecure, hasRange: hasRange)
             bytes += "\r\n"
         }
         return true
+    }
+
+    private static func isLeftToLibcurl(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 2: name.equalsIgnoringASCIICase("TE")
+        case 6: name.equalsIgnoringASCIICase("Expect")
+        case 7: name.equalsIgnoringASCIICase("Upgrade") || name.equalsIgnoringASCIICase("Trailer")
+        case 10: name.equalsIgnoringASCIICase("Connection")
+        default: false
+        }
+    }
+}
+
+extension TransportRequest.Delivery {
+    fileprivate var fitsEngine: Bool {
+        switch self {
+        case .buffered, .upgrade: true
+        case .streamed, .file: false
+        }
     }
 }
 

@@ -31,7 +31,15 @@ struct HTTP1ResponseParser {
     /// The maximum size of a chunk-size line in bytes. Most of a long line is unknown extensions.
     private static let chunkLineLimit = 16 << 10
 
-    private let isHead: Bool
+    /// What the request says about its response.
+    struct RequestTraits {
+        /// Whether the method is HEAD, whose response has no body.
+        var isHead = false
+        /// Whether the request offers another protocol, so that 101 may be its response.
+        var offersUpgrade = false
+    }
+
+    private let traits: RequestTraits
     private var position = Position.head
     /// The latest head, possibly incomplete.
     private(set) var head: ResponseHead?
@@ -44,22 +52,25 @@ struct HTTP1ResponseParser {
     /// Whether the body is already decoded, so that the head's content codings no longer apply.
     private(set) var isDecoded = false
     private var isConnectionOver = false
-    /// Whether bytes came after the end, which belong to no response.
-    private(set) var hasSurplus = false
+    /// The bytes that came after the end, which belong to no response. After a 101 they are of the other protocol.
+    private(set) var surplus = Data()
     private var chunk = ChunkLine()
 
-    /// - Parameter isHead: whether the request's method is HEAD, whose response has no body.
-    init(isHead: Bool, limit: Int) {
-        self.isHead = isHead
-        body = BufferedBody(limit: limit)
+    /// - Parameter cuts: whether a body beyond the limit is truncated there, so that it is a success.
+    init(_ traits: RequestTraits = RequestTraits(), limit: Int, cuts: Bool = false) {
+        self.traits = traits
+        body = BufferedBody(limit: limit, cuts: cuts)
     }
 
     var isComplete: Bool {
         if case .end = position { true } else { false }
     }
 
+    /// Whether the connection carries another protocol after this response.
+    var isUpgrade: Bool { isComplete && framing.status == 101 }
+
     /// Whether the connection can carry another request after this response.
-    var keepsConnection: Bool { isComplete && !hasSurplus && !isConnectionOver && framing.keepsConnection }
+    var keepsConnection: Bool { isComplete && surplus.isEmpty && !isConnectionOver && framing.keepsConnection }
 
     var isVersion10: Bool { framing.isVersion10 }
 
@@ -88,7 +99,7 @@ struct HTTP1ResponseParser {
                 try readFraming(bytes[index])
                 index += 1
             case .end:
-                hasSurplus = true
+                surplus.append(contentsOf: bytes[index...])
                 return
             }
         }
@@ -131,8 +142,8 @@ struct HTTP1ResponseParser {
         guard line.offset(of: 0) == nil else { throw Malformed() }
         if head == nil {
             head = try framing.readStatus(line)
-            // The request asked for no other protocol.
-            if framing.status == 101 { throw Malformed() }
+            // HTTP/1.0 has no interim responses and no upgrades.
+            guard framing.status != 101 || traits.offersUpgrade && !isVersion10 else { throw Malformed() }
         } else if line.isEmpty {
             try beginBody()
         } else {
@@ -146,9 +157,9 @@ struct HTTP1ResponseParser {
             head = nil
             return
         }
-        let codings = framing.contentCodings(isHead: isHead)
+        let codings = framing.contentCodings(isHead: traits.isHead)
         isDecoded = !codings.isEmpty
-        switch try framing.bodyLength(isHead: isHead) {
+        switch try framing.bodyLength(isHead: traits.isHead) {
         case .none:
             try finish()
         case .bytes(let length):

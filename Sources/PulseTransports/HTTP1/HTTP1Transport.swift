@@ -5,25 +5,19 @@ import CPulsePlatform
 import PulseCore
 import Synchronization
 
-/// HTTP/1.1 in the clear, for requests with a small body and a buffered response. libcurl opens the connections, and
-/// takes all other requests.
+/// Cleartext HTTP/1.1, for requests with a small body and a buffered response, and for upgrades. libcurl opens the
+/// connections, and takes all other requests.
 final class HTTP1Transport: Transport {
     /// Up to this number of exchanges, each sends by itself, which saves waking the loop. With more, the loop batches
     /// the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level caches. The
     /// row `32 in flight` of `Benchmarks/transports` falls by a fifth without that.
     static let few = 4
 
-    private struct State {
-        var loop: SocketLoop?
-        var isShutDown = false
-    }
-
-    let pool: HTTP1ConnectionPool
+    let pool: HTTP1ConnectionPool?
     private let curl: CurlTransport
     /// Whether no environment variable names a proxy.
     let hasNoProxyAround = !CurlProxy.isInEnvironment
     private let few: Int
-    private let state = Locked(State())
     /// The number of exchanges under way, including those that have no connection yet.
     private let underWay = Atomic(0)
 
@@ -52,30 +46,20 @@ final class HTTP1Transport: Transport {
         return response
     }
 
-    /// Opens a connection to the server of a URL.
-    func connect(
-        to server: String, _ origin: Origin, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> (pooled: PooledConnection, timings: TransferTimings) {
-        let loop = try state.withLock { state in
-            guard !state.isShutDown else { throw CancellationError() }
-            let loop = try state.loop ?? SocketLoop()
-            state.loop = loop
-            return loop
-        }
-        let made = try await curl.connect(to: server, for: request, queued: queued)
-        let connection = try loop.connection(made.descriptor, remoteAddress: made.timings.remoteAddress)
-        return (PooledConnection(connection: connection, origin: origin), made.timings)
-    }
-
     func shutdown() async {
-        let loop = state.withLock { state in
-            state.isShutDown = true
-            defer { state.loop = nil }
-            return state.loop
-        }
-        pool.close()
-        await loop?.shutdown()
+        pool?.close()
         await curl.shutdown()
+    }
+}
+
+extension HTTP1Transport: HTTP1Connector {
+    func open(
+        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
+        let sockets = try curl.sockets()
+        let made = try await curl.connect(to: server, for: request, queued: queued)
+        let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
+        return (connection, made.timings)
     }
 }
 #endif

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// A connection that carries one exchange after another.
+/// A connection that carries one exchange after another, until it carries another protocol.
 protocol ReusableConnection: DuplexConnection {
     /// Begins an exchange, for which ``sent`` counts from zero.
     ///
@@ -23,5 +23,10 @@ protocol ReusableConnection: DuplexConnection {
     /// The bytes of the exchange that the system has taken, and when it took the last of them, in seconds of the
     /// monotonic clock.
     var sent: (count: Int, time: TimeInterval) { get }
+
+    /// Ends the exchanges: no wait times out from now on.
+    ///
+    /// - Parameter unread: the bytes that came behind the last response, which the next read returns.
+    func upgrade(unread: Data)
 }
 #endif

@@ -10,23 +10,36 @@ extension SocketConnection {
         case end
     }
 
+    /// What a writing task does next.
+    enum WriteStep {
+        case returns
+        /// Sends more, after others had the connection.
+        case sends
+        case waits
+    }
+
     struct State {
-        /// Negative once closed.
-        var descriptor: Int32
+        /// Nil once closed.
+        var channel: SocketChannel?
         /// Why nothing can be read or sent any more.
         var end: (any Error)?
         var idleTimeout = TimeInterval.infinity
         var lastActivity: TimeInterval = 0
 
+        /// Whether a task reads. It holds no place in ``reader`` between a wait and its next attempt.
+        var isReading = false
         var reader: Waiter?
         /// What the loop has read for the reader.
         var arrival: Arrival?
         /// Whether a read may find something: the loop gets one event for each arrival.
-        var isReadable = false
+        var isReadable: Bool
         /// Whether the end of the peer's direction, or a failure, comes after the bytes that can be read.
         var hasEnded = false
 
+        var isWriting = false
         var writer: Waiter?
+        /// Whether a send may find room: the loop gets one event each time that there is some again.
+        var hasRoom = true
         /// The bytes to send, of which the first ``outgoingSentCount`` are sent.
         var outgoing = Data()
         var outgoingSentCount = 0
@@ -38,15 +51,45 @@ extension SocketConnection {
         /// The bytes of the exchange that are sent.
         var sentCount = 0
         var sentAt: TimeInterval = 0
+
+        init(_ channel: SocketChannel) {
+            self.channel = channel
+            // No event tells of bytes that have left the socket already.
+            isReadable = channel.isIndirect
+        }
     }
 }
 
 extension SocketConnection.State {
     var deadline: TimeInterval { lastActivity + idleTimeout }
 
+    /// Ends both directions. Returns the tasks to resume.
     mutating func end(_ error: any Error) -> [SocketConnection.Waiter] {
         end = end ?? error
         return [reader.take(), writer.take()].compactMap { $0 }
+    }
+
+    /// The tasks to resume if the connection has ended, or can send no more.
+    mutating func takeEnded() -> [SocketConnection.Waiter] {
+        guard end != nil || sendFailure != nil, reader != nil || writer != nil else { return [] }
+        return [reader.take(), writer.take()].compactMap { $0 }
+    }
+
+    /// Ends both directions, and drops all bytes, whatever the connection's end was before.
+    mutating func close(_ poller: pulse_poller) -> [SocketConnection.Waiter] {
+        channel?.close(poller)
+        (channel, arrival, outgoing, outgoingSentCount) = (nil, nil, Data(), 0)
+        end = CancellationError()
+        return end(CancellationError())
+    }
+
+    /// Notes what an event of the poller says.
+    mutating func note(_ event: pulse_poller_event) {
+        // TLS may read in order to write, and write in order to read.
+        let isIndirect = channel?.isIndirect == true
+        isReadable = isReadable || event.is_readable || isIndirect
+        hasRoom = hasRoom || event.is_writable || isIndirect
+        hasEnded = hasEnded || event.has_ended
     }
 
     // MARK: Reading
@@ -57,9 +100,18 @@ extension SocketConnection.State {
         end != nil || arrival != nil || !isUnsent && (isReadable || sendFailure != nil)
     }
 
-    /// Reads without waiting; nil if there is nothing to read.
-    mutating func read() throws -> SocketConnection.Arrival? {
-        guard reader == nil else { throw PulseError.invalidRequest(reason: "another task reads") }
+    /// Reads without waiting; nil if there is nothing to read. The task then waits and calls again, until it gets
+    /// something else.
+    mutating func read(isAgain: Bool) throws -> SocketConnection.Arrival? {
+        guard isAgain || !isReading else { throw PulseError.invalidRequest(reason: "another task reads") }
+        isReading = false
+        try Task.checkCancellation()
+        let arrival = try nextArrival()
+        isReading = arrival == nil
+        return arrival
+    }
+
+    private mutating func nextArrival() throws -> SocketConnection.Arrival? {
         if arrival == nil, end == nil, !isUnsent, isReadable || sendFailure != nil {
             receive(upTo: 64 << 10)
         }
@@ -71,7 +123,7 @@ extension SocketConnection.State {
     /// Receives into the loop's buffer, for the waiting reader.
     mutating func receive(with buffer: UnsafeMutableRawBufferPointer, now: TimeInterval) {
         guard arrival == nil, end == nil else { return }
-        let count = received(recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)), of: buffer.count)
+        let count = fill(buffer)
         if count > 0 {
             arrival = .bytes(Data(buffer[..<count]))
             lastActivity = max(lastActivity, now)
@@ -81,7 +133,7 @@ extension SocketConnection.State {
     /// Receives into a new block, which becomes the bytes without a copy.
     private mutating func receive(upTo limit: Int) {
         guard let block = malloc(limit) else { return }
-        let count = received(recv(descriptor, block, limit, Int32(MSG_DONTWAIT)), of: limit)
+        let count = fill(UnsafeMutableRawBufferPointer(start: block, count: limit))
         guard count > 0 else { return free(block) }
         // A block that is mostly empty would cost more memory than its bytes.
         let bytes = count > limit / 2 ? block : realloc(block, count) ?? block
@@ -89,94 +141,119 @@ extension SocketConnection.State {
         lastActivity = pulse_monotonic_now()
     }
 
-    /// Notes the result of a `recv`, and returns the number of bytes.
-    private mutating func received(_ count: Int, of room: Int) -> Int {
-        let number = errno
-        switch count {
-        case 1...:
-            isReadable = count == room || hasEnded
-        case 0:
-            arrival = .end
-        default:
-            if Self.isBlocked(number) {
+    /// Receives what there is, up to the buffer's size, and notes what comes behind it. Returns the number of bytes.
+    private mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let channel else { return 0 }
+        var count = 0
+        repeat {
+            switch channel.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...])) {
+            case .bytes(let more):
+                count += more
+                isReadable = count == buffer.count || hasEnded
+            case .end:
+                // The next read finds it again.
+                if count == 0 { arrival = .end }
+                return count
+            case .blocked:
                 (isReadable, hasEnded) = (false, false)
-            } else {
-                end = Self.lost(number, phase: .maybeSent)
+                return count
+            case .failed(let code, let cause):
+                end = TransportFailure(code: code, phase: .maybeSent, underlying: cause)
+                return count
             }
-        }
-        return max(0, count)
+            // TLS returns one record at a time.
+        } while channel.isIndirect && count < buffer.count
+        return count
     }
 
     /// Whether the connection is open with nothing to read.
-    var isSilent: Bool {
-        var byte: UInt8 = 0
-        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
-        return count < 0 && Self.isBlocked(errno)
-    }
-
-    private static func isBlocked(_ number: Int32) -> Bool {
-        number == EAGAIN || number == EWOULDBLOCK || number == EINTR
-    }
-
-    private static func lost(_ number: Int32, phase: PulseError.Phase) -> TransportFailure {
-        TransportFailure(
-            code: .networkConnectionLost, phase: phase,
-            underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) })
-    }
+    var isSilent: Bool { channel?.isSilent == true }
 
     // MARK: Writing
 
     var isSending: Bool { outgoingSentCount < outgoing.count }
     /// Whether the loop must still check that nothing can be read.
     var isUnsent: Bool { mustBeIdle && isSending && end == nil }
+    /// Whether the next ``flush()`` may send something.
+    var maySend: Bool { isSending && hasRoom && end == nil && sendFailure == nil }
 
     mutating func start(_ bytes: Data, ifIdle: Bool) {
         (outgoing, outgoingSentCount, mustBeIdle) = (bytes, 0, ifIdle)
     }
 
-    /// Sends as many bytes as possible without waiting.
+    /// Sends as many bytes as possible without waiting, or a turn of them.
     mutating func flush() {
-        guard isSending, end == nil, sendFailure == nil else { return }
+        guard isSending, end == nil, sendFailure == nil, let channel else { return }
         guard !mustBeIdle || isSilent else {
             end = TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
             return
         }
         mustBeIdle = false
-        let count = outgoing.withUnsafeBytes { bytes in
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[outgoingSentCount...])
-            return pulse_socket_send(descriptor, rest.baseAddress, rest.count)
+        let outcome = outgoing.withUnsafeBytes { bytes in
+            channel.send(UnsafeRawBufferPointer(rebasing: bytes[outgoingSentCount...]))
         }
-        let number = errno
-        guard count >= 0 else {
-            if !Self.isBlocked(number) {
-                sendFailure = Self.lost(number, phase: outgoingSentCount == 0 ? .beforeSend : .maybeSent)
-            }
-            return
+        switch outcome {
+        case .bytes(let count):
+            outgoingSentCount += count
+            sentCount += count
+            sentAt = pulse_monotonic_now()
+            lastActivity = sentAt
+            // A socket takes all that it has room for.
+            hasRoom = channel.isIndirect || !isSending
+            if !isSending { outgoing = Data(); outgoingSentCount = 0 }
+            finishIfSent()
+        case .blocked:
+            hasRoom = false
+        case .failed(let code, let cause):
+            sendFailure = TransportFailure(code: code, phase: isBegun ? .maybeSent : .beforeSend, underlying: cause)
+        case .end:
+            break
         }
-        outgoingSentCount += count
-        sentCount += count
-        sentAt = pulse_monotonic_now()
-        lastActivity = sentAt
-        if !isSending { outgoing = Data(); outgoingSentCount = 0 }
-        finishIfSent()
     }
 
-    /// Whether a writer must wait. Throws what has ended it.
-    func mustWaitToWrite() throws -> Bool {
-        if let error = end ?? sendFailure { throw error }
-        return isSending
+    /// Whether a part of the outgoing bytes may be sent.
+    private var isBegun: Bool { outgoingSentCount > 0 || channel?.mayHaveSent == true }
+
+    /// Begins to write. Unless the task returns, it calls ``continueWriting()`` next.
+    mutating func write(_ bytes: Data) throws -> SocketConnection.WriteStep {
+        if let error = end ?? sendFailure { throw Self.writeFailure(error, isBegun: false) }
+        guard !isWriting, !isSending else { throw PulseError.invalidRequest(reason: "another task writes") }
+        guard !finishesWhenSent else {
+            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend, underlying: POSIXError(.EPIPE))
+        }
+        start(bytes, ifIdle: false)
+        return try continueWriting()
     }
 
-    /// Takes back bytes of which nothing is sent. False if something is.
+    mutating func continueWriting() throws -> SocketConnection.WriteStep {
+        if hasRoom { flush() }
+        if let error = end ?? sendFailure {
+            let failure = Self.writeFailure(error, isBegun: isBegun)
+            (isWriting, outgoing, outgoingSentCount) = (false, Data(), 0)
+            throw failure
+        }
+        isWriting = isSending
+        return !isSending ? .returns : hasRoom ? .sends : .waits
+    }
+
+    /// The failure of a write: the connection may have ended while it read, or while earlier bytes were sent.
+    private static func writeFailure(_ error: any Error, isBegun: Bool) -> any Error {
+        guard let failure = error as? TransportFailure else { return error }
+        return TransportFailure(
+            code: failure.code, phase: isBegun ? .maybeSent : .beforeSend, underlying: failure.underlying)
+    }
+
+    /// Takes back bytes of which nothing is sent. False if something may be.
     mutating func takeBack() -> Bool {
-        guard outgoingSentCount == 0 else { return false }
-        outgoing = Data()
+        guard !isBegun else { return false }
+        channel?.takeBack()
+        (isWriting, outgoing) = (false, Data())
+        finishIfSent()
         return true
     }
 
     mutating func finishIfSent() {
-        guard finishesWhenSent, !isSending, descriptor >= 0 else { return }
-        shutdown(descriptor, Int32(SHUT_WR))
+        if finishesWhenSent, !isSending { channel?.finishWriting() }
     }
 }
 #endif

@@ -4,7 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// A cleartext socket. What need not wait happens on the caller's thread, the rest on the loop's.
+/// A connection over a socket or a libcurl handle. What need not wait happens on the caller's thread, the rest on the
+/// loop's.
 final class SocketConnection: ReusableConnection {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -14,11 +15,11 @@ final class SocketConnection: ReusableConnection {
     private let loop: SocketLoop
     private let state: Locked<State>
 
-    init(_ descriptor: Int32, number: Int, _ loop: SocketLoop, remoteAddress: String?) {
+    init(_ channel: SocketChannel, number: Int, _ loop: SocketLoop, remoteAddress: String?) {
         self.number = number
         self.loop = loop
         self.remoteAddress = remoteAddress
-        state = Locked(State(descriptor: descriptor))
+        state = Locked(State(channel))
     }
 
     deinit {
@@ -27,23 +28,19 @@ final class SocketConnection: ReusableConnection {
     }
 
     func close() {
-        let waiters = state.withLock { state in
-            if state.descriptor >= 0 { pulse_poller_close_socket(loop.core.poller, state.descriptor) }
-            state.descriptor = -1
-            return state.end(CancellationError())
-        }
+        let waiters = state.withLock { $0.close(loop.core.poller) }
         for waiter in waiters { waiter.resume() }
     }
 
     // MARK: Reading
 
     func read() async throws -> Data? {
+        var isAgain = false
         while true {
-            try Task.checkCancellation()
-            switch try state.withLock({ try $0.read() }) {
+            switch try step({ try $0.read(isAgain: isAgain) }) {
             case .bytes(let bytes): return bytes
             case .end: return nil
-            case nil: break
+            case nil: isAgain = true
             }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { waiter in
@@ -56,6 +53,16 @@ final class SocketConnection: ReusableConnection {
             } onCancel: {
                 state.withLock { $0.reader.take() }?.resume()
             }
+        }
+    }
+
+    /// Reads or writes, and resumes the tasks that wait in vain if the connection ends thereby.
+    private func step<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        var waiters: [Waiter] = []
+        defer { for waiter in waiters { waiter.resume() } }
+        return try state.withLock { state in
+            defer { waiters = state.takeEnded() }
+            return try body(&state)
         }
     }
 
@@ -80,42 +87,51 @@ final class SocketConnection: ReusableConnection {
         }
     }
 
+    func upgrade(unread: Data) {
+        state.withLock { state in
+            state.idleTimeout = .infinity
+            if !unread.isEmpty, state.channel != nil { state.arrival = .bytes(unread) }
+        }
+    }
+
     var sent: (count: Int, time: TimeInterval) {
         state.withLock { ($0.sentCount, $0.sentAt) }
     }
 
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) {
-        state.withLock { state in
+        let isLeft = state.withLock { state in
             state.start(bytes, ifIdle: ifIdle)
             if !isBatched { state.flush() }
+            return state.maySend
         }
-        if isBatched { loop.core.post(self) }
+        if isLeft { loop.core.post(self) }
     }
 
     func write(_ bytes: Data) async throws {
-        try state.withLock { state in
-            guard try !state.mustWaitToWrite() else {
-                throw PulseError.invalidRequest(reason: "another task writes")
-            }
-            state.start(bytes, ifIdle: false)
-            state.flush()
-        }
-        while try state.withLock({ try $0.mustWaitToWrite() }) {
+        var next = try step { try $0.write(bytes) }
+        while next != .returns {
             guard !Task.isCancelled else {
                 if !state.withLock({ $0.takeBack() }) { close() }
                 throw CancellationError()
             }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    wait(waiter) { state in
-                        guard state.isSending, state.sendFailure == nil else { return false }
-                        state.writer = waiter
-                        return true
-                    }
+            // The lock would go to this task again, and not to a reader or the loop that waits for it.
+            if next == .waits { await room() } else { await Task.yield() }
+            next = try step { try $0.continueWriting() }
+        }
+    }
+
+    /// Waits until the loop has sent all bytes, or a failure.
+    private func room() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                wait(waiter) { state in
+                    guard state.isSending, state.sendFailure == nil else { return false }
+                    state.writer = waiter
+                    return true
                 }
-            } onCancel: {
-                state.withLock { $0.writer.take() }?.resume()
             }
+        } onCancel: {
+            state.withLock { $0.writer.take() }?.resume()
         }
     }
 
@@ -130,7 +146,9 @@ final class SocketConnection: ReusableConnection {
 
     /// Makes the poller report the socket's events. False without memory.
     func isWatched(by poller: pulse_poller) -> Bool {
-        state.withLock { pulse_poller_add(poller, $0.descriptor, UInt64(number)) }
+        state.withLock { state in
+            state.channel.map { pulse_poller_add(poller, $0.descriptor, UInt64(number)) } ?? false
+        }
     }
 
     /// Sends and reads what it can after an event, and adds the tasks to resume.
@@ -138,24 +156,29 @@ final class SocketConnection: ReusableConnection {
         _ event: pulse_poller_event, with buffer: UnsafeMutableRawBufferPointer, now: TimeInterval,
         _ waiters: inout [Waiter]
     ) {
-        state.withLock { state in
-            state.isReadable = state.isReadable || event.is_readable
-            state.hasEnded = state.hasEnded || event.has_ended
-            if event.is_writable, !state.isUnsent { state.flush() }
+        let isLeft = state.withLock { state in
+            state.note(event)
+            if state.hasRoom, !state.isUnsent { state.flush() }
             if state.reader != nil, state.mayRead {
                 state.receive(with: buffer, now: now)
                 if state.mayRead { waiters += state.reader.take() }
             }
-            if !state.isSending || state.sendFailure != nil { waiters += state.writer.take() }
+            if !state.isSending { waiters += state.writer.take() }
+            waiters += state.takeEnded()
+            return state.maySend && !state.isUnsent
         }
+        if isLeft { loop.core.post(self) }
     }
 
-    /// Sends what was posted. Returns the task to resume if that fails.
-    func flush() -> Waiter? {
-        state.withLock { state in
+    /// Sends what was posted, and adds the tasks to resume.
+    func flush(_ waiters: inout [Waiter]) {
+        let isLeft = state.withLock { state in
             state.flush()
-            return state.end == nil && state.sendFailure == nil ? nil : state.reader.take()
+            if !state.isSending { waiters += state.writer.take() }
+            waiters += state.takeEnded()
+            return state.maySend
         }
+        if isLeft { loop.core.post(self) }
     }
 
     /// Ends the waits that have timed out, unless bytes have arrived. Returns the time of the next check.

@@ -5,7 +5,8 @@ import CPulsePlatform
 import PulseCore
 import Synchronization
 
-/// The thread that waits for cleartext sockets. It runs until the loop is shut down or released, which closes them.
+/// The thread that waits for the sockets of connections. It runs until the loop is shut down or released, which closes
+/// them.
 final class SocketLoop: Sendable {
     let core: Core
 
@@ -27,11 +28,11 @@ final class SocketLoop: Sendable {
         core.close()
     }
 
-    /// Takes over a connected socket. Throws ``TransportFailure`` without memory, and `CancellationError` after the
-    /// shutdown. The socket is closed then.
-    func connection(_ descriptor: Int32, remoteAddress: String?) throws -> SocketConnection {
-        try core.add(descriptor) { number in
-            SocketConnection(descriptor, number: number, self, remoteAddress: remoteAddress)
+    /// Takes over a connection. Throws ``TransportFailure`` without memory, and `CancellationError` after the
+    /// shutdown. The connection is closed then.
+    func connection(_ channel: SocketChannel, remoteAddress: String?) throws -> SocketConnection {
+        try core.add(channel) { number in
+            SocketConnection(channel, number: number, self, remoteAddress: remoteAddress)
         }
     }
 
@@ -81,7 +82,7 @@ final class SocketLoop: Sendable {
 
         // MARK: Connections
 
-        fileprivate func add(_ descriptor: Int32, _ make: (Int) -> SocketConnection) throws -> SocketConnection {
+        fileprivate func add(_ channel: SocketChannel, _ make: (Int) -> SocketConnection) throws -> SocketConnection {
             let connection = state.withLock { state -> SocketConnection? in
                 guard !state.isClosed else { return nil }
                 let number = state.free.popLast() ?? state.connections.count
@@ -91,7 +92,7 @@ final class SocketLoop: Sendable {
                 return connection
             }
             guard let connection else {
-                pulse_poller_close_socket(poller, descriptor)
+                channel.close(poller)
                 throw CancellationError()
             }
             guard connection.isWatched(by: poller) else {
@@ -164,7 +165,9 @@ final class SocketLoop: Sendable {
                     defer { state.sends = [] }
                     return (state.sends, state.isClosed)
                 }
-                for connection in sends { connection.flush()?.resume() }
+                var waiters: [SocketConnection.Waiter] = []
+                for connection in sends { connection.flush(&waiters) }
+                for waiter in waiters { waiter.resume() }
                 checkTimeouts(now: now)
                 return !isClosed
             }

@@ -116,7 +116,7 @@ struct BufferedBodyTests {
         let body = Self.bytes(Self.gzip)
         let message = Array("HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
         for split in message.indices {
-            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            var reader = HTTP1ResponseParser(limit: 100)
             for piece in [message[..<split], message[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
             #expect(reader.isComplete)
             #expect(reader.body.data == Self.text)
@@ -128,7 +128,7 @@ struct BufferedBodyTests {
         let body = Self.bytes(Self.gzip).dropLast()
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n"
         #expect(throws: TransportFailure.self) {
-            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            var reader = HTTP1ResponseParser(limit: 100)
             try (Array(head.utf8) + body).withUnsafeBytes { try reader.read($0) }
         }
     }

@@ -19,7 +19,7 @@ struct HTTP1ConnectionPoolTests {
     }
 
     private func rest(_ pair: SocketPair, since now: TimeInterval, idleLimit: TimeInterval = .infinity) throws {
-        let connection = try loop.connection(pair.near, remoteAddress: nil)
+        let connection = try loop.connection(SocketChannel(pair.near), remoteAddress: nil)
         pool.keep(PooledConnection(connection: connection, origin: origin, idleLimit: idleLimit), now: now)
     }
 

@@ -11,14 +11,15 @@ import Testing
 struct HTTP1RequestTests {
     private static func request(
         _ text: String, _ method: String = "GET", _ fields: [String: String] = [:], body: TransportRequest.Body = .none,
-        proxy: ProxySettings = .environment, hasNoProxyAround: Bool = true,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
+        delivery: TransportRequest.Delivery = .buffered(limit: 100), proxy: ProxySettings = .environment,
+        hasNoProxyAround: Bool = true, progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) throws -> HTTP1Request? {
         let url = try #require(URL(string: text))
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = method
         urlRequest.allHTTPHeaderFields = fields
-        let request = TransportRequest(urlRequest: urlRequest, body: body, proxy: proxy, progress: progress)
+        let request = TransportRequest(
+            urlRequest: urlRequest, body: body, delivery: delivery, proxy: proxy, progress: progress)
         let origin = try #require(Origin(url))
         return try HTTP1Request(request, url, origin, hasNoProxyAround: hasNoProxyAround)
     }
@@ -66,8 +67,8 @@ struct HTTP1RequestTests {
     @Test func theHostFieldDoesNotChangeTheServer() throws {
         let request = try #require(try Self.request("http://a.test:81/b?c", "HEAD", ["Host": "b.test"]))
         #expect(request.server == "http://a.test:81/")
-        #expect(request.isHead)
-        #expect(try Self.request("http://a.test/")?.isHead == false)
+        #expect(request.traits.isHead)
+        #expect(try Self.request("http://a.test/")?.traits.isHead == false)
     }
 
     @Test func theCallersFieldsAreSent() throws {
@@ -94,6 +95,27 @@ struct HTTP1RequestTests {
         ])
     func connectionFieldsAreLeftToLibcurl(fields: [String: String]) throws {
         #expect(try Self.bytes("http://a.test/", "GET", fields) == nil)
+    }
+
+    /// The fields of the framing are as everywhere.
+    @Test(
+        arguments: [
+            ["Expect": "x"], ["TE": "trailers"], ["upgrade": "x"], ["Connection": "Upgrade"], ["Trailer": "X"],
+            ["Content-Length": "7"], ["transfer-encoding": "chunked"],
+        ])
+    func theFieldsOfAnUpgradeAreSentAsGiven(fields: [String: String]) throws {
+        let request = try #require(try Self.request("http://a.test/", "GET", fields, delivery: .upgrade))
+        let isFraming = fields.keys.contains { $0.lowercased() == "content-length" || $0 == "transfer-encoding" }
+        let line = isFraming ? "" : fields.map { "\($0.key): \($0.value)\r\n" }.joined()
+        #expect(
+            String(decoding: request.bytes, as: UTF8.self)
+                == "GET / HTTP/1.1\r\nHost: a.test\r\n\(line)Accept-Encoding: gzip, deflate\r\n\r\n")
+        #expect(request.traits.offersUpgrade == (fields.keys.first == "upgrade"))
+    }
+
+    @Test func onlyAnUpgradeOffersAnother() throws {
+        #expect(try Self.request("http://a.test/")?.traits.offersUpgrade == false)
+        #expect(try Self.request("http://a.test/", delivery: .streamed) == nil)
     }
 
     @Test func proxiesAndLargeBodiesAreLeftToLibcurl() throws {

@@ -109,7 +109,7 @@ struct HTTP1ResponseParserTests {
     }
 
     private func expect(_ response: Whole, in pieces: [ArraySlice<UInt8>]) throws {
-        var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
+        var reader = HTTP1ResponseParser(.init(isHead: response.isHead), limit: 100)
         for piece in pieces { try piece.withUnsafeBytes { try reader.read($0) } }
         if response.endsWithConnection {
             #expect(!reader.isComplete)
@@ -119,14 +119,14 @@ struct HTTP1ResponseParserTests {
         #expect(reader.head?.statusCode == response.status)
         #expect(reader.body.data == Data(response.body.utf8))
         #expect(reader.keepsConnection == response.keeps)
-        #expect(!reader.hasSurplus)
+        #expect(reader.surplus.isEmpty)
     }
 
     @Test(arguments: whole.filter { !$0.endsWithConnection })
     func noPrefixOfAResponseIsComplete(_ response: Whole) throws {
         let bytes = Array(response.text.utf8)
         for count in bytes.indices {
-            var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
+            var reader = HTTP1ResponseParser(.init(isHead: response.isHead), limit: 100)
             try bytes[..<count].withUnsafeBytes { try reader.read($0) }
             #expect(!reader.isComplete)
             #expect(reader.hasBegun == (count > 0))
@@ -138,7 +138,7 @@ struct HTTP1ResponseParserTests {
     func aResponseWithoutALengthIsCompleteAtAnyEndAfterItsHead(_ response: Whole) throws {
         let bytes = Array(response.text.utf8)
         for count in 0...bytes.count {
-            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            var reader = HTTP1ResponseParser(limit: 100)
             try bytes[..<count].withUnsafeBytes { try reader.read($0) }
             #expect(!reader.isComplete)
             #expect(try reader.readEnd() == (count >= bytes.count - response.body.utf8.count))
@@ -151,14 +151,49 @@ struct HTTP1ResponseParserTests {
         for surplus in ["\n", "HTTP/1.1 200 OK\r\n\r\n"] {
             let bytes = Array((response.text + surplus).utf8)
             for split in bytes.indices {
-                var reader = HTTP1ResponseParser(isHead: response.isHead, limit: 100)
+                var reader = HTTP1ResponseParser(.init(isHead: response.isHead), limit: 100)
                 for piece in [bytes[..<split], bytes[split...]] { try piece.withUnsafeBytes { try reader.read($0) } }
                 #expect(reader.body.data == Data(response.body.utf8))
                 #expect(reader.head?.statusCode == response.status)
-                #expect(reader.hasSurplus)
+                #expect(!reader.surplus.isEmpty)
                 #expect(!reader.keepsConnection)
             }
         }
+    }
+
+    @Test func anUpgradeEndsHTTPAtEverySplit() throws {
+        let head =
+            "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\nHTTP/1.1 101 Switching Protocols\r\nContent-Length: 9\r\n\r\n"
+        let bytes = Array((head + "HTTP/1.1 200 OK\r\n\r\n").utf8)
+        for first in bytes.indices {
+            for second in [first, min(first + 7, bytes.count)] {
+                var reader = HTTP1ResponseParser(.init(offersUpgrade: true), limit: 100)
+                for piece in [bytes[..<first], bytes[first..<second], bytes[second...]] {
+                    #expect(!reader.isComplete || piece.startIndex >= head.utf8.count)
+                    try piece.withUnsafeBytes { try reader.read($0) }
+                }
+                #expect(reader.isUpgrade && !reader.keepsConnection)
+                #expect(reader.head?.statusCode == 101)
+                #expect(reader.body.data.isEmpty)
+                #expect(reader.surplus == Data("HTTP/1.1 200 OK\r\n\r\n".utf8))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "HTTP/1.0 101 Switching Protocols\r\n\r\n", "HTTP/1.1 101 Switching Protocols\r\nno colon\r\n\r\n",
+    ])
+    func aMalformedUpgradeIsRejected(_ text: String) {
+        #expect(throws: HTTP1ResponseParser.Malformed.self) {
+            var reader = HTTP1ResponseParser(.init(offersUpgrade: true), limit: 100)
+            try Array(text.utf8).withUnsafeBytes { try reader.read($0) }
+        }
+    }
+
+    @Test func anotherResponseToAnUpgradeIsNone() throws {
+        var reader = HTTP1ResponseParser(.init(offersUpgrade: true), limit: 100)
+        try Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na".utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(reader.isComplete && !reader.isUpgrade && reader.keepsConnection)
     }
 
     static let malformed: [String] =
@@ -194,7 +229,7 @@ struct HTTP1ResponseParserTests {
         let bytes = Array(text.utf8)
         for split in bytes.indices {
             #expect(throws: HTTP1ResponseParser.Malformed.self) {
-                var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+                var reader = HTTP1ResponseParser(limit: 100)
                 try bytes[..<split].withUnsafeBytes { try reader.read($0) }
                 try bytes[split...].withUnsafeBytes { try reader.read($0) }
                 // An invalid chunk line may look complete so far.
@@ -228,7 +263,7 @@ struct HTTP1ResponseParserTests {
         let bytes = Array(("HTTP/1.1 \(interim ? 103 : 200) OK\r\n" + rest).utf8)
         for size in [1000, bytes.count] {
             #expect(throws: HTTP1ResponseParser.Malformed.self) {
-                var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+                var reader = HTTP1ResponseParser(limit: 100)
                 for start in stride(from: 0, to: bytes.count, by: size) {
                     try bytes[start...].prefix(size).withUnsafeBytes { try reader.read($0) }
                 }
@@ -239,11 +274,11 @@ struct HTTP1ResponseParserTests {
     @Test func aHeadUpToTheLimitIsAccepted() throws {
         let (start, end) = ("HTTP/1.1 204 No\r\nX: ", "\r\n\r\n")
         let padding = String(repeating: "a", count: HTTP1ResponseParser.headLimit - start.utf8.count - end.utf8.count)
-        var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+        var reader = HTTP1ResponseParser(limit: 100)
         try Array((start + padding + end).utf8).withUnsafeBytes { try reader.read($0) }
         #expect(reader.isComplete)
         #expect(throws: HTTP1ResponseParser.Malformed.self) {
-            var reader = HTTP1ResponseParser(isHead: false, limit: 100)
+            var reader = HTTP1ResponseParser(limit: 100)
             try Array((start + padding + "a" + end).utf8).withUnsafeBytes { try reader.read($0) }
         }
     }

@@ -18,7 +18,7 @@ struct SocketConnectionTests {
     init() throws {
         loop = SocketLoop(try SocketLoop.Core())
         pair = try SocketPair()
-        connection = try loop.connection(pair.near, remoteAddress: "127.0.0.1")
+        connection = try loop.connection(SocketChannel(pair.near), remoteAddress: "127.0.0.1")
         connection.begin(idleTimeout: .infinity)
     }
 
@@ -142,12 +142,12 @@ struct SocketConnectionTests {
 
     @Test func aReleasedConnectionIsClosedAndItsNumberIsUsedAgain() async throws {
         let pairs = try [SocketPair(), SocketPair()]
-        var released: SocketConnection? = try loop.connection(pairs[0].near, remoteAddress: nil)
+        var released: SocketConnection? = try loop.connection(SocketChannel(pairs[0].near), remoteAddress: nil)
         #expect(released != nil && pairs[0].isOpen)
         pairs[0].say([9])
         released = nil
         #expect(!pairs[0].isOpen)
-        let successor = try loop.connection(pairs[1].near, remoteAddress: nil)
+        let successor = try loop.connection(SocketChannel(pairs[1].near), remoteAddress: nil)
         #expect(loop.core.capacity == 2)
         let reader = Task.startingNow { try await successor.read() }
         turn()
@@ -159,13 +159,13 @@ struct SocketConnectionTests {
     @Test func aClosedLoopRefusesConnections() throws {
         let other = try SocketPair()
         loop.core.close()
-        #expect(throws: CancellationError.self) { try loop.connection(other.near, remoteAddress: nil) }
+        #expect(throws: CancellationError.self) { try loop.connection(SocketChannel(other.near), remoteAddress: nil) }
         #expect(!other.isOpen)
     }
 
     @Test func aShutdownClosesConnectionsAndEndsTheThread() async throws {
         let (running, other) = (try SocketLoop(), try SocketPair())
-        let connection = try running.connection(other.near, remoteAddress: nil)
+        let connection = try running.connection(SocketChannel(other.near), remoteAddress: nil)
         let reader = Task.startingNow { try await connection.read() }
         await running.shutdown()
         await #expect(throws: CancellationError.self) { try await reader.value }
@@ -176,7 +176,7 @@ struct SocketConnectionTests {
     @Test func aFileThatCannotBeWatchedIsRefused() throws {
         // epoll refuses files that are always ready.
         let failure = #expect(throws: TransportFailure.self) {
-            try loop.connection(open("/dev/null", O_RDWR), remoteAddress: nil)
+            try loop.connection(SocketChannel(open("/dev/null", O_RDWR)), remoteAddress: nil)
         }
         #expect(failure?.code == .resourceUnavailable)
     }
@@ -277,6 +277,94 @@ struct SocketConnectionTests {
         turn()
         #expect(try await connection.read() == Data([1]))
         await #expect(throws: TransportFailure.self) { try await connection.write(Data([1])) }
+    }
+
+    @Test func aWriteOfNothingReturns() async throws {
+        pair.fill()
+        try await connection.write(Data())
+    }
+
+    /// Between the loop's work for a task and the task's next step, another task must not take its place.
+    @Test func aTaskReadsOrWritesUntilItsCallReturns() throws {
+        let other = try SocketPair()
+        defer { close(other.near) }
+        var state = SocketConnection.State(SocketChannel(other.near))
+        #expect(try state.read(isAgain: false) == nil)
+        other.say([1])
+        state.isReadable = true
+        #expect(throws: PulseError.self) { try state.read(isAgain: false) }
+        #expect(try state.read(isAgain: true) != nil)
+        #expect(try state.read(isAgain: false) == nil)
+
+        #expect(try state.write(large) == .waits)
+        while state.isSending {
+            _ = other.taken()
+            state.flush()
+        }
+        #expect(throws: PulseError.self) { try state.write(Data([1])) }
+        #expect(try state.continueWriting() == .returns)
+        #expect(try state.write(Data([1])) == .returns)
+    }
+
+    /// A failure of earlier bytes, or of a read, says nothing about bytes of which none is sent.
+    @Test(arguments: [false, true])
+    func aWriteAfterALossIsUnsent(isNoticedByARead: Bool) throws {
+        let other = try SocketPair()
+        var state = SocketConnection.State(SocketChannel(other.near))
+        #expect(try state.write(isNoticedByARead ? Data([1]) : large) == (isNoticedByARead ? .returns : .waits))
+        // Unread bytes make it a reset.
+        other.cut()
+        if isNoticedByARead {
+            state.isReadable = true
+            #expect(throws: TransportFailure.self) { try state.read(isAgain: false) }
+        } else {
+            state.flush()
+            let failure = #expect(throws: TransportFailure.self) { try state.continueWriting() }
+            #expect(failure?.phase == .maybeSent)
+        }
+        for _ in 0..<2 {
+            let failure = #expect(throws: TransportFailure.self) { try state.write(Data([1])) }
+            #expect(failure?.code == .networkConnectionLost && failure?.phase == .beforeSend)
+        }
+        // Closing replaces the failure.
+        #expect(state.close(loop.core.poller).isEmpty)
+        #expect(throws: CancellationError.self) { try state.write(Data([1])) }
+        #expect(throws: CancellationError.self) { try state.read(isAgain: false) }
+    }
+
+    // MARK: Upgrades
+
+    @Test(arguments: [false, true])
+    func anUpgradedConnectionReturnsTheUnreadBytesFirst(hasArrived: Bool) async throws {
+        if hasArrived {
+            pair.say([3])
+            turn()
+        }
+        connection.upgrade(unread: Data([1, 2]))
+        #expect(try await connection.read() == Data([1, 2]))
+        if !hasArrived { pair.say([3]) }
+        pair.finish()
+        turn()
+        #expect(try await connection.read() == Data([3]))
+        #expect(try await connection.read() == nil)
+    }
+
+    @Test func aClosedConnectionDropsTheUnreadBytes() async throws {
+        connection.upgrade(unread: Data([1, 2]))
+        connection.close()
+        await #expect(throws: CancellationError.self) { try await connection.read() }
+        connection.upgrade(unread: Data([1, 2]))
+        await #expect(throws: CancellationError.self) { try await connection.read() }
+    }
+
+    @Test func anUpgradedConnectionHasNoTimeout() async throws {
+        connection.begin(idleTimeout: 5)
+        connection.upgrade(unread: Data())
+        let reader = reader()
+        #expect(connection.checkTimeout(now: future) == .infinity)
+        pair.say([1])
+        turn()
+        #expect(try await reader.value == Data([1]))
     }
 
     // MARK: Batched sends

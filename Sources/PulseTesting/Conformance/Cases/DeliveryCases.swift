@@ -27,12 +27,23 @@ extension TransportConformance.Case {
             }
         },
         .semantics("an upgrade is made or is refused unsent") { _ in
-            MockServer.Response.upgrade(headers: ["Upgrade": "own", "Connection": "Upgrade"]) { _ in }
+            MockServer.Response.upgrade(headers: ["Upgrade": "own", "Connection": "Upgrade"]) { conversation in
+                try await conversation.send(.everyByte)
+                if let bytes = try await conversation.receive() { try await conversation.send(bytes) }
+            }
         } verify: { stage in
             let headers = ["Upgrade": "own", "Connection": "Upgrade"]
             let request = try stage.request(headers: headers, delivery: .upgrade)
             guard let response = try await stage.responseUnlessRefused(request) else { return }
             try Check.equal(response.statusCode, 101, "the status")
+            guard let connection = response.connection else { throw Check.Failure(reason: "there is no connection") }
+            var received = Data()
+            while received.count < Data.everyByte.count, let bytes = try await connection.read() { received += bytes }
+            try Check.equal(received, .everyByte, "the bytes behind the status line and the header fields")
+            try await connection.write(Data([1]))
+            try Check.equal(try await connection.read(), Data([1]), "the bytes that the server sent back")
+            try Check.equal(try await connection.read(), nil, "the end")
+            connection.close()
         },
         .semantics("a streamed body arrives whole or is refused unsent") { _ in
             .text("taken")

@@ -102,7 +102,7 @@ struct CurlDriver: @unchecked Sendable {
     }
 
     private mutating func add(_ transfer: CurlTransfer) -> Bool {
-        if pulse_loop_add(poller, transfer.request.group, transfer.easy) { return true }
+        if transfer.join(poller) { return true }
         let failure = TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         deferred.add(.end(transfer, .failure(failure)))
         return false
@@ -111,8 +111,8 @@ struct CurlDriver: @unchecked Sendable {
     // MARK: Ending transfers
 
     private mutating func endFinished() {
-        var (group, result) = (Int32(0), Int32(0))
-        while let easy = pulse_loop_next_ended(poller, &group, &result) {
+        var result: Int32 = 0
+        while let easy = pulse_loop_next_ended(poller, &result) {
             guard let pointer = pulse_curl_get_string(easy, Int32(PULSE_CURLINFO_PRIVATE)) else { continue }
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
             if abandoned.removeValue(forKey: ObjectIdentifier(transfer)) != nil {
@@ -152,7 +152,7 @@ struct CurlDriver: @unchecked Sendable {
     }
 
     private func release(_ transfer: CurlTransfer) {
-        pulse_loop_remove(poller, transfer.request.group, transfer.easy)
+        transfer.leave(poller)
     }
 
     // MARK: Timeouts

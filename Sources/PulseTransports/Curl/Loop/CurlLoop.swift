@@ -47,11 +47,28 @@ final class CurlLoop: Sendable {
         return try transfer.connected(queued: queued)
     }
 
+    /// Opens a connection that stays with its handle, for one upgrade.
+    func link(
+        to server: String, isSecure: Bool, _ unixSocketPath: String?, for request: TransportRequest, id: UInt64,
+        queued: TimeInterval
+    ) async throws -> CurlTransfer.Connected {
+        let outgoing = try CurlRequest(
+            linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
+        let transfer = try transfer(for: outgoing, id: id)
+        do {
+            _ = try await run(transfer, id: id)
+        } catch let error as CurlFailure.Unpinned {
+            throw error.failure(of: request)
+        }
+        if let keys = transfer.progress.unpinnedKeys { request.tellUnpinned(keys) }
+        return try transfer.connected(queued: queued)
+    }
+
     /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
     /// what this libcurl does not support.
     func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
-        guard let transfer = engine.idle.withLock({ $0?.popLast() }) ?? CurlTransfer(request, engine.environment)
-        else {
+        let idle = request.hasLink ? nil : engine.idle.withLock { $0?.popLast() }
+        guard let transfer = idle ?? CurlTransfer(request, engine.environment) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
         try transfer.prepare(request, id: id)
@@ -60,6 +77,8 @@ final class CurlLoop: Sendable {
 
     /// Takes back a transfer whose response was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
+        // Its handle keeps its connection, if it has one.
+        guard !transfer.hasLink else { return }
         transfer.rest()
         let surplus = engine.idle.withLock { idle -> CurlTransfer? in
             guard CurlLibrary.reusesHandles, let count = idle?.count, count < CurlEngine.idleLimit else {

@@ -20,11 +20,14 @@ final class CurlSessions: Sendable {
         store.withLock { pulse_curl_share_free($0.share) }
     }
 
-    /// A new handle with the store; nil without memory. A reset handle keeps the store; setting it again would lose the
-    /// handle's state.
-    func makeHandle() -> UnsafeMutableRawPointer? {
+    /// A new handle; nil without memory. A reset handle keeps the store; setting it again would lose the handle's
+    /// state.
+    ///
+    /// - Parameter sharing: whether it has the store; not for a handle that is used outside the loop.
+    func makeHandle(sharing: Bool) -> UnsafeMutableRawPointer? {
         store.withLock { store in
             guard let easy = pulse_curl_easy_init() else { return nil }
+            guard sharing else { return easy }
             _ = pulse_curl_set_pointer(easy, Int32(PULSE_CURLOPT_SHARE), store.share)
             return easy
         }

@@ -89,8 +89,7 @@ struct CurlExchange: Sendable {
             }
             if let error = error as? CurlFailure.Undecodable { throw error.failure(of: request.urlRequest) }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
-            tell(error.keys)
-            throw PulseError.sslPinningFailed(host: request.urlRequest.url?.host ?? "")
+            throw error.failure(of: request)
         }
         guard case .streaming(let received) = reply, case .streamed(let pipe, _) = outgoing.delivery, let ticket else {
             feeding?.end()
@@ -115,11 +114,6 @@ struct CurlExchange: Sendable {
         response.body = .file(file)
         response.timings = stream.timingsAtEnd?() ?? response.timings
         return response
-    }
-
-    private func tell(_ keys: [[UInt8]]) {
-        guard let events = request.events, events.isActive else { return }
-        events.emit(.pinningFailed(host: request.urlRequest.url?.host ?? "", seen: keys.map(CurlPins.text)))
     }
 
     /// The stream keeps the loop and the slot until it ends.
@@ -156,7 +150,7 @@ struct CurlExchange: Sendable {
     }
 
     private func response(from received: CurlResponse, queued: TimeInterval) throws -> PulseResponse {
-        if let keys = received.unpinnedKeys { tell(keys) }
+        if let keys = received.unpinnedKeys { request.tellUnpinned(keys) }
         guard let head = received.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
@@ -177,7 +171,21 @@ extension CurlRequest.Body {
     }
 }
 
+extension CurlFailure.Unpinned {
+    /// Emits the event and returns the error.
+    func failure(of request: TransportRequest) -> PulseError {
+        request.tellUnpinned(keys)
+        return .sslPinningFailed(host: request.urlRequest.url?.host ?? "")
+    }
+}
+
 extension TransportRequest {
+    /// Emits the event for a chain without a pinned key.
+    func tellUnpinned(_ keys: [[UInt8]]) {
+        guard let events, events.isActive else { return }
+        events.emit(.pinningFailed(host: urlRequest.url?.host ?? "", seen: keys.map(CurlPins.text)))
+    }
+
     fileprivate var hasBody: Bool {
         if case .none = body { false } else { true }
     }

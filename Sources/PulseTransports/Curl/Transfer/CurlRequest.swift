@@ -42,6 +42,8 @@ final class CurlRequest: Sendable {
     let unixSocketPath: String?
     /// Whether to open only a connection, which is then handed over.
     let connectsOnly: Bool
+    /// Whether that connection stays with its handle, and so has a multi handle of its own.
+    let hasLink: Bool
 
     /// Throws ``PulseError`` for a request that cannot be sent unchanged.
     init(
@@ -49,7 +51,7 @@ final class CurlRequest: Sendable {
         needsHTTP1: Bool = false
     ) throws {
         self.url = url.absoluteString
-        connectsOnly = false
+        (connectsOnly, hasLink) = (false, false)
         self.isSecure = isSecure
         method = request.urlRequest.httpMethod ?? "GET"
         try request.checkHeadSize()
@@ -83,36 +85,54 @@ final class CurlRequest: Sendable {
         self.needsHTTP1 = needsHTTP1
         pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
         tls = request.tls
-        // libcurl would apply an excluded host to its whole domain.
-        let isExcluded = !request.proxy.exclusions.isEmpty && request.proxy.excludes(url.host ?? "")
-        proxy = isExcluded ? .direct : request.proxy
+        proxy = request.effectiveProxy
         self.unixSocketPath = unixSocketPath
     }
 
     /// A request that only opens a connection to the server of a cleartext URL.
-    init(connectingTo url: String, for request: TransportRequest) {
+    convenience init(connectingTo url: String, for request: TransportRequest) {
+        self.init(connectingTo: url, for: request, isSecure: false, hasLink: false, pins: nil, nil)
+    }
+
+    /// A request that only opens a connection, which stays with its handle. Throws ``PulseError`` for an unreadable
+    /// pinned certificate.
+    convenience init(
+        linkingTo url: String, isSecure: Bool, unixSocketPath: String?, for request: TransportRequest
+    ) throws {
+        let pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
+        self.init(connectingTo: url, for: request, isSecure: isSecure, hasLink: true, pins: pins, unixSocketPath)
+    }
+
+    private init(
+        connectingTo url: String, for request: TransportRequest, isSecure: Bool, hasLink: Bool, pins: CurlPins?,
+        _ unixSocketPath: String?
+    ) {
         self.url = url
-        connectsOnly = true
+        (connectsOnly, self.hasLink) = (true, hasLink)
         method = "GET"
         headerLines = []
         traits = CurlResponseParser.RequestTraits()
         expectsContinue = false
         body = .none
         delivery = .buffered(limit: 0)
-        isSecure = false
+        self.isSecure = isSecure
         connectTimeout = request.connectTimeout
         idleTimeout = request.idleTimeout
-        mayBeResent = true
+        mayBeResent = !hasLink
         needsNewConnection = false
-        needsHTTP1 = false
-        pins = nil
-        tls = .default
-        proxy = .direct
-        unixSocketPath = nil
+        // Otherwise TLS might agree on HTTP/2.
+        needsHTTP1 = hasLink
+        self.pins = pins
+        tls = hasLink ? request.tls : .default
+        proxy = hasLink ? request.effectiveProxy : .direct
+        self.unixSocketPath = unixSocketPath
     }
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for invalid timeouts or an invalid proxy.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for invalid timeouts, an invalid proxy, or an upgrade with a body.
     static func validate(_ request: TransportRequest) throws {
+        if request.delivery == .upgrade, request.body.isPresent {
+            throw PulseError.invalidRequest(reason: "the request for an upgrade has a body")
+        }
         guard request.connectTimeout > 0, request.idleTimeout > 0 else {
             throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
         }
@@ -147,7 +167,7 @@ final class CurlRequest: Sendable {
 
     /// Whether the connection may have other transfers at the same time.
     var sharesConnection: Bool {
-        guard isSecure, case .streamed = delivery else { return true }
+        guard isSecure, case .streamed = delivery else { return !hasLink }
         return false
     }
 
@@ -168,6 +188,14 @@ final class CurlRequest: Sendable {
         let isDirect: Bool
         let needsHTTP1: Bool
         let connectTimeout: TimeInterval
+    }
+}
+
+extension TransportRequest {
+    /// The proxy for the host of the URL. libcurl would apply an excluded host to its whole domain.
+    fileprivate var effectiveProxy: ProxySettings {
+        let isExcluded = !proxy.exclusions.isEmpty && proxy.excludes(urlRequest.url?.host ?? "")
+        return isExcluded ? .direct : proxy
     }
 }
 

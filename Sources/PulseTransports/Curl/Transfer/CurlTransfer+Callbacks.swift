@@ -38,6 +38,9 @@ extension CurlTransfer {
         return true
     }
 
+    /// Whether this client checks the pins itself, and not libcurl.
+    var checksPins: Bool { library.hasPrerequest && library.readsVerifiedChain }
+
     private func accepts(_ pins: CurlPins) -> Bool {
         let keys = verifiedKeys()
         guard !keys.contains(where: pins.hashes.contains) else { return true }

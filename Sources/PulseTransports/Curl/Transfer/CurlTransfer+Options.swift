@@ -34,6 +34,8 @@ extension CurlTransfer {
         setCallbacks(context)
         setTimeout()
         if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
+        // Through a proxy, an upgrade in cleartext needs a tunnel, too.
+        if request.hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
         setBody()
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
@@ -60,14 +62,16 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_WRITEDATA, context)
         setFunction(PULSE_CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket)
         set(PULSE_CURLOPT_OPENSOCKETDATA, context)
-        // A connection outlives its transfer.
-        let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
+        // A connection outlives its transfer, or the loop's part in it.
+        let closeSocket: pulse_curl_closesocket_callback =
+            request.hasLink ? pulse_link_close_socket : pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
-        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(poller))
+        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(request.hasLink ? link : poller))
         // Holds the largest head that libcurl accepts. Over HTTP/2 libcurl 7.88 delivers only as much of a head as
         // fits, and waits for the socket before it delivers the rest.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
-        set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
+        // A link reads at most a record of TLS at a time.
+        set(PULSE_CURLOPT_BUFFERSIZE, request.hasLink ? 16 << 10 : isStreamed ? 512 << 10 : 128 << 10)
     }
 
     /// Sets libcurl's connect timeout, which divides it among a host's addresses. The loop enforces the timeout itself.
@@ -183,9 +187,11 @@ extension CurlTransfer {
         // Unavailable without OpenSSL; then the error texts must suffice.
         setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
         set(PULSE_CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
+        // The tickets of a link come outside the loop, so that no other connection can resume its sessions.
+        if request.hasLink { set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0) }
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
-        if !(library.hasPrerequest && library.readsVerifiedChain), !pins.isReportOnly {
+        if !checksPins, !pins.isReportOnly {
             // Compares only the leaf's key, which is stricter than requested.
             let keys = pins.hashes.map { "sha256//" + Data($0).base64EncodedString() }
             try demand("pins", set(PULSE_CURLOPT_PINNEDPUBLICKEY, keys.joined(separator: ";")))

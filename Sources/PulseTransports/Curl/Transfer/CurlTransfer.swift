@@ -38,6 +38,8 @@ final class CurlTransfer: @unchecked Sendable {
 
     let easy: UnsafeMutableRawPointer
     let environment: Environment
+    /// Whether the handle is for one link.
+    let hasLink: Bool
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     /// Must live as long as libcurl may read it.
     var headerList: UnsafeMutablePointer<pulse_curl_slist>?
@@ -54,8 +56,10 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var isAbandoned = false
     var parser = CurlResponseParser()
     var progress = Progress()
-    /// The socket of a connect-only request. The code that takes it out must close it.
+    /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
     private var socket: Int32?
+    /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
+    private(set) var link: OpaquePointer?
 
     /// The progress of the request.
     struct Progress {
@@ -88,16 +92,20 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Nil without memory for a handle.
     init?(_ request: CurlRequest, _ environment: Environment) {
-        guard let easy = environment.sessions.makeHandle() else { return nil }
+        guard let easy = environment.sessions.makeHandle(sharing: !request.hasLink) else { return nil }
         self.easy = easy
         self.environment = environment
         self.request = request
+        hasLink = request.hasLink
         errorText.initialize(repeating: 0, count: 256)
+        guard request.hasLink else { return }
+        link = pulse_link_create(environment.poller, easy, !environment.library.writesWithoutSignal)
+        if link == nil { return nil }
     }
 
     deinit {
+        if let link { pulse_link_close(link) } else if let socket { close(socket) }
         environment.sessions.free(easy)
-        if let socket { close(socket) }
         free(headerList)
         errorText.deallocate()
     }
@@ -186,6 +194,19 @@ final class CurlTransfer: @unchecked Sendable {
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
+    /// Joins the loop. False without memory.
+    func join(_ poller: OpaquePointer) -> Bool {
+        link.map { pulse_link_connect($0) } ?? pulse_loop_add(poller, request.group, easy)
+    }
+
+    /// Leaves the loop, unless it has left it with its connection.
+    func leave(_ poller: OpaquePointer) {
+        guard hasLink else { return pulse_loop_remove(poller, request.group, easy) }
+        guard socket == nil, let link else { return }
+        pulse_link_close(link)
+        self.link = nil
+    }
+
     // MARK: Ending
 
     /// Ends the transfer at its next socket request: until then libcurl would block on name resolution.
@@ -235,7 +256,10 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Takes over the new connection before libcurl closes it.
     private func takeSocket() -> Result<Void, any Error> {
-        let descriptor = pulse_loop_take_socket(poller, easy)
+        if let pins = request.pins, !pins.isReportOnly, checksPins, progress.sendCount == 0 {
+            return .failure(CurlFailure.Unpinned(keys: []))
+        }
+        let descriptor = link.map { pulse_link_leave_loop($0) } ?? pulse_loop_take_socket(poller, easy)
         guard descriptor >= 0 else {
             return .failure(TransportFailure(code: .resourceUnavailable, phase: .beforeSend))
         }
@@ -245,7 +269,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// A connection for another owner.
     struct Connected {
-        let descriptor: Int32
+        let channel: SocketChannel
         let timings: TransferTimings
     }
 
@@ -254,9 +278,11 @@ final class CurlTransfer: @unchecked Sendable {
         guard let descriptor = socket else {
             throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
         }
+        let timings = TransferTimings(measurements, queued: queued, isComplete: false)
         socket = nil
-        return Connected(
-            descriptor: descriptor, timings: TransferTimings(measurements, queued: queued, isComplete: false))
+        guard let link else { return Connected(channel: SocketChannel(descriptor), timings: timings) }
+        self.link = nil
+        return Connected(channel: SocketChannel(CurlLink(self, link, descriptor: descriptor)), timings: timings)
     }
 
     /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// What moves the bytes of a connection: its socket, or the libcurl handle that has it.
+///
+/// Nothing here waits. One task at a time may use it.
+struct SocketChannel: Sendable {
+    enum Outcome {
+        case bytes(Int)
+        case end
+        /// Nothing moved; the loop reports when that may change.
+        case blocked
+        case failed(URLError.Code, underlying: (any Error)?)
+    }
+
+    let descriptor: Int32
+    private let link: CurlLink?
+
+    /// A cleartext socket, which the channel closes.
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        link = nil
+    }
+
+    init(_ link: CurlLink) {
+        descriptor = link.descriptor
+        self.link = link
+    }
+
+    /// Whether bytes may wait here that have left the socket, and whether a read may have to wait for room or a write
+    /// for bytes, as in TLS.
+    var isIndirect: Bool { link != nil }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+        if let link { return link.receive(into: buffer) }
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+        return count == 0 ? .end : Self.outcome(count)
+    }
+
+    /// Sends some of the bytes. After `.blocked` the next call must begin with the same ones.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+        link?.send(bytes) ?? Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
+    }
+
+    /// Whether a part of the bytes of a blocked send may be sent.
+    var mayHaveSent: Bool { link?.mayHaveSent == true }
+
+    /// Forgets the bytes of a blocked send.
+    func takeBack() {
+        link?.takeBack()
+    }
+
+    /// Whether the socket is open with nothing to read.
+    var isSilent: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        return count < 0 && Self.isBlocked(errno)
+    }
+
+    /// Ends this side's direction, if the peer can be told that without ending the other one.
+    func finishWriting() {
+        if link?.isSecure != true { shutdown(descriptor, Int32(SHUT_WR)) }
+    }
+
+    func close(_ poller: pulse_poller) {
+        guard let link else { return pulse_poller_close_socket(poller, descriptor) }
+        pulse_poller_remove(poller, descriptor)
+        link.close()
+    }
+
+    private static func outcome(_ count: Int) -> Outcome {
+        let number = errno
+        guard count < 0 else { return .bytes(count) }
+        return isBlocked(number) ? .blocked : .failed(.networkConnectionLost, underlying: error(number))
+    }
+
+    private static func isBlocked(_ number: Int32) -> Bool {
+        number == EAGAIN || number == EWOULDBLOCK || number == EINTR
+    }
+
+    private static func error(_ number: Int32) -> POSIXError? {
+        POSIXErrorCode(rawValue: number).map { POSIXError($0) }
+    }
+}
+#endif
