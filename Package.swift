@@ -98,7 +98,9 @@ let package = Package(
         .executableTarget(name: "transfer-victim", dependencies: ["PulseKit"], path: "Tests/transfer-victim"),
         .testTarget(
             name: "PulseTestingTests",
-            dependencies: ["PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability", "TestSupport"]),
+            dependencies: [
+                "PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulsePlatform", "TestSupport",
+            ]),
         .testTarget(
             name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "TestSupport", "offline-victim"]),
         // A process that the journey tests kill.

@@ -60,7 +60,7 @@ final class SimulatedServer: Sendable {
 
 extension MockServer.Response.Body {
     /// Without a wire a body arrives at once, so an endless body is impossible: such cases belong to the wire part.
-    fileprivate var simulated: Data {
+    var simulated: Data {
         switch self {
         case .data(let data): data
         case .repeating(let unit, let times): Data((0..<(times ?? 0)).map { _ in unit }.joined())
@@ -70,7 +70,8 @@ extension MockServer.Response.Body {
 }
 
 extension RecordedRequest {
-    fileprivate init(simulated request: URLRequest, connection: Int) {
+    /// A request that was never on a wire.
+    init(simulated request: URLRequest, connection: Int) {
         let url = request.url
         let path =
             url.map { URLComponents(url: $0, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? $0.path } ?? ""

@@ -122,6 +122,18 @@ final class ActivityLog: Sendable {
         change { $0.connections[connection].sentByteCount += count }
     }
 
+    /// The index of a new socket.
+    func opened(_ socket: ServerSocket.Record) -> Int {
+        change { activity in
+            activity.sockets.append(socket)
+            return activity.sockets.count - 1
+        }
+    }
+
+    func changed(_ socket: ServerSocket.Record, at index: Int) {
+        change { $0.sockets[index] = socket }
+    }
+
     /// The first ending counts.
     func ending(_ ending: MockServer.Connection.Ending, of connection: Int) {
         change { activity in

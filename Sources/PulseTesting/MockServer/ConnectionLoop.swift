@@ -35,10 +35,7 @@ struct ConnectionLoop {
             try await perform(core.greeting(of: index))
             while true { try await serveNextRequest() }
         } catch Stop.gracefully {
-            noteEnding()
-            try? await socket.sendClosureAlert()
-            socket.endSending()
-            await peerEnd()
+            await endGracefully()
         } catch {
             // The client has left, a step closed the connection, or the server shuts down.
         }
@@ -47,6 +44,13 @@ struct ConnectionLoop {
         socket.close()
         await socket.disposal()
         core.log.closed(index)
+    }
+
+    private func endGracefully() async {
+        noteEnding()
+        try? await socket.sendClosureAlert()
+        socket.endSending()
+        await peerEnd()
     }
 
     private func noteEnding() {
@@ -221,14 +225,30 @@ struct ConnectionLoop {
                 socket.close(resetting: true)
                 throw Stop.now
             case .converse(let body):
-                let conversation = MockServer.Conversation(socket: socket, leftover: Locked(parser.unread))
+                let conversation = MockServer.Conversation(loop: self, leftover: Locked(parser.unread))
                 try await body(conversation)
                 throw Stop.gracefully
             }
         }
     }
 
-    private func send(_ bytes: Data, _ drip: Drip? = nil) async throws {
+    /// Performs a step of a conversation, and closes the connection if the step ends it.
+    func runToEnd(_ step: MockServer.Step) async throws {
+        do {
+            return try await perform([step])
+        } catch Stop.gracefully {
+            await endGracefully()
+        } catch Stop.now {
+            noteEnding()
+        }
+        socket.close()
+    }
+
+    func send(_ bytes: Data) async throws {
+        try await send(bytes, nil)
+    }
+
+    private func send(_ bytes: Data, _ drip: Drip?) async throws {
         guard let drip else {
             try await socket.send(bytes)
             return core.log.sent(bytes.count, on: index)

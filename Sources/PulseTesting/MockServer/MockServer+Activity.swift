@@ -16,6 +16,9 @@ extension MockServer {
         /// Every connection accepted so far, in order.
         public internal(set) var connections: [Connection] = []
 
+        /// Every WebSocket that was opened so far, in order.
+        public internal(set) var sockets: [ServerSocket.Record] = []
+
         /// Connections that are open now.
         public var openConnectionCount: Int { connections.count { $0.isOpen } }
 

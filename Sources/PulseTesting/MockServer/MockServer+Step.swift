@@ -65,30 +65,40 @@ extension MockServer {
 
     /// A connection that has left HTTP, after ``Response/upgrade(status:headers:_:)``: bytes in both directions.
     public struct Conversation: Sendable {
-        let socket: SocketStream
+        let loop: ConnectionLoop
         /// The bytes that the client sent behind its request.
         let leftover: Locked<Data>
 
         /// The next bytes from the client; nil once it has ended its side. Throws ``PulseError`` if the connection
-        /// broke or the server shuts down. For one task at a time.
+        /// broke, the server shuts down, or the task is cancelled. For one task at a time.
         public func receive() async throws -> Data? {
             let early = leftover.withLock { leftover in
                 defer { leftover = Data() }
                 return leftover
             }
             guard early.isEmpty else { return early }
-            do {
-                return try await socket.receive()
-            } catch {
-                throw PulseError.transport(.networkConnectionLost, underlying: error)
-            }
+            return try await typed { try await socket.receive() }
         }
 
         /// Sends bytes, and returns when the system has taken all of them. Throws ``PulseError`` if the client has left
         /// or the server shuts down. For one task at a time.
         public func send(_ bytes: Data) async throws {
+            try await typed { try await loop.send(bytes) }
+        }
+
+        /// Performs a step. After one that ends the connection, nothing can be sent or received. Throws ``PulseError``
+        /// if the client has left or the server shuts down.
+        public func run(_ step: Step) async throws {
+            try await typed { try await loop.runToEnd(step) }
+        }
+
+        var socket: SocketStream { loop.socket }
+
+        private func typed<Value>(_ body: () async throws -> Value) async throws -> Value {
             do {
-                try await socket.send(bytes)
+                return try await body()
+            } catch is CancellationError {
+                throw PulseError.cancelled
             } catch {
                 throw PulseError.transport(.networkConnectionLost, underlying: error)
             }

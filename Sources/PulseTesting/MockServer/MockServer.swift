@@ -139,7 +139,7 @@ public final class MockServer: Sendable {
     public var activity: Activity { core.log.activity }
 
     /// Empties the lists of requests and so frees their bodies, between two phases of a test or in a test of millions
-    /// of requests. The records of connections stay.
+    /// of requests. The records of connections and sockets stay.
     public func forgetRequests() {
         core.log.forgetRequests()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// A transport without a wire: a closure or stubs provide the response to each request.
 ///
@@ -26,6 +27,7 @@ public final class MockTransport: Transport {
 
     private let respond: @Sendable (TransportRequest) async throws -> PulseResponse
     private let recordsRequests: Bool
+    private let mockSockets: MockSockets?
     private let state = Locked(State())
 
     /// Returns or throws the result of the closure. It runs once for every request, in the call's own task: a wait in
@@ -37,6 +39,7 @@ public final class MockTransport: Transport {
         recordsRequests: Bool = true, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse
     ) {
         self.recordsRequests = recordsRequests
+        mockSockets = nil
         self.respond = { try await respond($0.urlRequest) }
     }
 
@@ -44,7 +47,39 @@ public final class MockTransport: Transport {
     /// ``PulseError/custom(_:)``; its text has the reason for each stub.
     public init(stubs: [Stub]) {
         recordsRequests = true
+        mockSockets = nil
         respond = { try await Stub.response(to: $0, from: stubs) }
+    }
+
+    /// Opens a WebSocket in memory for each handshake that matches no stub, so that a stub can refuse one. A wrong
+    /// handshake gets 400 or 426. Other requests are the stubs' alone.
+    ///
+    /// ```swift
+    /// let transport = MockTransport(stubs: []) { socket in
+    ///     while let message = try await socket.receive() { try await socket.send(message) }
+    /// }
+    /// ```
+    ///
+    /// The closure runs in a task that is cancelled when the client leaves or the transport shuts down; what came
+    /// before can still be received. A side that is 64 KiB ahead of the other waits for it.
+    ///
+    /// - Parameters:
+    ///   - subprotocols: those of the server. The client's first one among them is agreed on.
+    ///   - compresses: whether permessage-deflate is agreed on if the client offers it (RFC 7692). Only where the
+    ///     system's zlib can be loaded, which is on Linux.
+    ///   - clock: the clock of ``MockServer/Step/delay(_:)``.
+    public init(
+        stubs: [Stub], subprotocols: [String] = [], compresses: Bool = false, clock: any PulseClock = SystemClock(),
+        onSocket: @escaping @Sendable (ServerSocket) async throws -> Void
+    ) {
+        let sockets = MockSockets(
+            subprotocols: subprotocols, compressing: compresses ? DeflateParameters() : nil, clock: clock, onSocket)
+        recordsRequests = true
+        mockSockets = sockets
+        respond = { request in
+            guard case .upgrade = request.delivery else { return try await Stub.response(to: request, from: stubs) }
+            return try await Stub.response(to: request, from: stubs) { try sockets.response(to: request.urlRequest) }
+        }
     }
 
     /// Every policy is satisfied, because there is no wire.
@@ -61,12 +96,15 @@ public final class MockTransport: Transport {
         state.withLock { $0.requests }
     }
 
+    /// The sockets that were opened so far, in order.
+    public var sockets: [ServerSocket.Record] { mockSockets?.records ?? [] }
+
     /// Returns the response, throws the closure's error, or throws `CancellationError`; also
-    /// ``PulseError/responseTooLarge(limit:)``, ``PulseError/unsupported(_:)`` for an upgrade, and
-    /// ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
+    /// ``PulseError/responseTooLarge(limit:)``, ``PulseError/unsupported(_:)`` for an upgrade without a closure for
+    /// sockets, and ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
     /// ``PulseCore/TransportRequest/maximumHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
-        if case .upgrade = request.delivery {
+        if case .upgrade = request.delivery, mockSockets == nil {
             throw PulseError.unsupported("MockTransport has no sockets")
         }
         try request.checkHeadSize()
@@ -83,8 +121,10 @@ public final class MockTransport: Transport {
         return try await delivery.deliver(response)
     }
 
-    /// Ends the transport: later requests fail with ``PulseError/cancelled``.
+    /// Ends the transport: later requests fail with ``PulseError/cancelled``. Closes all sockets, cancels their
+    /// closures and waits for them; do not await it inside of one.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
+        await mockSockets?.shutdown()
     }
 }

@@ -152,7 +152,10 @@ public struct Stub: Sendable {
         return .success(Match(reply: reply, parameters: parameters))
     }
 
-    static func response(to sent: TransportRequest, from stubs: [Stub]) async throws -> PulseResponse {
+    /// - Parameter otherwise: the response without a match; nil fails the request.
+    static func response(
+        to sent: TransportRequest, from stubs: [Stub], otherwise: (() async throws -> PulseResponse)? = nil
+    ) async throws -> PulseResponse {
         let request = sent.urlRequest
         var reasons: [String] = []
         for (index, stub) in stubs.enumerated() {
@@ -161,6 +164,7 @@ public struct Stub: Sendable {
             case .failure(let mismatch): reasons.append("\(index + 1). \(stub): \(mismatch.reason)")
             }
         }
+        if let otherwise { return try await otherwise() }
         throw PulseError.custom(UnmatchedRequest(request, sent.redaction, reasons: reasons))
     }
 }

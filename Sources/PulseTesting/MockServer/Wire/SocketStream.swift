@@ -103,7 +103,8 @@ final class SocketStream: Sendable {
 
     // MARK: Receiving
 
-    /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or closed locally.
+    /// The next bytes; nil once the client has ended its side. Throws if the connection was reset or closed locally, or
+    /// if the task is cancelled and nothing has arrived.
     func receive() async throws -> Data? {
         secure()
         while true {
@@ -118,13 +119,19 @@ final class SocketStream: Sendable {
                 return state.peerEnd == nil ? .none : .some(nil)
             }
             if let next { return next }
-            await withCheckedContinuation { continuation in
-                let waits = state.withLock { state in
-                    guard !state.isOver, state.input.isEmpty else { return false }
-                    state.reader = continuation
-                    return true
+            try Task.checkCancellation()
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let waits = state.withLock { state in
+                        // A cancellation that came earlier has found no reader.
+                        guard !state.isOver, state.input.isEmpty, !Task.isCancelled else { return false }
+                        state.reader = continuation
+                        return true
+                    }
+                    if !waits { continuation.resume() }
                 }
-                if !waits { continuation.resume() }
+            } onCancel: {
+                state.withLock { $0.reader.take() }?.resume()
             }
         }
     }

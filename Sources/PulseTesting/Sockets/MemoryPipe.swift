@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// One direction of a connection in memory. A writer waits while the reader is behind by the capacity.
+final class MemoryPipe: Sendable {
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    private let state: Locked<State>
+
+    init(capacity: Int) {
+        state = Locked(State(capacity: capacity))
+    }
+
+    /// The next bytes; nil once the writing side has finished. A cancelled task gets what has arrived, and waits for
+    /// nothing.
+    func read() async throws -> Data? {
+        while true {
+            let (arrival, writer) = try state.withLock { state in
+                let arrival = try state.take()
+                return (arrival, arrival == nil ? nil : state.writer.take())
+            }
+            writer?.resume()
+            switch arrival {
+            case .bytes(let bytes): return bytes
+            case .end: return nil
+            case nil: try Task.checkCancellation()
+            }
+            await waitUnlessCancelled(\.reader) { $0.mustWaitToRead }
+        }
+    }
+
+    /// Returns when the pipe has all bytes. After a `CancellationError` it may have some of them.
+    ///
+    /// - Parameter heedsCancellation: whether a cancelled task waits for no room.
+    func write(_ bytes: Data, heedsCancellation: Bool) async throws {
+        try state.withLock { try $0.beginWriting() }
+        defer { change { $0.endWriting() } }
+        var taken = 0
+        while true {
+            let (count, reader) = try state.withLock { state in
+                let count = try state.append(bytes, from: taken)
+                return (count, count > 0 ? state.reader.take() : nil)
+            }
+            reader?.resume()
+            taken += count
+            guard taken < bytes.count else { return }
+            if heedsCancellation {
+                try Task.checkCancellation()
+                await waitUnlessCancelled(\.writer) { $0.mustWaitToWrite }
+            } else {
+                await wait(\.writer) { $0.mustWaitToWrite }
+            }
+        }
+    }
+
+    private func waitUnlessCancelled(
+        _ waiter: WritableKeyPath<State, Waiter?> & Sendable, _ mustWait: @Sendable (State) -> Bool
+    ) async {
+        await withTaskCancellationHandler {
+            // A cancellation that came earlier has found no waiter.
+            await wait(waiter) { !Task.isCancelled && mustWait($0) }
+        } onCancel: {
+            state.withLock { $0[keyPath: waiter].take() }?.resume()
+        }
+    }
+
+    private func wait(
+        _ waiter: WritableKeyPath<State, Waiter?> & Sendable, _ mustWait: (State) -> Bool
+    ) async {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                guard mustWait(state), state[keyPath: waiter] == nil else { return false }
+                state[keyPath: waiter] = continuation
+                return true
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    // MARK: Ends
+
+    /// Ends the direction after the bytes of a write in progress.
+    func finish() {
+        change { $0.finish() }
+    }
+
+    func closeWriter(resetting: Bool) {
+        change { $0.closeWriter(resetting: resetting) }
+    }
+
+    func closeReader() {
+        change { $0.closeReader() }
+    }
+
+    /// Runs `body` once, when either side has ended the direction; at once if one has.
+    func onEnd(_ body: @escaping @Sendable () -> Void) {
+        change { $0.observers.append(body) }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        let (waiters, observers) = state.withLock { state -> ([Waiter], [@Sendable () -> Void]) in
+            change(&state)
+            guard state.hasEnded else { return ([], []) }
+            defer { state.observers = [] }
+            return ([state.reader.take(), state.writer.take()].compactMap { $0 }, state.observers)
+        }
+        observers.forEach { $0() }
+        waiters.forEach { $0.resume() }
+    }
+}
+
+extension MemoryPipe {
+    enum Arrival: Sendable {
+        case bytes(Data)
+        case end
+    }
+
+    enum Ending: Sendable {
+        case finished
+        case reset
+    }
+
+    struct State: Sendable {
+        let capacity: Int
+        var buffer = Data()
+        /// How the writing side has ended. The reader learns of it after the bytes.
+        var ending: Ending?
+        var isWriterClosed = false
+        var isReaderClosed = false
+        var isWriting = false
+        /// Whether the direction ends with the write in progress.
+        var isFinishing = false
+        var reader: Waiter?
+        var writer: Waiter?
+        var observers: [@Sendable () -> Void] = []
+
+        init(capacity: Int) {
+            self.capacity = max(1, capacity)
+        }
+
+        var hasEnded: Bool { ending != nil || isReaderClosed }
+        var mustWaitToRead: Bool { buffer.isEmpty && !hasEnded }
+        var mustWaitToWrite: Bool { buffer.count >= capacity && !hasEnded }
+
+        /// Takes what has arrived; nil if a reader must wait.
+        mutating func take() throws -> Arrival? {
+            if isReaderClosed { throw CancellationError() }
+            guard reader == nil else { throw PulseError.invalidRequest(reason: "another task reads") }
+            guard buffer.isEmpty else {
+                defer { buffer = Data() }
+                return .bytes(buffer)
+            }
+            switch ending {
+            case .finished: return .end
+            case .reset: throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+            case nil: return nil
+            }
+        }
+
+        mutating func beginWriting() throws {
+            guard !isWriting else { throw PulseError.invalidRequest(reason: "another task writes") }
+            isWriting = true
+        }
+
+        /// Appends what there is room for, and returns the number of these bytes.
+        mutating func append(_ bytes: Data, from offset: Int) throws -> Int {
+            if isWriterClosed { throw CancellationError() }
+            if hasEnded {
+                throw TransportFailure(code: .networkConnectionLost, phase: offset == 0 ? .beforeSend : .maybeSent)
+            }
+            let count = min(bytes.count - offset, capacity - buffer.count)
+            guard count > 0 else { return 0 }
+            buffer.append(bytes.dropFirst(offset).prefix(count))
+            return count
+        }
+
+        mutating func endWriting() {
+            isWriting = false
+            if isFinishing { finish() }
+        }
+
+        mutating func finish() {
+            isFinishing = isWriting
+            if !isWriting { ending = ending ?? .finished }
+        }
+
+        mutating func closeWriter(resetting: Bool) {
+            isWriterClosed = true
+            ending = resetting ? .reset : ending ?? .finished
+        }
+
+        mutating func closeReader() {
+            isReaderClosed = true
+            buffer = Data()
+        }
+    }
+}

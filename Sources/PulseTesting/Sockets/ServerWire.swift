@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What carries the bytes of a ``ServerSocket``: a connection of a ``MockServer``, or one in memory.
+protocol ServerWire: Sendable {
+    /// The next bytes; nil once the client has ended its side. Throws ``PulseError`` if the connection broke or was
+    /// closed. A cancelled task gets what has arrived, and waits for nothing.
+    func receive() async throws -> Data?
+    /// Returns when the client's side has all bytes, or the system. Throws ``PulseError``.
+    func send(_ bytes: Data) async throws
+    /// Performs a step. The connection is closed after a step that ends it. Throws ``PulseError``.
+    func run(_ step: MockServer.Step) async throws
+    /// Runs `body` in a task that is cancelled when the client leaves.
+    func whilePeerStays(_ body: @escaping @Sendable () async throws -> Void) async throws
+}
+
+/// The server's end of a connection in memory. Its task is cancelled when the client leaves.
+struct MemoryWire: ServerWire {
+    let connection: MemoryConnection
+    let clock: any PulseClock
+
+    func receive() async throws -> Data? {
+        try await typed { try await connection.readArrived() }
+    }
+
+    func send(_ bytes: Data) async throws {
+        try await typed { try await connection.writeWhole(bytes) }
+    }
+
+    func run(_ step: MockServer.Step) async throws {
+        switch step.action {
+        case .bytes(let bytes), .unencrypted(let bytes):
+            try await send(bytes)
+        case .repeating(let bytes, let times):
+            var count = 0
+            while !bytes.isEmpty, times.map({ count < $0 }) ?? true {
+                try await send(bytes)
+                count += 1
+            }
+        case .stream(let stream, _):
+            for await bytes in stream { try await send(bytes) }
+        case .delay(let seconds):
+            try await typed { try await clock.sleep(seconds, for: .delay) }
+        case .stall:
+            try await discardInput()
+        case .halfClose:
+            connection.finishWriting()
+            try await discardInput()
+        case .close, .truncate:
+            connection.close()
+        case .reset:
+            connection.reset()
+        case .converse:
+            throw PulseError.unsupported("a connection in memory has no conversation")
+        }
+    }
+
+    func whilePeerStays(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await body()
+    }
+
+    /// Until the client leaves.
+    private func discardInput() async throws {
+        defer { connection.close() }
+        while try await receive() != nil {}
+    }
+
+    private func typed<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch is CancellationError where !Task.isCancelled {
+            // This end is closed.
+            throw PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
+        } catch {
+            throw PulseError(wrapping: error)
+        }
+    }
+}
