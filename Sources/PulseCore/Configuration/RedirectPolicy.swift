@@ -7,7 +7,8 @@
 /// method and body.
 ///
 /// A redirect is never followed from https to http, to another scheme, or with a body that can be sent only once. The
-/// 3xx response is then the result, and fails like any status that the call does not accept.
+/// 3xx response is then the result, and fails like any status that the call does not accept. For the handshake of a
+/// socket, ws and wss mean http and https.
 public struct RedirectPolicy: Sendable {
     private enum Mode: Sendable {
         case follow(maximumHops: Int)
@@ -117,12 +118,26 @@ public struct RedirectPolicy: Sendable {
             let reference = URLReference(location),
             var parts = reference.parts(against: current)
         else { return nil }
+        if isHandshake(response.request) { parts.scheme = parts.scheme.map(plainScheme) }
         // RFC 9110, section 10.2.2.
         if parts.fragment == nil {
             parts.percentEncodedFragment =
                 URLComponents(url: current, resolvingAgainstBaseURL: true)?.percentEncodedFragment
         }
         return parts.url.flatMap { mayFollow(from: current, to: $0) ? $0 : nil }
+    }
+
+    private static func isHandshake(_ request: URLRequest) -> Bool {
+        request.value(forHTTPHeaderField: "Upgrade")?.equalsIgnoringASCIICase("websocket") == true
+    }
+
+    /// The schemes of WebSockets mean those of HTTP (RFC 6455, section 3).
+    private static func plainScheme(_ scheme: String) -> String {
+        switch scheme.asciiLowercased {
+        case "ws": "http"
+        case "wss": "https"
+        default: scheme
+        }
     }
 
     /// Whether the scheme may be followed: http or https only, and never from https to http.

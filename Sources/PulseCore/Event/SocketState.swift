@@ -8,7 +8,8 @@
 public enum SocketState: Sendable {
     /// The socket has not been connected yet.
     case idle
-    /// The socket is being connected. `attempt` counts from 1, and starts again at 1 once the socket was open.
+    /// The socket is being connected. `attempt` counts from 1, and starts again at 1 once the socket was open for long
+    /// enough.
     case connecting(attempt: Int)
     /// Messages can be sent and received; `subprotocol` is the one that the server has chosen, nil for none.
     case open(subprotocol: String?)

@@ -8,6 +8,7 @@ struct CallRegistry: Sendable {
     private struct OwnerEntry: Sendable {
         let tag: String?
         let cancel: @Sendable () -> Void
+        let ended: (@Sendable () async -> Void)?
     }
 
     private struct State {
@@ -51,10 +52,17 @@ struct CallRegistry: Sendable {
 
     /// Registers an owner of calls that starts. Returns false after shutdown: then it must not start.
     ///
-    /// - Parameter cancel: runs without a lock. It must not keep the owner.
-    func add(_ owner: AnyObject, tag: String? = nil, cancel: @escaping @Sendable () -> Void) -> Bool {
+    /// - Parameter cancel: runs without a lock. Neither closure may keep the owner.
+    /// - Parameter ended: returns when the cancelled owner has ended, for a shutdown that waits for it; nil if there is
+    ///   nothing to wait for.
+    func add(
+        _ owner: AnyObject, tag: String? = nil, cancel: @escaping @Sendable () -> Void,
+        ended: (@Sendable () async -> Void)? = nil
+    ) -> Bool {
         state.withLock { state in
-            if !state.isShutDown { state.owners[ObjectIdentifier(owner)] = OwnerEntry(tag: tag, cancel: cancel) }
+            if !state.isShutDown {
+                state.owners[ObjectIdentifier(owner)] = OwnerEntry(tag: tag, cancel: cancel, ended: ended)
+            }
             return !state.isShutDown
         }
     }
@@ -82,6 +90,7 @@ struct CallRegistry: Sendable {
         }
         calls.forEach { $0.cancel(by: .shutdown) }
         owners.forEach { $0.cancel() }
+        for owner in owners { await owner.ended?() }
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if !state.calls.isEmpty { state.idleWaiters.append(continuation) }

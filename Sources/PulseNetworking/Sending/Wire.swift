@@ -38,6 +38,7 @@ final class Wire: Sendable {
         var (request, url) = try checked(request, for: context)
         if let cookies { request = try await withCookiesOfNow(request, to: url, for: context, from: cookies) }
         try checkAuth(of: request, at: url, for: context)
+        let upgrade = SocketUpgrade(&request, for: context.delivery, environment.randomness)
         let outgoing = try transportRequest(request, url, for: context)
         context.call.record(.request(request))
         for plugin in plugins {
@@ -60,6 +61,7 @@ final class Wire: Sendable {
                 }
             context.call.record(.responded(status: response.statusCode))
             try check(response, for: context)
+            try upgrade?.check(response)
             if let cookies { await store(response, from: url, in: cookies) }
             context.emit(
                 .responseReceived(

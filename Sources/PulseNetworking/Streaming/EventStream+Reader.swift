@@ -143,32 +143,3 @@ extension EventStream {
         }
     }
 }
-
-extension CallEnvironment {
-    /// Waits that many seconds, or until the network comes back, or the task is cancelled.
-    fileprivate func wait(_ seconds: TimeInterval) async {
-        await withTaskGroup(of: Bool.self) { group in
-            group.addTask { [clock] in
-                try? await clock.sleep(seconds, for: .backoff)
-                return true
-            }
-            if let connectivity {
-                group.addTask { await connectivity.comesBack() }
-            }
-            while let isOver = await group.next(), !isOver {}
-            group.cancelAll()
-        }
-    }
-}
-
-extension ConnectivityMonitor {
-    /// Waits for a network path after there was none; false if the updates end before.
-    fileprivate func comesBack() async -> Bool {
-        var wasMissing = false
-        for await status in updates {
-            if wasMissing, status.path != .unsatisfied { return true }
-            wasMissing = status.path == .unsatisfied
-        }
-        return false
-    }
-}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension PulseClient {
+    /// Makes a handshake: a call of its own, which ends with the response. Returns the 101, whose body is the
+    /// connection.
+    ///
+    /// - Parameter isReconnect: whether the call is not retried.
+    func upgrade<E: SocketEndpoint>(_ endpoint: E, isReconnect: Bool) async throws -> PulseResponse {
+        let headers = try SocketUpgrade.headers(
+            subprotocols: endpoint.subprotocols, compresses: endpoint.socketOptions.compression == .offered)
+        let handshake = SocketHandshakeCall(endpoint: endpoint)
+        var options = endpoint.options
+        options.headers = (options.headers ?? [:]).overridden(by: headers)
+        options.acceptedStatuses = .only(101)
+        (options.cache, options.progress) = (.bypass, nil)
+        if isReconnect { options.retry = .never }
+        let own = options
+        resolve(&options, idleTimeout: 0)
+        let path = Result { try handshake.path }
+        let pipeline = pipeline(for: endpoint.plugins, options)
+        let call = call(to: (try? path.get()) ?? "", E.self, .get, options, .upgrade)
+        let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
+            try checkParts(own, .get, isQueueable: false, pipeline)
+            return try builder.build(handshake, path: path.get(), call.options, accept: "*/*")
+        }
+        guard response.connection != nil else {
+            response.discard()
+            throw PulseError.unsupported("the transport has no sockets")
+        }
+        return response
+    }
+}
+
+/// The handshake of a socket as an endpoint.
+private struct SocketHandshakeCall<E: SocketEndpoint>: Endpoint {
+    typealias Response = EmptyResponse
+    let endpoint: E
+
+    /// The schemes of WebSockets mean those of HTTP (RFC 6455, section 3).
+    var path: String {
+        get throws {
+            let path = try endpoint.path
+            for (scheme, plain) in [("ws://", "http://"), ("wss://", "https://")]
+            where String(path.prefix(scheme.count)).equalsIgnoringASCIICase(scheme) {
+                return plain + path.dropFirst(scheme.count)
+            }
+            return path
+        }
+    }
+    var headers: [String: String] { endpoint.headers }
+    var queryParameters: [String: String] { endpoint.queryParameters }
+    var queryItems: [URLQueryItem] { endpoint.queryItems }
+}

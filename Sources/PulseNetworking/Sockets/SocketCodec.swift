@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+
+/// Turns the messages of one connection into frames.
+struct SocketEncoder: Sendable {
+    /// A message on its way.
+    struct Message: Sendable {
+        let opcode: SocketOpcode
+        fileprivate let bytes: Data
+        fileprivate var isCompressed: Bool
+        fileprivate(set) var sentCount = 0
+        fileprivate var hasFrame = false
+        fileprivate var fault: SocketFault?
+    }
+
+    /// What a fragment may have, in bytes before compression: a control frame waits for no more than that.
+    static let fragmentSize = 64 << 10
+    /// Smaller messages are not compressed: they would gain little.
+    private static let compressionThreshold = 1 << 10
+
+    private let deflater: MessageDeflater?
+
+    /// - Parameter parameters: of the compression; nil for none.
+    init(_ parameters: DeflateParameters? = nil) {
+        deflater = parameters.map { MessageDeflater($0, of: .client) }
+    }
+
+    func begin(_ message: SocketMessage) -> Message {
+        let bytes = message.bytes
+        return Message(
+            opcode: message.opcode, bytes: bytes,
+            isCompressed: deflater != nil && bytes.count >= Self.compressionThreshold)
+    }
+
+    /// Appends the next fragment of a message. Returns whether it was the last. Throws code 1011 if the compression
+    /// fails, also again.
+    func addFragment(of message: inout Message, to bytes: inout Data) throws(SocketFault) -> Bool {
+        if let fault = message.fault { throw fault }
+        let piece = message.bytes.dropFirst(message.sentCount).prefix(Self.fragmentSize)
+        let isLast = message.sentCount + piece.count == message.bytes.count
+        var payload = piece
+        if message.isCompressed, let deflater {
+            do throws(SocketFault) {
+                payload = try deflater.compress(piece, isLast: isLast)
+            } catch {
+                // Nothing of it is sent: it can go as it is.
+                guard message.sentCount == 0 else {
+                    message.fault = error
+                    throw error
+                }
+                message.isCompressed = false
+            }
+        }
+        message.sentCount += piece.count
+        // A compressor may keep all of a piece.
+        guard isLast || !payload.isEmpty else { return false }
+        add(
+            message.hasFrame ? .continuation : message.opcode, payload, isFinal: isLast,
+            isCompressed: message.isCompressed && !message.hasFrame, to: &bytes)
+        message.hasFrame = true
+        return isLast
+    }
+
+    /// Appends a frame with a mask of its own (RFC 6455, section 5.3): nothing on the wire may be foreseeable.
+    func add(
+        _ opcode: SocketOpcode, _ payload: Data, isFinal: Bool = true, isCompressed: Bool = false, to bytes: inout Data
+    ) {
+        var generator = SystemRandomNumberGenerator()
+        let key = UInt32(truncatingIfNeeded: generator.next())
+        FrameWriter.append(
+            opcode, payload, isFinal: isFinal, isCompressed: isCompressed,
+            mask: (UInt8(key >> 24), UInt8(key >> 16 & 0xFF), UInt8(key >> 8 & 0xFF), UInt8(key & 0xFF)), to: &bytes)
+    }
+}
+
+/// Turns the bytes of one connection into messages and control frames.
+struct SocketDecoder: Sendable {
+    enum Element: Sendable {
+        case message(SocketMessage)
+        case ping(Data)
+        case pong(Data)
+        /// The last one.
+        case close(SocketClose)
+    }
+
+    private var reader: FrameReader
+    private let inflater: MessageInflater?
+    private var message = Data()
+    private var isText = false
+    private var isCompressed = false
+    /// Of decompressed text; the reader checks the other.
+    private var validator = UTF8Validator()
+
+    /// - Parameter parameters: of the compression; nil for none.
+    init(_ parameters: DeflateParameters? = nil, maximumMessageSize: Int) {
+        reader = FrameReader(
+            of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: maximumMessageSize)
+        inflater = parameters.map { MessageInflater($0, of: .server, maximumMessageSize: maximumMessageSize) }
+    }
+
+    /// Takes the next bytes from the wire.
+    mutating func take(_ bytes: Data) {
+        reader.take(bytes)
+    }
+
+    /// The next element; nil until more bytes have come.
+    mutating func next() throws(SocketFault) -> Element? {
+        while let part = try reader.next() {
+            switch part {
+            case .begin(let isText, let isCompressed):
+                (self.isText, self.isCompressed, validator) = (isText, isCompressed, UTF8Validator())
+            case .bytes(let bytes):
+                if isCompressed { try decompress(bytes) } else { add(bytes) }
+            case .end:
+                if isCompressed { try decompress(nil) }
+                let whole = message
+                message = Data()
+                return .message(isText ? .text(String(decoding: whole, as: UTF8.self)) : .binary(whole))
+            case .ping(let payload): return .ping(payload)
+            case .pong(let payload): return .pong(payload)
+            case .close(let close): return .close(close)
+            }
+        }
+        return nil
+    }
+
+    private mutating func add(_ bytes: Data) {
+        // A slice would keep its whole chunk, and give the application a `Data` that does not begin at 0.
+        if message.isEmpty { message = isText ? bytes : Data(bytes) } else { message.append(bytes) }
+    }
+
+    /// - Parameter bytes: nil at the end of the message.
+    private mutating func decompress(_ bytes: Data?) throws(SocketFault) {
+        guard let inflater else { return }
+        if let bytes { inflater.take(bytes) } else { inflater.end() }
+        while let piece = try inflater.next() {
+            if isText, !validator.accepts(piece) { throw .invalidData("a text that is no UTF-8") }
+            add(piece)
+        }
+        if bytes == nil, isText, !validator.isComplete { throw .invalidData("a text that ends within a character") }
+    }
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+
+/// The two tasks of a connection, and its alarm.
+extension SocketCore {
+    // MARK: Reading
+
+    /// - Parameter number: of the connection.
+    func readAll(from connection: any DuplexConnection, _ number: Int, _ compression: DeflateParameters?) async {
+        var decoder = SocketDecoder(compression, maximumMessageSize: options.maximumMessageSize)
+        do {
+            while let bytes = try await connection.read() {
+                received(bytes.count)
+                do throws(SocketFault) {
+                    decoder.take(bytes)
+                    while let element = try decoder.next() { await take(element) }
+                } catch {
+                    fail(error)
+                }
+            }
+            over(number, nil)
+        } catch {
+            over(number, PulseError(wrapping: error))
+        }
+    }
+
+    /// Any byte is a sign of life.
+    private func received(_ count: Int) {
+        let time = now
+        state.withLock { state in
+            state.link?.heartbeat.received(at: time)
+            state.statistics.bytesReceived += Int64(count)
+        }
+    }
+
+    private func take(_ element: SocketDecoder.Element) async {
+        switch element {
+        case .message(let message):
+            await deliver(message)
+        case .ping(let payload):
+            state.withLock { state in
+                state.outbox.pong(payload)
+                return state.takeWriter()
+            }?.resume()
+        case .pong(let payload):
+            let time = now
+            let confirmed = state.withLock { state in
+                let confirmed = state.link?.heartbeat.pong(payload, at: time) ?? []
+                state.countUnconfirmed()
+                return confirmed
+            }
+            for (reply, roundTrip) in confirmed { reply.give(.success(roundTrip)) }
+        case .close(let close):
+            closed(by: close)
+        }
+    }
+
+    /// Puts a message into the inbox, and waits while that is full.
+    private func deliver(_ message: SocketMessage) async {
+        let (reader, isFull) = state.withLock { state -> (Waiter?, Bool) in
+            state.statistics.messagesReceived += 1
+            guard state.link?.greeting != nil else {
+                return (state.inbox.append(message), state.inbox.isFull)
+            }
+            return (state.link?.greeting?.append(message), state.link?.greeting?.isFull ?? false)
+        }
+        reader?.resume()
+        guard isFull else { return }
+        hold(true)
+        await withCheckedContinuation { source in
+            let waits = state.withLock { state in
+                guard let link = state.link, !link.isOver else { return false }
+                guard link.greeting == nil else { return state.link?.greeting?.waitForRoom(source) ?? false }
+                return state.inbox.waitForRoom(source)
+            }
+            if !waits { source.resume() }
+        }
+        hold(false)
+        schedule()
+    }
+
+    /// While this side does not read, no pong is missed.
+    private func hold(_ isHeld: Bool) {
+        let time = now
+        state.withLock { state in
+            state.link?.heartbeat.hold(isHeld, at: time)
+            if !isHeld, state.link?.failure != nil, state.link?.end == nil {
+                state.link?.closeDeadline = time + options.closeTimeout
+            }
+        }
+    }
+
+    /// The peer has sent a close frame, which is confirmed (RFC 6455, section 5.5.1). The connection is over when the
+    /// peer ends it.
+    private func closed(by close: SocketClose) {
+        beginEnd(.closedByPeer(close), close)
+    }
+
+    /// The peer violates the protocol: it is told so, and what else it sends is dropped (RFC 6455, section 7.1.7). It
+    /// is still read, since a reset could overtake the close frame.
+    private func fail(_ fault: SocketFault) {
+        beginEnd(.failed(fault), SocketClose(code: fault.code, reason: fault.reason))
+    }
+
+    /// Sends a close frame before everything else, unless one was sent, and then waits for the peer to leave.
+    private func beginEnd(_ end: SocketMachine.End, _ close: SocketClose) {
+        let time = now
+        let (writer, connection) = state.withLock { state -> (Waiter?, (any DuplexConnection)?) in
+            guard let link = state.link, !link.isOver else { return (nil, nil) }
+            if link.end == nil { state.link?.end = end }
+            state.link?.closeDeadline = min(link.closeDeadline, time + options.closeTimeout)
+            // Both sides have closed.
+            if state.outbox.hasClosed { return (nil, link.connection) }
+            state.outbox.closeNow(state.close ?? close)
+            return (state.takeWriter(), nil)
+        }
+        connection?.finishWriting()
+        writer?.resume()
+        schedule()
+    }
+
+    // MARK: Writing
+
+    func writeAll(to connection: any DuplexConnection) async {
+        while let batch = await nextBatch() {
+            do {
+                // A compressor may have kept all of a fragment.
+                if !batch.bytes.isEmpty { try await connection.write(batch.bytes) }
+            } catch {
+                return couldNotWrite(PulseError(wrapping: error))
+            }
+            if wrote(batch) { connection.finishWriting() }
+        }
+    }
+
+    /// Waits for something to write. Nil once nothing follows.
+    private func nextBatch() async -> SocketOutbox.Batch? {
+        enum Step {
+            case write(SocketOutbox.Batch)
+            case wait
+            case fail(SocketFault)
+            case end
+        }
+        while true {
+            let time = now
+            let step = state.withLock { state -> Step in
+                guard var link = state.link, !link.isOver, !state.outbox.hasClosed else { return .end }
+                state.link = nil
+                defer { state.link = link }
+                do throws(SocketFault) {
+                    let batch = try state.outbox.next(link.encoder) { reply in
+                        link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
+                    }
+                    link.batch = batch
+                    return batch.map { .write($0) } ?? .wait
+                } catch {
+                    return .fail(error)
+                }
+            }
+            switch step {
+            case .end: return nil
+            case .write(let batch): return batch
+            case .fail(let fault): fail(fault)
+            case .wait:
+                await withCheckedContinuation { writer in
+                    let waits = state.withLock { state in
+                        guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
+                        state.link?.writer = writer
+                        return true
+                    }
+                    if !waits { writer.resume() }
+                }
+            }
+        }
+    }
+
+    /// The system has taken a batch. Returns whether both sides have closed.
+    private func wrote(_ batch: SocketOutbox.Batch) -> Bool {
+        let isOver = state.withLock { state in
+            state.link?.batch = nil
+            state.link?.sentCount += batch.completed.count
+            state.statistics.bytesSent += Int64(batch.bytes.count)
+            state.statistics.messagesSent += batch.completed.count
+            state.countUnconfirmed()
+            guard batch.hasClose else { return false }
+            switch state.link?.end {
+            case .closedByPeer, .failed: return true
+            case nil, .closedHere, .lost: return false
+            }
+        }
+        for item in batch.completed { item.reply.give(.success(())) }
+        return isOver
+    }
+
+    /// What the peer has sent before is still read, and may tell why.
+    private func couldNotWrite(_ error: PulseError) {
+        let time = now
+        state.withLock { state in
+            guard let link = state.link else { return }
+            state.link?.failure = error
+            state.link?.closeDeadline = min(link.closeDeadline, time + options.closeTimeout)
+        }
+        schedule()
+    }
+
+    // MARK: The end
+
+    /// The connection is over.
+    ///
+    /// - Parameter error: nil if the peer has ended it.
+    private func over(_ number: Int, _ error: PulseError?) {
+        struct Effects {
+            let connection: any DuplexConnection
+            let waiters: [Waiter?]
+            let interruption: (@Sendable () -> Void)?
+        }
+        let effects = state.withLock { state -> Effects? in
+            guard let link = state.link, link.number == number, !link.isOver else { return nil }
+            state.link?.isOver = true
+            if link.end == nil { state.link?.end = .lost(link.failure ?? error ?? .lostMaybeSent) }
+            let waiters = [
+                state.takeWriter(), state.inbox.takeSource(), state.link?.greeting?.takeSource(),
+                state.link?.greeting?.end(.lostMaybeSent),
+            ]
+            return Effects(
+                connection: link.connection, waiters: waiters,
+                interruption: link.greeting == nil ? nil : state.interruption)
+        }
+        guard let effects else { return }
+        effects.connection.close()
+        for waiter in effects.waiters { waiter?.resume() }
+        effects.interruption?()
+    }
+
+    // MARK: The alarm
+
+    /// Sets the alarm of the connection for what is due next. To be called after each change that may bring it forward.
+    func schedule() {
+        let due = state.withLock { state -> (number: Int, deadline: TimeInterval)? in
+            guard let link = state.link, !link.isOver, link.deadline < link.alarm?.deadline ?? .infinity else {
+                return nil
+            }
+            return (link.number, link.deadline)
+        }
+        guard let due else { return }
+        let alarm = client.deadlines.add(due.deadline) { [weak self] in self?.tick(due.number, due.deadline) }
+        let needless = state.withLock { state -> DeadlineHeap.Alarm? in
+            guard let link = state.link, link.number == due.number, !link.isOver else { return alarm }
+            guard due.deadline < link.alarm?.deadline ?? .infinity else { return alarm }
+            state.link?.alarm = alarm
+            return link.alarm
+        }
+        if let needless { client.deadlines.remove(needless) }
+    }
+
+    /// The alarm for that time has come.
+    private func tick(_ number: Int, _ deadline: TimeInterval) {
+        enum Due {
+            case nothing
+            case ping(Waiter?)
+            case loss
+            case end
+        }
+        // The clock may be early by a rounding error.
+        let time = max(now, deadline)
+        let due = state.withLock { state -> Due in
+            guard let link = state.link, link.number == number, !link.isOver else { return .nothing }
+            if link.alarm?.deadline == deadline { state.link?.alarm = nil }
+            if time >= link.closeDeadline, !link.readsOn { return .end }
+            switch state.link?.heartbeat.due(at: time) {
+            case .nothing, nil: return .nothing
+            case .loss: return .loss
+            case .ping:
+                state.ping(nil, at: time)
+                return .ping(state.takeWriter())
+            }
+        }
+        switch due {
+        case .nothing: break
+        case .ping(let writer): writer?.resume()
+        case .loss: over(number, PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent)))
+        case .end: over(number, nil)
+        }
+        schedule()
+    }
+}

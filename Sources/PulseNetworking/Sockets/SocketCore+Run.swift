@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The one task of a socket: it makes the handshakes, serves each connection to its end, and waits between them.
+extension SocketCore {
+    func run(_ first: SocketMachine.Action) async {
+        var action = first
+        while true {
+            switch action {
+            case .connect(let attempt):
+                action = await connect(attempt: attempt)
+            case .wait(let seconds, _, _):
+                _ = try? await interruptible { [environment] in await environment.wait(seconds) }
+                await waitForRoom()
+                action = state.withLock { $0.machine.waited() }
+            case .rest(let error):
+                guard let next = rest(after: error) else { return }
+                action = next
+            case .finish(let error):
+                return finish(error)
+            }
+        }
+    }
+
+    /// Runs work that ``beginClose(_:because:)`` and ``leave(_:)`` cancel.
+    private func interruptible<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = Task.startingNow { try await work() }
+        interrupt { task.cancel() }
+        defer { state.withLock { $0.interruption = nil } }
+        return try await task.value
+    }
+
+    /// Registers what ends the work that is under way, or ends it at once.
+    private func interrupt(by interruption: @escaping @Sendable () -> Void) {
+        let isLate = state.withLock { state in
+            state.interruption = interruption
+            return state.close != nil || state.isAbandoned || state.link?.isOver == true
+        }
+        if isLate { interruption() }
+    }
+
+    /// Waits until the reader has room for the messages of another connection.
+    private func waitForRoom() async {
+        interrupt { [self] in state.withLock { $0.inbox.takeSource() }?.resume() }
+        defer { state.withLock { $0.interruption = nil } }
+        await withCheckedContinuation { source in
+            let waits = state.withLock { $0.close == nil && $0.inbox.waitForRoom(source) }
+            if !waits { source.resume() }
+        }
+    }
+
+    // MARK: A connection
+
+    private func connect(attempt: Int) async -> SocketMachine.Action {
+        let isReconnect = state.withLock { state in
+            note(.connecting(attempt: attempt), &state)
+            return state.machine.hasBeenOpen
+        }
+        tell()
+        do {
+            let response = try await interruptible { [handshake] in try await handshake(isReconnect) }
+            guard let connection = response.connection else { throw PulseError.unsupported("there is no socket") }
+            return ended(await serve(connection, response, isReconnect: isReconnect))
+        } catch {
+            let error = PulseError(wrapping: error)
+            // The client has cancelled its calls, and is about to cancel the socket.
+            if error.kind == .cancelled, !state.withLock({ $0.isAbandoned }) { goAway() }
+            return ended(.lost(error))
+        }
+    }
+
+    private func ended(_ end: SocketMachine.End) -> SocketMachine.Action {
+        var retryAfter: TimeInterval?
+        if case .lost(let error) = end { retryAfter = error.retryAfter(now: environment.clock.now) }
+        let (time, unit) = (now, environment.randomness.unit())
+        let action = state.withLock { state in
+            let action = state.machine.ended(end, at: time, retryAfter: retryAfter, unit: unit)
+            if case .wait(let delay, let error, let attempt) = action {
+                note(
+                    .reconnecting(after: error, attempt: attempt, delay: delay, unconfirmed: state.untoldLoss), &state)
+                state.untoldLoss = 0
+            }
+            return action
+        }
+        tell()
+        return action
+    }
+
+    /// Reads and writes until the connection is over. The greeting is made first.
+    private func serve(
+        _ connection: any DuplexConnection, _ response: PulseResponse, isReconnect: Bool
+    ) async -> SocketMachine.End {
+        let time = now
+        let compression = SocketUpgrade.compression(of: response)
+        let number = state.withLock { state in
+            state.linkCount += 1
+            state.statistics.unconfirmed = 0
+            state.outbox.isGreeting = true
+            state.link = Link(
+                number: state.linkCount, connection: connection, encoder: SocketEncoder(compression),
+                greeting: SocketInbox(limit: options.receiveBuffer),
+                heartbeat: SocketHeartbeat(
+                    interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time))
+            return state.linkCount
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [self] in await readAll(from: connection, number, compression) }
+            group.addTask { [self] in await writeAll(to: connection) }
+            schedule()
+            do {
+                try await greet(
+                    SocketGreeting(core: self, number: number, isReconnect: isReconnect, response: response))
+                open(subprotocol: response.headers["Sec-WebSocket-Protocol"])
+            } catch {
+                refuse(PulseError(wrapping: error))
+            }
+            await group.waitForAll()
+        }
+        return endLink()
+    }
+
+    /// Runs the application's greeting, and leaves it if it takes longer than the idle timeout, or than the connection.
+    private func greet(_ greeting: SocketGreeting) async throws {
+        guard let greeter else { return }
+        let reply = SocketReply<Result<Void, any Error>>()
+        let task = Task {
+            do {
+                reply.give(.success(try await greeter(greeting)))
+            } catch {
+                reply.give(.failure(error))
+            }
+        }
+        defer { task.cancel() }
+        let alarm = client.deadlines.add(now + idleTimeout) {
+            reply.give(.failure(TransportFailure(code: .timedOut, phase: .responseStarted)))
+        }
+        defer { client.deadlines.remove(alarm) }
+        interrupt { [self] in
+            reply.give(.failure(state.withLock { $0.close == nil ? PulseError.lostMaybeSent : .cancelled }))
+        }
+        defer { state.withLock { $0.interruption = nil } }
+        try await reply.value().get()
+    }
+
+    private func open(subprotocol: String?) {
+        let time = now
+        let waiters = state.withLock { state -> [Waiter?]? in
+            let isLeft = state.isAbandoned && state.connects.isEmpty
+            guard !isLeft, state.link?.isUp == true, state.machine.opened(at: time) else { return nil }
+            state.isAbandoned = false
+            state.statistics.connections += 1
+            var waiters: [Waiter?] = []
+            if var greeting = state.link?.greeting.take() {
+                waiters += [greeting.takeSource(), greeting.end(.lostMaybeSent), state.inbox.append(all: greeting)]
+            }
+            state.outbox.isGreeting = false
+            waiters.append(state.takeWriter())
+            note(.open(subprotocol: subprotocol), &state)
+            waiters += state.connects.map { $0.store(.success(())) }
+            state.connects = []
+            return waiters
+        }
+        tell()
+        // It was closed, left or lost meanwhile.
+        guard let waiters else { return refuse(.cancelled) }
+        for waiter in waiters { waiter?.resume() }
+    }
+
+    /// Closes a connection that has not become the open one, with that error unless it has ended by itself.
+    private func refuse(_ error: PulseError) {
+        let time = now
+        let writer = state.withLock { state -> Waiter? in
+            guard let link = state.link, link.isUp else { return nil }
+            state.link?.end = .lost(error)
+            state.link?.closeDeadline = time + options.closeTimeout
+            state.outbox.closeNow(state.close ?? SocketClose(code: 1000))
+            return state.takeWriter()
+        }
+        writer?.resume()
+        schedule()
+    }
+
+    /// Takes the connection apart. Returns how it has ended.
+    private func endLink() -> SocketMachine.End {
+        struct Ended {
+            let end: SocketMachine.End
+            var alarm: DeadlineHeap.Alarm?
+            var leftover = SocketOutbox.Leftover()
+            var pings: [SocketHeartbeat.Reply] = []
+            var waiters: [Waiter?] = []
+        }
+        let ended = state.withLock { state -> Ended in
+            guard var link = state.link.take() else { return Ended(end: .closedHere) }
+            let leftover = state.outbox.endConnection(
+                link.batch, isUnsent: link.failure?.phase == .beforeSend, keepsUnsent: options.whileDown == .waits)
+            let unconfirmed = link.sentCount + leftover.maybeSent.count - link.heartbeat.confirmedCount
+            state.statistics.unconfirmed = unconfirmed
+            state.untoldLoss = unconfirmed
+            var waiters: [Waiter?] = []
+            if var greeting = link.greeting.take() {
+                waiters = [greeting.end(.lostMaybeSent), state.inbox.append(all: greeting)]
+            }
+            return Ended(
+                end: link.end ?? .lost(link.failure ?? .lostMaybeSent), alarm: link.alarm, leftover: leftover,
+                pings: link.heartbeat.end(), waiters: waiters)
+        }
+        if let alarm = ended.alarm { client.deadlines.remove(alarm) }
+        for waiter in ended.waiters { waiter?.resume() }
+        for ping in ended.pings + ended.leftover.pings { ping.give(.failure(.lostMaybeSent)) }
+        for item in ended.leftover.maybeSent { item.reply.give(.failure(.lostMaybeSent)) }
+        for item in ended.leftover.unsent { item.reply.give(.failure(.lostUnsent)) }
+        return ended.end
+    }
+
+    // MARK: The end
+
+    /// The first attempt has failed: the socket is idle again. Returns the next step, if the socket was closed
+    /// meanwhile, or a task asked to connect while the failed attempt was being cancelled.
+    private func rest(after error: PulseError) -> SocketMachine.Action? {
+        let (action, connects, items) = state.withLock {
+            state -> (SocketMachine.Action?, [ConnectReply], [SocketOutbox.Item]) in
+            let wasAbandoned = state.isAbandoned
+            state.isAbandoned = false
+            if state.close != nil { return (state.machine.finish(nil), [], []) }
+            if wasAbandoned, !state.connects.isEmpty { return (state.machine.connect(), [], []) }
+            state.machine.rest()
+            note(.idle, &state)
+            client.calls.remove(self)
+            defer { state.connects = [] }
+            return (nil, state.connects, state.outbox.removeAll())
+        }
+        tell()
+        for connect in connects { connect.give(.failure(error)) }
+        for item in items { item.reply.give(.failure(error.ofUnsent)) }
+        return action
+    }
+
+    func finish(_ error: PulseError?) {
+        struct Ended {
+            let error: PulseError
+            let connects: [ConnectReply]
+            let closes: [SocketReply<Void>]
+            let items: [SocketOutbox.Item]
+            let reader: Waiter?
+        }
+        let ended = state.withLock { state -> Ended in
+            let cause = error ?? state.closeError
+            _ = state.machine.finish(cause)
+            note(.closed(cause), &state)
+            defer { (state.connects, state.closes) = ([], []) }
+            let end = state.endError
+            return Ended(
+                error: end, connects: state.connects, closes: state.closes, items: state.outbox.removeAll(),
+                reader: state.inbox.end(end))
+        }
+        client.calls.remove(self)
+        tell()
+        ended.reader?.resume()
+        for connect in ended.connects { connect.give(.failure(ended.error)) }
+        for item in ended.items { item.reply.give(.failure(ended.error.ofUnsent)) }
+        for close in ended.closes { close.give(()) }
+    }
+}

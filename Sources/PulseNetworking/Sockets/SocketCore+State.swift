@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SocketCore {
+    /// A connection that is being served.
+    struct Link: Sendable {
+        /// Tells connections apart.
+        let number: Int
+        let connection: any DuplexConnection
+        let encoder: SocketEncoder
+        /// How the connection ends, if that is known before it does.
+        var end: SocketMachine.End?
+        /// When the connection is closed at last: it fails, or a close handshake is under way.
+        var closeDeadline = TimeInterval.infinity
+        /// Whether the connection is closed.
+        var isOver = false
+        /// The batch that is being written, or that could not be.
+        var batch: SocketOutbox.Batch?
+        /// Why nothing can be written.
+        var failure: PulseError?
+        /// The messages for the greeting; nil once the socket is open.
+        var greeting: SocketInbox?
+        /// The messages sent on this connection.
+        var sentCount = 0
+        var heartbeat: SocketHeartbeat
+        var alarm: DeadlineHeap.Alarm?
+        /// The writing task, while it waits for something to write.
+        var writer: Waiter?
+
+        /// Whether messages can be sent.
+        var isUp: Bool { !isOver && failure == nil && end == nil }
+
+        /// Whether what the peer has sent before a failure is read first, however long this side takes.
+        var readsOn: Bool { heartbeat.isHeld && end == nil }
+
+        /// When the alarm is due.
+        var deadline: TimeInterval { min(heartbeat.deadline, readsOn ? .infinity : closeDeadline) }
+    }
+
+    struct State: Sendable {
+        var machine: SocketMachine
+        var link: Link?
+        /// The connections so far, with those that did not become the open one.
+        var linkCount = 0
+        var inbox: SocketInbox
+        var outbox = SocketOutbox()
+        var statistics = SocketStatistics()
+        /// What the latest connection may have lost, until that is told.
+        var untoldLoss = 0
+        /// Cancels the handshake, the greeting or the wait that is under way.
+        var interruption: (@Sendable () -> Void)?
+        var connects: [ConnectReply] = []
+        /// Whether all tasks that waited for the first attempt have left, and it was cancelled.
+        var isAbandoned = false
+        var closes: [SocketReply<Void>] = []
+        /// With what this side closes.
+        var close: SocketClose?
+        var closeError: PulseError?
+        /// The states that are to be told, in order.
+        var untold: [SocketState] = []
+        var isTelling = false
+        /// Whether ``SocketState/closed(_:)`` was noted.
+        var hasFinished = false
+    }
+}
+
+extension SocketCore.State {
+    var isClosed: Bool {
+        if case .closed = machine.phase { true } else { false }
+    }
+
+    /// What every use of a socket that has ended throws.
+    var endError: PulseError {
+        if case .closed(let error?) = machine.phase { return error }
+        return closeError ?? .socketClosed(code: close?.code ?? 1000, reason: close?.reason ?? "")
+    }
+
+    /// Throws if nothing can be sent now.
+    func checkSending(greeting: Int?, waits: Bool) throws {
+        if close != nil || isClosed { throw endError }
+        if let greeting {
+            guard link?.number == greeting, link?.greeting != nil else {
+                throw PulseError.invalidRequest(reason: "the greeting is over: use the socket")
+            }
+            if link?.isUp != true { throw PulseError.lostUnsent }
+        } else if !waits {
+            guard case .open = machine.phase, link?.isUp == true else { throw PulseError.lostUnsent }
+        }
+    }
+
+    /// - Parameter reply: nil for a ping of the socket itself.
+    mutating func ping(_ reply: SocketHeartbeat.Reply?, at time: TimeInterval) {
+        outbox.ping(reply)
+        link?.heartbeat.request(at: time)
+    }
+
+    /// The writing task, if it waits.
+    mutating func takeWriter() -> SocketCore.Waiter? {
+        link?.writer.take()
+    }
+
+    mutating func countUnconfirmed() {
+        guard let link else { return }
+        statistics.unconfirmed = link.sentCount - link.heartbeat.confirmedCount
+        statistics.roundTrip = link.heartbeat.roundTrip ?? statistics.roundTrip
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The state of a socket, and its doors for the application. One task connects, serves the connection and reconnects
+/// (`SocketCore+Run.swift`); a connection has one task that reads and one that writes (`SocketCore+Connection.swift`).
+final class SocketCore: Sendable {
+    typealias Waiter = CheckedContinuation<Void, Never>
+    typealias ConnectReply = SocketReply<Result<Void, PulseError>>
+    typealias Handshake = @Sendable (_ isReconnect: Bool) async throws -> PulseResponse
+    typealias Greeter = @Sendable (SocketGreeting) async throws -> Void
+
+    let client: PulseClient
+    let options: SocketOptions
+    let pingInterval: TimeInterval
+    private let encoder: any RequestEncoder
+    /// Seconds that the greeting may take.
+    let idleTimeout: TimeInterval
+    let handshake: Handshake
+    let greeter: Greeter?
+    let state: Locked<State>
+    private let tag: String?
+    private let summary: CallSummary
+    private let broadcast = Broadcast(SocketState.idle, bufferSize: 64)
+
+    init<E: SocketEndpoint>(_ endpoint: E, _ client: PulseClient, _ greeter: Greeter?) {
+        self.client = client
+        options = endpoint.socketOptions
+        // With its type: without it, the whole seconds would be meant, which have a default.
+        let interval: TimeInterval = endpoint.pingInterval
+        pingInterval = interval
+        let callOptions = endpoint.options
+        encoder = callOptions.encoder ?? client.configuration.encoder
+        idleTimeout = callOptions.timeout ?? client.configuration.timeout
+        tag = callOptions.tag
+        self.greeter = greeter
+        handshake = { try await client.upgrade(endpoint, isReconnect: $0) }
+        summary = client.call(to: (try? endpoint.path) ?? "", E.self, .get, callOptions, .upgrade).firstSummary
+        state = Locked(
+            State(machine: SocketMachine(options.reconnect), inbox: SocketInbox(limit: options.receiveBuffer)))
+    }
+
+    var environment: CallEnvironment { client.environment }
+    var now: TimeInterval { environment.clock.uptime }
+
+    // MARK: States
+
+    var currentState: SocketState { broadcast.current }
+    var states: AsyncStream<SocketState> { broadcast.updates() }
+    var statistics: SocketStatistics { state.withLock { $0.statistics } }
+
+    /// Notes the next state, in the order of the state's changes.
+    func note(_ next: SocketState, _ state: inout State) {
+        guard !state.hasFinished else { return }
+        state.untold.append(next)
+        if case .closed = next {
+            state.hasFinished = true
+            broadcast.finish(with: next)
+        } else {
+            broadcast.set(next)
+        }
+    }
+
+    /// Emits the events of the states that were noted.
+    func tell() {
+        while true {
+            let next = state.withLock { state -> SocketState? in
+                guard !state.isTelling, !state.untold.isEmpty else { return nil }
+                state.isTelling = true
+                return state.untold.removeFirst()
+            }
+            guard let next else { return }
+            if let events = environment.events, events.isActive { events.emit(.socketStateChanged(summary, next)) }
+            state.withLock { $0.isTelling = false }
+        }
+    }
+
+    func warn(_ text: String) {
+        if let events = environment.events, events.isActive { events.emit(.warning(text)) }
+    }
+
+    // MARK: Connecting
+
+    func connect() async throws {
+        if Task.isCancelled { throw PulseError.cancelled }
+        if let fault = options.fault(pingInterval: pingInterval) { throw PulseError.invalidRequest(reason: fault) }
+        let reply = ConnectReply()
+        let action = try state.withLock { state -> SocketMachine.Action? in
+            switch state.machine.phase {
+            case .open: _ = reply.store(.success(()))
+            case .closing, .closed: throw state.endError
+            case .connecting, .waiting: state.connects.append(reply)
+            case .idle:
+                state.connects.append(reply)
+                return state.machine.connect()
+            }
+            return nil
+        }
+        if let action { start(action) }
+        try await reply.value { [self] in leave(reply) }.get()
+    }
+
+    private func start(_ action: SocketMachine.Action) {
+        let isAdded = client.calls.add(self, tag: tag) { [weak self] in
+            self?.goAway()
+        } ended: { [weak self] in
+            await self?.end()
+        }
+        Task { await run(isAdded ? action : state.withLock { $0.machine.finish(.cancelled) }) }
+    }
+
+    /// The task that waits for the connection is cancelled. The last one takes a first attempt with it.
+    private func leave(_ reply: ConnectReply) {
+        let interruption = state.withLock { state -> (@Sendable () -> Void)? in
+            guard let index = state.connects.firstIndex(where: { $0 === reply }) else { return nil }
+            state.connects.remove(at: index)
+            guard state.connects.isEmpty, !state.machine.hasBeenOpen else { return nil }
+            state.isAbandoned = true
+            return state.interruption
+        }
+        reply.give(.failure(.cancelled))
+        interruption?()
+    }
+
+    // MARK: Sending
+
+    /// The message that carries a value. Throws ``PulseError/encodingFailed(underlying:)``.
+    func message(of value: some Encodable) throws -> SocketMessage {
+        do {
+            let data = try encoder.encode(value)
+            guard options.encoding == .text else { return .binary(data) }
+            guard let text = String(data: data, encoding: .utf8) else { throw NotText() }
+            return .text(text)
+        } catch {
+            throw error as? PulseError ?? .encodingFailed(underlying: error)
+        }
+    }
+
+    /// - Parameter greeting: the number of the connection that the greeting belongs to; nil for other messages.
+    func send(_ message: SocketMessage, greeting: Int? = nil) async throws {
+        if Task.isCancelled { throw PulseError.cancelled }
+        let item = SocketOutbox.Item(message, isGreeting: greeting != nil)
+        let writer = try state.withLock { state in
+            try state.checkSending(greeting: greeting, waits: options.whileDown == .waits)
+            state.outbox.append(item)
+            return state.takeWriter()
+        }
+        writer?.resume()
+        try await item.reply.value { [self] in
+            if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
+        }.get()
+    }
+
+    func ping() async throws -> TimeInterval {
+        if Task.isCancelled { throw PulseError.cancelled }
+        let (reply, time) = (SocketHeartbeat.Reply(), now)
+        let writer = try state.withLock { state in
+            try state.checkSending(greeting: nil, waits: false)
+            state.ping(reply, at: time)
+            return state.takeWriter()
+        }
+        writer?.resume()
+        schedule()
+        // Its pong then finds no task.
+        return try await reply.value { reply.give(.failure(.cancelled)) }.get()
+    }
+
+    // MARK: Receiving
+
+    /// The next message. Throws ``PulseError/invalidRequest(reason:)`` if another task reads, and the end of the socket
+    /// once all messages are read.
+    ///
+    /// - Parameter greeting: as of ``send(_:greeting:)``.
+    func receive(greeting: Int? = nil) async throws -> SocketMessage {
+        if Task.isCancelled { throw PulseError.cancelled }
+        let reply = SocketInbox.Reply()
+        let source = try state.withLock { state in
+            guard let greeting else {
+                return try state.inbox.read(reply, orThrow: state.isClosed ? state.endError : nil)
+            }
+            guard state.link?.number == greeting, state.link?.greeting != nil else {
+                throw PulseError.invalidRequest(reason: "the greeting is over: use the socket")
+            }
+            let isOver = state.link?.isOver ?? true
+            return try state.link?.greeting?.read(reply, orThrow: isOver ? .lostMaybeSent : nil)
+        }
+        source?.resume()
+        return try await reply.value { [self] in
+            state.withLock { state in
+                state.inbox.leave(reply)
+                state.link?.greeting?.leave(reply)
+            }
+            // Unless a message has come just before.
+            reply.give(.failure(.cancelled))
+        }.get()
+    }
+
+    // MARK: Closing
+
+    func close(code: Int, reason: String) async {
+        var close = SocketClose(code: code, reason: reason)
+        if !SocketClose.isSendable(code) || close.payload == nil {
+            close = SocketClose(code: 1000)
+            warn("a socket cannot close with code \(code) and a reason of \(reason.utf8.count) bytes: it sends 1000")
+        }
+        beginClose(close)
+        await end()
+    }
+
+    /// Waits for the end.
+    private func end() async {
+        let reply = SocketReply<Void>()
+        state.withLock { state in
+            if state.hasFinished { _ = reply.store(()) } else { state.closes.append(reply) }
+        }
+        await reply.value()
+    }
+
+    /// The client ends, or the application has dropped the socket.
+    func goAway() {
+        beginClose(SocketClose(code: 1001))
+    }
+
+    /// Begins to close: an open socket by the close handshake, any other at once.
+    ///
+    /// - Parameter cause: why this side closes, if it is no wish of the application.
+    func beginClose(_ close: SocketClose, because cause: PulseError? = nil) {
+        struct Effects {
+            var waiter: Waiter?
+            var refused: [SocketOutbox.Item] = []
+            var interruption: (@Sendable () -> Void)?
+            var wasIdle = false
+        }
+        let time = now
+        let effects = state.withLock { state -> Effects in
+            guard !state.isClosed, state.close == nil else { return Effects() }
+            (state.close, state.closeError) = (close, cause)
+            if case .idle = state.machine.phase {
+                _ = state.machine.finish(cause)
+                return Effects(wasIdle: true)
+            }
+            guard state.machine.close() else { return Effects(interruption: state.interruption) }
+            note(.closing, &state)
+            if state.link?.end == nil {
+                state.link?.end = .closedHere
+                state.link?.closeDeadline = time + options.closeTimeout
+            }
+            return Effects(
+                waiter: state.takeWriter(), refused: state.outbox.close(close, room: options.sendBuffer))
+        }
+        tell()
+        effects.waiter?.resume()
+        effects.interruption?()
+        for item in effects.refused {
+            item.reply.give(.failure(.socketClosed(code: close.code, reason: close.reason)))
+        }
+        schedule()
+        if effects.wasIdle { finish(cause) }
+    }
+}
+
+extension PulseError {
+    /// The connection is lost, and nothing was sent.
+    static var lostUnsent: PulseError {
+        PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .beforeSend))
+    }
+
+    /// The error for a message of which nothing was sent, if this is the end of its socket.
+    var ofUnsent: PulseError {
+        guard let phase, phase != .beforeSend else { return self }
+        return PulseError(
+            wrapping: TransportFailure(code: .networkConnectionLost, phase: .beforeSend, underlying: self))
+    }
+
+    /// The connection is lost, and a part may have been sent.
+    static var lostMaybeSent: PulseError {
+        PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
+    }
+}
+
+private struct NotText: Error, CustomStringConvertible {
+    var description: String { "the encoded value is no UTF-8, and the socket sends text" }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The pings of one connection: when they are due, what a pong confirms, and when the peer counts as lost. Without time
+/// of its own: all times are of the client's clock, in seconds.
+struct SocketHeartbeat: Sendable {
+    /// The round trip of a ping, or the failure of its connection.
+    typealias Reply = SocketReply<Result<TimeInterval, PulseError>>
+
+    private struct Ping: Sendable {
+        let number: UInt64
+        let sentAt: TimeInterval
+        /// The messages that were sent before it.
+        let sentCount: Int
+        /// Gets the round trip; nil for a ping of the socket itself.
+        let reply: Reply?
+    }
+
+    enum Due: Sendable, Equatable {
+        case nothing
+        case ping
+        /// No byte has come for the pong timeout.
+        case loss
+    }
+
+    /// Seconds between two pings; infinity for none.
+    private let interval: TimeInterval
+    private let pongTimeout: TimeInterval
+    private var nextPing: TimeInterval
+    private var lastActivity: TimeInterval
+    private var pings: [Ping] = []
+    /// When the first of the pings was requested that are not sent yet.
+    private var requestedAt: TimeInterval?
+    private var requestCount = 0
+    private var lastNumber: UInt64 = 0
+    /// Whether this side does not read, so that no pong can come.
+    private(set) var isHeld = false
+    /// The messages that the peer has read.
+    private(set) var confirmedCount = 0
+    /// The latest round trip in seconds.
+    private(set) var roundTrip: TimeInterval?
+
+    init(interval: TimeInterval, pongTimeout: TimeInterval?, openedAt time: TimeInterval) {
+        self.interval = interval > 0 ? interval : .infinity
+        self.pongTimeout = pongTimeout ?? (interval > 0 ? interval : Self.defaultTimeout)
+        nextPing = time + self.interval
+        lastActivity = time
+    }
+
+    private static let defaultTimeout: TimeInterval = 30
+
+    /// When ``due(at:)`` is to be asked next.
+    var deadline: TimeInterval { min(nextPing, lossTime) }
+
+    private var lossTime: TimeInterval {
+        // A write that waits holds pings back.
+        guard let first = pings.first?.sentAt ?? requestedAt, !isHeld else { return .infinity }
+        return max(first, lastActivity) + pongTimeout
+    }
+
+    /// A loss is reported before a ping is due.
+    mutating func due(at time: TimeInterval) -> Due {
+        if time >= lossTime { return .loss }
+        guard time >= nextPing else { return .nothing }
+        nextPing = time + interval
+        return pings.isEmpty && requestedAt == nil ? .ping : .nothing
+    }
+
+    /// A ping is to be sent.
+    mutating func request(at time: TimeInterval) {
+        requestedAt = requestedAt ?? time
+        requestCount += 1
+    }
+
+    /// Returns the payload of a new ping.
+    ///
+    /// - Parameter sentCount: the messages that were sent before it.
+    mutating func ping(at time: TimeInterval, sentCount: Int, reply: Reply?) -> Data {
+        lastNumber += 1
+        requestCount -= 1
+        if requestCount <= 0 { requestedAt = nil }
+        pings.append(Ping(number: lastNumber, sentAt: time, sentCount: sentCount, reply: reply))
+        return withUnsafeBytes(of: lastNumber.bigEndian) { Data($0) }
+    }
+
+    /// Any byte is a sign of life.
+    mutating func received(at time: TimeInterval) {
+        lastActivity = max(lastActivity, time)
+    }
+
+    /// A pong confirms its ping and all before it (RFC 6455, section 5.5.3). Any other pong means nothing.
+    ///
+    /// Returns the replies that it gives.
+    mutating func pong(_ payload: Data, at time: TimeInterval) -> [(reply: Reply, roundTrip: TimeInterval)] {
+        let number = payload.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard payload.count == 8, let index = pings.firstIndex(where: { $0.number == number }) else { return [] }
+        let confirmed = pings[...index]
+        pings.removeFirst(index + 1)
+        if let last = confirmed.last {
+            confirmedCount = last.sentCount
+            roundTrip = time - last.sentAt
+        }
+        return confirmed.compactMap { ping in ping.reply.map { ($0, time - ping.sentAt) } }
+    }
+
+    /// This side stops reading, or reads again.
+    mutating func hold(_ isHeld: Bool, at time: TimeInterval) {
+        self.isHeld = isHeld
+        // What the peer has sent meanwhile still has to be read.
+        received(at: time)
+    }
+
+    /// Returns the replies for which no pong comes any more.
+    mutating func end() -> [Reply] {
+        defer { pings = [] }
+        return pings.compactMap(\.reply)
+    }
+}

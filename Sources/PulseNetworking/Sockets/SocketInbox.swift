@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The messages that were received ahead of their reader. The tasks that its functions return are to be resumed outside
+/// of all locks.
+struct SocketInbox: Sendable {
+    typealias Reply = SocketReply<Result<SocketMessage, PulseError>>
+    typealias Waiter = Reply.Waiter
+
+    private let limit: Int
+    private var messages = SocketQueue<SocketMessage>()
+    private var size = 0
+    /// The task that waits for a message.
+    private(set) var reader: Reply?
+    /// The task that reads from the wire, while it waits for room.
+    private var source: Waiter?
+
+    /// - Parameter limit: bytes.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Whether nothing may be read from the wire.
+    var isFull: Bool { size >= limit }
+
+    /// Takes a message that has come. Returns the task that gets it.
+    mutating func append(_ message: SocketMessage) -> Waiter? {
+        if let reader = reader.take() { return reader.store(.success(message)) }
+        messages.append(message)
+        size += message.size + Self.overhead
+        return nil
+    }
+
+    /// An empty message takes memory too.
+    private static let overhead = 64
+
+    /// Makes the reading task wait for room. False if there is some.
+    mutating func waitForRoom(_ source: Waiter) -> Bool {
+        guard isFull else { return false }
+        self.source = source
+        return true
+    }
+
+    /// The reading task, if it waits.
+    mutating func takeSource() -> Waiter? { source.take() }
+
+    /// Gives the next message to `reply`, now or once it comes. Returns the reading task.
+    ///
+    /// - Parameter error: thrown if no message is left.
+    mutating func read(_ reply: Reply, orThrow error: PulseError?) throws(PulseError) -> Waiter? {
+        guard reader == nil else { throw .invalidRequest(reason: "another task reads from the socket") }
+        if let message = messages.popFirst() {
+            size -= message.size + Self.overhead
+            // Nothing waits for the reply yet.
+            _ = reply.store(.success(message))
+            return isFull ? nil : source.take()
+        }
+        if let error { throw error }
+        reader = reply
+        return nil
+    }
+
+    mutating func leave(_ reply: Reply) {
+        if reader === reply { reader = nil }
+    }
+
+    /// No message comes any more. Returns the task that waited for one.
+    mutating func end(_ error: PulseError) -> Waiter? {
+        reader.take()?.store(.failure(error))
+    }
+
+    /// Takes over the messages that another inbox still has. Returns the task that gets the first.
+    mutating func append(all other: SocketInbox) -> Waiter? {
+        other.messages.all.reduce(nil) { waiter, message in append(message) ?? waiter }
+    }
+}

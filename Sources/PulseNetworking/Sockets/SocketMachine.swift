@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Decides when a socket connects, how long it waits, and when it ends. Without time and input of its own.
+struct SocketMachine: Sendable {
+    enum Phase: Sendable {
+        case idle
+        /// A handshake is under way, or what follows it before the socket is open.
+        case connecting(attempt: Int)
+        case open
+        case waiting(attempt: Int)
+        /// This side closes the open socket.
+        case closing
+        case closed(PulseError?)
+    }
+
+    enum Action: Sendable {
+        /// `attempt` counts from 1 since the socket was open for long enough.
+        case connect(attempt: Int)
+        case wait(TimeInterval, after: PulseError, attempt: Int)
+        /// The first attempt has failed: the socket becomes idle again.
+        case rest(PulseError)
+        case finish(PulseError?)
+    }
+
+    /// How a connection has ended.
+    enum End: Sendable {
+        /// This side has closed the socket.
+        case closedHere
+        case closedByPeer(SocketClose)
+        /// The peer violates the protocol.
+        case failed(SocketFault)
+        case lost(PulseError)
+    }
+
+    private let reconnect: SocketReconnect
+    private(set) var phase = Phase.idle
+    /// The attempts to connect since the socket was idle, or was open for long enough.
+    private var attempts = 0
+    private var openedAt: TimeInterval?
+    /// Whether the socket was open since it was idle.
+    private(set) var hasBeenOpen = false
+    /// Whether this side has closed the socket before it was open.
+    private var isClosed = false
+
+    init(_ reconnect: SocketReconnect) {
+        self.reconnect = reconnect
+    }
+
+    /// The application connects the idle socket.
+    mutating func connect() -> Action {
+        attempts = 1
+        phase = .connecting(attempt: 1)
+        return .connect(attempt: 1)
+    }
+
+    /// The handshake is done, and the application has greeted the server. False if the socket was closed meanwhile.
+    mutating func opened(at time: TimeInterval) -> Bool {
+        guard !isClosed, case .connecting = phase else { return false }
+        if !hasBeenOpen { attempts = 0 }
+        phase = .open
+        openedAt = time
+        hasBeenOpen = true
+        return true
+    }
+
+    /// This side closes the socket. True if a connection is open, so that there is a close handshake.
+    mutating func close() -> Bool {
+        isClosed = true
+        guard case .open = phase else { return false }
+        phase = .closing
+        return true
+    }
+
+    /// The connection has ended, or could not be opened.
+    ///
+    /// - Parameter retryAfter: the seconds that the server asks for.
+    /// - Parameter unit: a random number in 0..<1.
+    mutating func ended(_ end: End, at time: TimeInterval, retryAfter: TimeInterval? = nil, unit: Double) -> Action {
+        if let openedAt, time - openedAt >= reconnect.resetsAfter { attempts = 0 }
+        openedAt = nil
+        switch end {
+        case _ where isClosed: return finish(nil)
+        case .closedHere: return finish(nil)
+        case .closedByPeer(let close):
+            let error = PulseError.socketClosed(code: close.code, reason: close.reason)
+            return ended(by: error, isFinal: reconnect.fatalCodes.contains(close.code), retryAfter, unit)
+        case .failed(let fault):
+            let error = PulseError.socketClosed(code: fault.code, reason: fault.reason)
+            return ended(by: error, isFinal: reconnect.fatalCodes.contains(fault.code), retryAfter, unit)
+        case .lost(let error):
+            return ended(by: error, isFinal: error.isFinalForSocket, retryAfter, unit)
+        }
+    }
+
+    private mutating func ended(
+        by error: PulseError, isFinal: Bool, _ retryAfter: TimeInterval?, _ unit: Double
+    ) -> Action {
+        guard hasBeenOpen else { return .rest(error) }
+        guard !isFinal, attempts < reconnect.maxAttempts ?? .max else { return finish(error) }
+        attempts += 1
+        phase = .waiting(attempt: attempts)
+        let delay = reconnect.delay(attempt: attempts, retryAfter: retryAfter, unit: unit)
+        return .wait(delay, after: error, attempt: attempts)
+    }
+
+    /// The socket is idle again, after ``Action/rest(_:)``.
+    mutating func rest() {
+        (phase, attempts) = (.idle, 0)
+    }
+
+    /// The wait is over, or was cut short.
+    mutating func waited() -> Action {
+        guard !isClosed else { return finish(nil) }
+        phase = .connecting(attempt: attempts)
+        return .connect(attempt: attempts)
+    }
+
+    mutating func finish(_ error: PulseError?) -> Action {
+        phase = .closed(error)
+        return .finish(error)
+    }
+}
+
+extension PulseError {
+    /// Whether another handshake fails like this one.
+    fileprivate var isFinalForSocket: Bool {
+        switch self {
+        case .http, .unauthorized, .proxyRefused:
+            guard let status = statusCode else { return false }
+            return (400..<500).contains(status) && ![408, 425, 429].contains(status)
+        case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .sslPinningFailed, .sessionExpired:
+            return true
+        case .transport(let code, _): return Self.trustFailures.contains(code)
+        case .retryExhausted(let last, _): return last.isFinalForSocket
+        default: return false
+        }
+    }
+
+    private static let trustFailures: Set<URLError.Code> = [
+        .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
+        .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired,
+        .appTransportSecurityRequiresSecureConnection,
+    ]
+}

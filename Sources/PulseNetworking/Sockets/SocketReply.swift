@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A value that comes once, for one task that waits.
+///
+/// The value goes through the lock and not through the continuation, as in `CurlReplySlot`.
+final class SocketReply<Value: Sendable>: Sendable {
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    private struct State {
+        var value: Value?
+        var waiter: Waiter?
+    }
+
+    private let state = Locked(State())
+
+    /// Stores the value, unless there is one. Returns the task to resume, outside of all locks.
+    func store(_ value: Value) -> Waiter? {
+        state.withLock { state in
+            guard state.value == nil else { return nil }
+            state.value = value
+            return state.waiter.take()
+        }
+    }
+
+    /// Stores the value, unless there is one, and resumes the task.
+    func give(_ value: Value) {
+        store(value)?.resume()
+    }
+
+    /// The value, once it has come.
+    ///
+    /// - Parameter onCancel: called if the task is cancelled; it must see to it that a value comes.
+    func value(onCancel: @Sendable () -> Void = {}) async -> Value {
+        while true {
+            if let value = state.withLock({ $0.value }) { return value }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { waiter in
+                    let hasCome = state.withLock { state in
+                        if state.value == nil { state.waiter = waiter }
+                        return state.value != nil
+                    }
+                    if hasCome { waiter.resume() }
+                }
+            } onCancel: {
+                onCancel()
+            }
+        }
+    }
+}

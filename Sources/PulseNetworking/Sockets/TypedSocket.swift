@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// A ``PulseSocket`` of values: it decodes what it receives and encodes what it sends, with the coders of the
+/// endpoint's options or else of the client.
+public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
+    private let handle: SocketHandle
+    private let socket: PulseSocket
+    private let decoder: any ResponseDecoder
+
+    /// Creates a socket, as ``PulseSocket/init(endpoint:client:onOpen:)`` does.
+    public init(
+        endpoint: some SocketEndpoint, client: PulseClient = .default,
+        onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil
+    ) {
+        handle = SocketHandle(SocketCore(endpoint, client, onOpen))
+        socket = PulseSocket(handle)
+        let options = endpoint.options
+        decoder = options.decoder ?? client.configuration.decoder
+    }
+
+    /// Opens the socket, as ``PulseSocket/connect()`` does.
+    public func connect() async throws { try await socket.connect() }
+
+    /// Sends a value, as ``PulseSocket/send(_:)`` does, in the kind of message that ``SocketOptions/encoding`` says.
+    ///
+    /// Throws ``PulseError/encodingFailed(underlying:)`` for a value that does not encode, or not to UTF-8 for a text.
+    public func send(_ value: some Encodable & Sendable) async throws {
+        try await socket.send(handle.core.message(of: value))
+    }
+
+    /// Returns the next value, as ``PulseSocket/receive()`` does. A message that does not decode is skipped, or ends
+    /// the socket with ``PulseError/decodingFailed(type:underlying:)``, as ``SocketOptions/badMessage`` says.
+    public func receive() async throws -> Message {
+        while true {
+            let message = try await socket.receive()
+            if let value = try decode(message).get() { return value }
+        }
+    }
+
+    /// The values, until the socket has ended. One task at a time reads.
+    public var messages: SocketMessages<Message> {
+        SocketMessages(handle) { [self] in decode($0) }
+    }
+
+    /// Sends a ping, as ``PulseSocket/ping()`` does.
+    public func ping() async throws -> TimeInterval { try await socket.ping() }
+
+    /// Closes the socket, as ``PulseSocket/close(code:reason:)`` does.
+    public func close(code: Int = 1000, reason: String = "") async {
+        await socket.close(code: code, reason: reason)
+    }
+
+    /// The present state.
+    public var state: SocketState { socket.state }
+
+    /// The states, as ``PulseSocket/states``.
+    public var states: AsyncStream<SocketState> { socket.states }
+
+    /// What has passed through the socket since it was created.
+    public var statistics: SocketStatistics { socket.statistics }
+
+    /// Nil for a message that is skipped.
+    private func decode(_ message: SocketMessage) -> Result<Message?, PulseError> {
+        do {
+            return .success(try decoder.decode(Message.self, from: message.bytes))
+        } catch {
+            let error = PulseError.decodingFailed(type: "\(Message.self)", underlying: error)
+            guard handle.core.options.badMessage == .fails else {
+                handle.core.warn("a message was skipped: \(error.summary)")
+                return .success(nil)
+            }
+            handle.core.beginClose(SocketClose(code: 1007), because: error)
+            return .failure(error)
+        }
+    }
+}

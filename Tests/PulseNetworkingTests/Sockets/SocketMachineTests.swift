@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// When a socket connects, waits and ends; without a wire.
+@Suite(.throttled, .timeLimit(.minutes(5)))
+struct SocketMachineTests {
+    private static let lost = SocketMachine.End.lost(.lostMaybeSent)
+
+    /// A machine that was open for that many seconds.
+    private static func opened(_ reconnect: SocketReconnect = SocketReconnect()) -> SocketMachine {
+        var machine = SocketMachine(reconnect)
+        _ = machine.connect()
+        _ = machine.opened(at: 0)
+        return machine
+    }
+
+    private static func text(_ action: SocketMachine.Action) -> String {
+        switch action {
+        case .connect(let attempt): "connect \(attempt)"
+        case .wait(let seconds, _, let attempt): "wait \(seconds), \(attempt)"
+        case .rest: "rest"
+        case .finish(let error): "finish" + (error.map { " \($0.summary)" } ?? "")
+        }
+    }
+
+    @Test func aFirstAttemptThatFailsLeavesTheSocketIdle() {
+        var machine = SocketMachine(SocketReconnect())
+        #expect(Self.text(machine.connect()) == "connect 1")
+        #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "rest")
+        #expect(Self.text(machine.connect()) == "connect 1")
+    }
+
+    /// U(0.5, min(cap, 2ⁿ)).
+    @Test func theWaitsGrowUpToTheCap() {
+        for (unit, expected) in [(0.0, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]), (1.0, [2, 4, 8, 16, 30, 30, 30])] {
+            var machine = Self.opened()
+            var waits: [TimeInterval] = []
+            for attempt in 1...7 {
+                guard case .wait(let seconds, _, attempt) = machine.ended(Self.lost, at: 1, unit: unit) else {
+                    Issue.record("no wait for attempt \(attempt)")
+                    return
+                }
+                waits.append(seconds)
+                #expect(Self.text(machine.waited()) == "connect \(attempt)")
+            }
+            #expect(waits == expected)
+        }
+    }
+
+    @Test func theServersWaitIsKept() {
+        var machine = Self.opened()
+        #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 100, unit: 0.5)) == "wait 100.0, 1")
+        _ = machine.waited()
+        #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 1, unit: 1)) == "wait 4.0, 2")
+        _ = machine.waited()
+        #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: .infinity, unit: 1)) == "wait 8.0, 3")
+        #expect(SocketReconnect(cap: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
+        #expect(SocketReconnect(cap: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
+    }
+
+    @Test(arguments: [(9.9, 2), (10, 1)])
+    func aSteadyConnectionStartsAgainWithShortWaits(open: Double, attempt: Int) {
+        var machine = Self.opened()
+        _ = machine.ended(Self.lost, at: 1, unit: 0)
+        _ = machine.waited()
+        _ = machine.opened(at: 2)
+        #expect(Self.text(machine.ended(Self.lost, at: 2 + open, unit: 0)) == "wait 0.5, \(attempt)")
+    }
+
+    @Test func theAttemptsAreLimited() {
+        var machine = Self.opened(SocketReconnect(maxAttempts: 2))
+        for attempt in 1...2 {
+            #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, \(attempt)")
+            _ = machine.waited()
+        }
+        #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)).hasPrefix("finish"))
+        var never = Self.opened(.never)
+        #expect(Self.text(never.ended(Self.lost, at: 1, unit: 0)).hasPrefix("finish"))
+    }
+
+    @Test(arguments: [1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 3000, 4999])
+    func fatalCodesEnd(code: Int) {
+        let isFatal = [1000, 1002, 1003, 1007, 1008, 1009, 1010].contains(code)
+        for end in [
+            SocketMachine.End.closedByPeer(SocketClose(code: code)), .failed(SocketFault(code: code, reason: "")),
+        ] {
+            var machine = Self.opened()
+            #expect(Self.text(machine.ended(end, at: 1, unit: 0)).hasPrefix("finish") == isFatal)
+            var own = Self.opened(SocketReconnect(fatalCodes: [code]))
+            #expect(Self.text(own.ended(end, at: 1, unit: 0)).hasPrefix("finish"))
+        }
+    }
+
+    @Test func failuresThatStayEnd() {
+        func response(_ status: Int) -> PulseError {
+            .http(PulseResponse(statusCode: status, request: URLRequest(url: URL(fileURLWithPath: "/"))))
+        }
+        func failure(_ code: URLError.Code) -> PulseError {
+            PulseError(wrapping: TransportFailure(code: code, phase: .beforeSend))
+        }
+        let final: [PulseError] =
+            [400, 401, 403, 404, 410, 426, 499].map(response) + [
+                .unauthorized(), .sessionExpired, .sslPinningFailed(host: "a"), .unsupported("a"),
+                .invalidRequest(reason: "a"), .invalidURL("a"), failure(.serverCertificateUntrusted),
+                failure(.serverCertificateHasBadDate), failure(.clientCertificateRejected),
+                .retryExhausted(last: response(403), attempts: 3),
+            ]
+        let passing: [PulseError] =
+            [200, 302, 408, 425, 429, 500, 502, 503].map(response) + [
+                .rateLimited(retryAfter: nil), .noConnection, failure(.networkConnectionLost), failure(.timedOut),
+                failure(.cannotFindHost), failure(.badServerResponse), failure(.secureConnectionFailed),
+                .circuitOpen(name: "a", retryAfter: 1), .deadlineExceeded(last: nil),
+                .retryExhausted(last: response(503), attempts: 3),
+            ]
+        for (errors, isFinal) in [(final, true), (passing, false)] {
+            for error in errors {
+                var machine = Self.opened()
+                _ = machine.ended(Self.lost, at: 1, unit: 0)
+                _ = machine.waited()
+                #expect(
+                    Self.text(machine.ended(.lost(error), at: 1, unit: 0)).hasPrefix("finish") == isFinal,
+                    "\(error.summary)")
+            }
+        }
+    }
+
+    /// `close` never reconnects, whenever it comes.
+    @Test func aClosedSocketStaysClosed() {
+        var open = Self.opened()
+        var isOpen = open.close()
+        #expect(isOpen)
+        #expect(Self.text(open.ended(Self.lost, at: 1, unit: 0)) == "finish")
+        var connecting = SocketMachine(SocketReconnect())
+        _ = connecting.connect()
+        isOpen = connecting.close()
+        #expect(!isOpen)
+        isOpen = connecting.opened(at: 1)
+        #expect(!isOpen)
+        #expect(Self.text(connecting.ended(Self.lost, at: 1, unit: 0)) == "finish")
+        var waiting = Self.opened()
+        _ = waiting.ended(Self.lost, at: 1, unit: 0)
+        isOpen = waiting.close()
+        #expect(!isOpen)
+        #expect(Self.text(waiting.waited()) == "finish")
+    }
+}
