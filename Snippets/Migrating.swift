@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Three calls of URLSession, Alamofire and Moya in PulseKit.
+//! Code of URLSession, Alamofire, Moya and Starscream in PulseKit.
 
 import PulseKit
 import PulseTesting
@@ -18,6 +18,10 @@ server.on(.get, "/public/users/{id}") { _ in try .json(User(id: 7, name: "Ada"))
 server.on(.post, "/refresh") { _ in .text("new") }
 server.on(.get, "/products/{id}") { _ in .text(#"{"name": "tea"}"#) }
 server.on(.post, "/orders") { _ in .status(201) }
+server.onSocket("/prices") { socket in
+    _ = try await socket.receive()
+    try await socket.send(.text("tea: 240"))
+}
 let base = server.baseURL
 
 // snippet.session
@@ -83,6 +87,20 @@ let product = try await client.request(Shop.GetProduct(id: 7))
 _ = try await client.request(Shop.PlaceOrder(product: 7))
 // snippet.end
 print(product.name)
+
+// snippet.socket
+struct Prices: SocketEndpoint {
+    let path = "/prices"  // a wss URL works as well
+}
+
+let prices = PulseSocket(endpoint: Prices(), client: authenticated) { greeting in
+    try await greeting.send(.text("subscribe tea"))  // on each connection
+}
+try await prices.connect()
+for await message in prices.messages {
+    if case .text(let text) = message { print(text) }
+}
+// snippet.end
 
 await authenticated.shutdown()
 await client.shutdown()
