@@ -80,6 +80,7 @@ actor Stage {
         case .circuitBreakerOpened: "opened     the circuit"
         case .circuitBreakerHalfOpened: "probing    the server"
         case .circuitBreakerClosed: "closed     the circuit"
+        case .socketStateChanged(_, let state): "socket     \(state)"
         case .offlineQueueEnqueued: "queued     on the disk"
         case .offlineQueueDraining(let count): "draining   \(count)"
         case .offlineQueueRequestCompleted(_, let success): success ? "delivered" : "given up"

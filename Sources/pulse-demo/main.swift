@@ -80,6 +80,7 @@ await stage.step("A cancelled call ends its wire") {
 await stage.showPlugins(server, bus)
 try await stage.showCache(bus)
 await stage.showStreams(server, bus)
+await stage.showSocket(server, bus)
 try await stage.showTransfers(server, bus)
 await stage.showQueue(server, client.configuration, bus)
 
