@@ -151,9 +151,14 @@ struct UpgradeHandshakeWireTests {
     func aSilentServerRunsIntoTheIdleTimeout(way: UpgradeStage.Way, hasBegun: Bool) async throws {
         try await UpgradeStage.run(way) { stage in
             stage.server.fallback { _ in .raw((hasBegun ? [.text("HTTP/1.1 101 ")] : []) + [.stall]) }
-            let failure = await stage.failure(of: stage.request(idleTimeout: 2))
-            #expect(failure?.code == .timedOut)
-            #expect(failure?.phase == (hasBegun ? .responseStarted : .maybeSent))
+            let phase = hasBegun ? PulseError.Phase.responseStarted : .maybeSent
+            var failure: TransportFailure?
+            // On a busy machine the server's bytes may come later than a short timeout.
+            for timeout in [2.0, 8, 32] where failure?.phase != phase {
+                failure = await stage.failure(of: stage.request(idleTimeout: timeout))
+                #expect(failure?.code == .timedOut)
+            }
+            #expect(failure?.phase == phase)
             try await stage.server.connectionsClosedByClient()
         }
     }
