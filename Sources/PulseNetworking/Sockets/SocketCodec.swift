@@ -27,11 +27,9 @@ struct SocketEncoder: Sendable {
         deflater = parameters.map { MessageDeflater($0, of: .client) }
     }
 
-    func begin(_ message: SocketMessage) -> Message {
-        let bytes = message.bytes
-        return Message(
-            opcode: message.opcode, bytes: bytes,
-            isCompressed: deflater != nil && bytes.count >= Self.compressionThreshold)
+    func begin(_ opcode: SocketOpcode, _ bytes: Data) -> Message {
+        Message(
+            opcode: opcode, bytes: bytes, isCompressed: deflater != nil && bytes.count >= Self.compressionThreshold)
     }
 
     /// Appends the next fragment of a message. Returns whether it was the last. Throws code 1011 if the compression
@@ -87,6 +85,8 @@ struct SocketDecoder: Sendable {
 
     private var reader: FrameReader
     private let inflater: MessageInflater?
+    private let maximumMessageSize: Int
+    private var fault: SocketFault?
     private var message = Data()
     private var isText = false
     private var isCompressed = false
@@ -95,8 +95,10 @@ struct SocketDecoder: Sendable {
 
     /// - Parameter parameters: of the compression; nil for none.
     init(_ parameters: DeflateParameters? = nil, maximumMessageSize: Int) {
-        reader = FrameReader(
-            of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: maximumMessageSize)
+        self.maximumMessageSize = maximumMessageSize
+        // The limit counts after decompression, which has its own: what does not compress becomes a little longer.
+        let limit = parameters == nil ? maximumMessageSize : maximumMessageSize.addingOverhead
+        reader = FrameReader(of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: limit)
         inflater = parameters.map { MessageInflater($0, of: .server, maximumMessageSize: maximumMessageSize) }
     }
 
@@ -105,14 +107,24 @@ struct SocketDecoder: Sendable {
         reader.take(bytes)
     }
 
-    /// The next element; nil until more bytes have come.
+    /// The next element; nil until more bytes have come. Throws the fault again after it was thrown.
     mutating func next() throws(SocketFault) -> Element? {
+        if let fault { throw fault }
+        do throws(SocketFault) {
+            return try nextElement()
+        } catch {
+            (fault, message) = (error, Data())
+            throw error
+        }
+    }
+
+    private mutating func nextElement() throws(SocketFault) -> Element? {
         while let part = try reader.next() {
             switch part {
             case .begin(let isText, let isCompressed):
                 (self.isText, self.isCompressed, validator) = (isText, isCompressed, UTF8Validator())
             case .bytes(let bytes):
-                if isCompressed { try decompress(bytes) } else { add(bytes) }
+                if isCompressed { try decompress(bytes) } else { try add(bytes) }
             case .end:
                 if isCompressed { try decompress(nil) }
                 let whole = message
@@ -126,7 +138,8 @@ struct SocketDecoder: Sendable {
         return nil
     }
 
-    private mutating func add(_ bytes: Data) {
+    private mutating func add(_ bytes: Data) throws(SocketFault) {
+        guard bytes.count <= maximumMessageSize - message.count else { throw .tooLarge(maximumMessageSize) }
         // A slice would keep its whole chunk, and give the application a `Data` that does not begin at 0.
         if message.isEmpty { message = isText ? bytes : Data(bytes) } else { message.append(bytes) }
     }
@@ -137,8 +150,16 @@ struct SocketDecoder: Sendable {
         if let bytes { inflater.take(bytes) } else { inflater.end() }
         while let piece = try inflater.next() {
             if isText, !validator.accepts(piece) { throw .invalidData("a text that is no UTF-8") }
-            add(piece)
+            try add(piece)
         }
         if bytes == nil, isText, !validator.isComplete { throw .invalidData("a text that ends within a character") }
+    }
+}
+
+extension Int {
+    /// The most bytes of that many in DEFLATE (RFC 1951): stored blocks, which have a header each, and the flushes.
+    fileprivate var addingOverhead: Int {
+        let (sum, overflows) = addingReportingOverflow(self / 1024 + 1024)
+        return overflows ? .max : sum
     }
 }

@@ -10,9 +10,13 @@ extension SocketCore {
     /// - Parameter number: of the connection.
     func readAll(from connection: any DuplexConnection, _ number: Int, _ compression: DeflateParameters?) async {
         var decoder = SocketDecoder(compression, maximumMessageSize: options.maximumMessageSize)
+        var readCount = 0
         do {
             while let bytes = try await connection.read() {
                 received(bytes.count)
+                // The cooperative pool has few threads.
+                readCount += 1
+                if readCount % 64 == 0 { await Task.yield() }
                 do throws(SocketFault) {
                     decoder.take(bytes)
                     while let element = try decoder.next() { await take(element) }
@@ -239,16 +243,16 @@ extension SocketCore {
     /// Sets the alarm of the connection for what is due next. To be called after each change that may bring it forward.
     func schedule() {
         let due = state.withLock { state -> (number: Int, deadline: TimeInterval)? in
-            guard let link = state.link, !link.isOver, link.deadline < link.alarm?.deadline ?? .infinity else {
-                return nil
-            }
+            guard let link = state.link, !link.isOver, link.deadline < link.alarmDeadline else { return nil }
+            state.link?.alarmDeadline = link.deadline
             return (link.number, link.deadline)
         }
         guard let due else { return }
         let alarm = client.deadlines.add(due.deadline) { [weak self] in self?.tick(due.number, due.deadline) }
         let needless = state.withLock { state -> DeadlineHeap.Alarm? in
-            guard let link = state.link, link.number == due.number, !link.isOver else { return alarm }
-            guard due.deadline < link.alarm?.deadline ?? .infinity else { return alarm }
+            // It may have come already, or an earlier one was set.
+            guard let link = state.link, link.number == due.number, !link.isOver, link.alarmDeadline == due.deadline
+            else { return alarm }
             state.link?.alarm = alarm
             return link.alarm
         }
@@ -267,7 +271,11 @@ extension SocketCore {
         let time = max(now, deadline)
         let due = state.withLock { state -> Due in
             guard let link = state.link, link.number == number, !link.isOver else { return .nothing }
-            if link.alarm?.deadline == deadline { state.link?.alarm = nil }
+            // Not for an alarm that an earlier one has replaced.
+            if link.alarmDeadline == deadline {
+                state.link?.alarm = nil
+                state.link?.alarmDeadline = .infinity
+            }
             if time >= link.closeDeadline, !link.readsOn { return .end }
             switch state.link?.heartbeat.due(at: time) {
             case .nothing, nil: return .nothing

@@ -65,10 +65,7 @@ extension SocketCore {
             guard let connection = response.connection else { throw PulseError.unsupported("there is no socket") }
             return ended(await serve(connection, response, isReconnect: isReconnect))
         } catch {
-            let error = PulseError(wrapping: error)
-            // The client has cancelled its calls, and is about to cancel the socket.
-            if error.kind == .cancelled, !state.withLock({ $0.isAbandoned }) { goAway() }
-            return ended(.lost(error))
+            return ended(.lost(PulseError(wrapping: error)))
         }
     }
 

@@ -25,6 +25,8 @@ extension SocketCore {
         var sentCount = 0
         var heartbeat: SocketHeartbeat
         var alarm: DeadlineHeap.Alarm?
+        /// When the alarm is due, from before it is set until it has come.
+        var alarmDeadline = TimeInterval.infinity
         /// The writing task, while it waits for something to write.
         var writer: Waiter?
 

@@ -47,6 +47,7 @@ final class SocketCore: Sendable {
 
     var currentState: SocketState { broadcast.current }
     var states: AsyncStream<SocketState> { broadcast.updates() }
+    var hasFinished: Bool { state.withLock { $0.hasFinished } }
     var statistics: SocketStatistics { state.withLock { $0.statistics } }
 
     /// Notes the next state, in the order of the state's changes.

@@ -30,7 +30,8 @@ public struct SocketMessages<Element: Sendable>: AsyncSequence, Sendable {
                     if let element = try decode(await handle.core.receive()).get() { return element }
                 } catch {
                     let error = PulseError(wrapping: error)
-                    if case .invalidRequest = error { handle.core.warn(error.summary) }
+                    // Unless that is the end of the socket itself.
+                    if case .invalidRequest = error, !handle.core.hasFinished { handle.core.warn(error.summary) }
                     return nil
                 }
             }

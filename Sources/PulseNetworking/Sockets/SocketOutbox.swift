@@ -9,7 +9,8 @@ import PulseCore
 struct SocketOutbox: Sendable {
     /// A message, and the task that sends it.
     final class Item: Sendable {
-        let message: SocketMessage
+        let opcode: SocketOpcode
+        let bytes: Data
         /// Whether it belongs to the greeting of one connection.
         let isGreeting: Bool
         let reply = SocketReply<Result<Void, PulseError>>()
@@ -17,7 +18,7 @@ struct SocketOutbox: Sendable {
         let isCancelled = Locked(false)
 
         init(_ message: SocketMessage, isGreeting: Bool) {
-            self.message = message
+            (opcode, bytes) = (message.opcode, message.bytes)
             self.isGreeting = isGreeting
         }
     }
@@ -86,10 +87,10 @@ struct SocketOutbox: Sendable {
     mutating func close(_ close: SocketClose, room: Int) -> [Item] {
         guard self.close == nil else { return [] }
         self.close = close
-        var size = current?.item.message.size ?? 0
+        var size = current?.item.bytes.count ?? 0
         var isFirst = current == nil
         let (kept, left) = queue.removeAll().reduce(into: ([Item](), [Item]())) { parts, item in
-            size += item.message.size
+            size += item.bytes.count
             if parts.1.isEmpty, isFirst || size <= room { parts.0.append(item) } else { parts.1.append(item) }
             isFirst = false
         }
@@ -144,7 +145,7 @@ struct SocketOutbox: Sendable {
         if current == nil {
             guard let item = greetings.popFirst() ?? (isGreeting ? nil : queue.popFirst()) else { return false }
             batch.begun.append(item)
-            current = Current(item: item, message: encoder.begin(item.message))
+            current = Current(item: item, message: encoder.begin(item.opcode, item.bytes))
         } else if batch.begun.isEmpty {
             batch.continued = current?.item
         }

@@ -151,8 +151,8 @@ extension SocketConnection.State {
                 count += more
                 isReadable = count == buffer.count || hasEnded
             case .end:
-                // The next read finds it again.
-                if count == 0 { arrival = .end }
+                // The next read finds it again, and no event announces it.
+                if count == 0 { arrival = .end } else { isReadable = true }
                 return count
             case .blocked:
                 (isReadable, hasEnded) = (false, false)

@@ -104,7 +104,7 @@ struct SocketOutboxTests {
         let items = [60, 40, 1, 200].map { Self.item($0) }
         for item in items { outbox.append(item) }
         let refused = outbox.close(SocketClose(code: 1000), room: 100)
-        #expect(refused.map(\.message.size) == [1, 200])
+        #expect(refused.map(\.bytes.count) == [1, 200])
         outbox.append(Self.item(5))
         try server.read(#require(Self.next(&outbox)))
         #expect(server.parts.prefix(2) == ["message 60", "message 40"] && server.parts.last == "close 1000")

@@ -18,6 +18,8 @@ final class CurlLink: @unchecked Sendable {
     private var link: OpaquePointer?
     /// The bytes of a blocked send: libcurl must get the same ones from the same memory again.
     private var blocked: UnsafeMutableRawBufferPointer?
+    /// Whether libcurl has not taken the bytes of the last send. TLS may have sent a part of what it has encrypted.
+    private var isUncertain = false
 
     /// Takes over the link of a connected transfer.
     init(_ transfer: CurlTransfer, _ link: OpaquePointer, descriptor: Int32) {
@@ -46,6 +48,7 @@ final class CurlLink: @unchecked Sendable {
         let chunk = blocked ?? copy(of: bytes.prefix(Self.turn))
         var count = 0
         let result = pulse_link_send(link, chunk.baseAddress, chunk.count, &count)
+        isUncertain = result != PULSE_CURLE_OK
         guard result != PULSE_CURLE_AGAIN else {
             blocked = chunk
             return .blocked
@@ -55,8 +58,7 @@ final class CurlLink: @unchecked Sendable {
         return result == PULSE_CURLE_OK ? .bytes(count) : outcome(of: result)
     }
 
-    /// TLS may have sent a part of what it has encrypted.
-    var mayHaveSent: Bool { isSecure && blocked != nil }
+    var mayHaveSent: Bool { isSecure && isUncertain }
 
     func takeBack() {
         blocked?.deallocate()

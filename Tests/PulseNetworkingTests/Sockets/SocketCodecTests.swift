@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// The messages of one connection, with compression and its faults.
+@Suite(.throttled, .timeLimit(.minutes(5)))
+struct SocketCodecTests {
+    private static func deflated(_ data: Data) throws -> Data {
+        try MessageDeflater(DeflateParameters(), of: .server).compress(data)
+    }
+
+    private static func frame(_ opcode: SocketOpcode, _ payload: Data, isCompressed: Bool = false) -> Data {
+        FrameWriter.frame(opcode, payload, isCompressed: isCompressed, mask: nil)
+    }
+
+    /// The code that each attempt to go on throws, and the number of messages before.
+    private static func fault(
+        of bytes: Data, in pieces: Int = .max, limit: Int = 1 << 20
+    ) -> (codes: [Int], messages: Int) {
+        var decoder = SocketDecoder(DeflateParameters(), maximumMessageSize: limit)
+        var (codes, messages, rest) = ([Int](), 0, bytes)
+        while !rest.isEmpty {
+            decoder.take(Data(rest.prefix(pieces)))
+            rest = Data(rest.dropFirst(pieces))
+            do throws(SocketFault) {
+                while try decoder.next() != nil { messages += 1 }
+            } catch {
+                codes.append(error.code)
+            }
+        }
+        return (codes, messages)
+    }
+
+    /// Nothing that follows a fault is a message: neither the rest of the bad one, nor another.
+    @Test(arguments: [7, 1000, Int.max]) func aFaultIsTheEnd(pieces: Int) throws {
+        guard DeflateParameters.offer != nil else { return }
+        var text = Data(String(repeating: "a", count: 200_000).utf8)
+        text[100_000] = 0xFF
+        let valid = try Self.deflated(Data(repeating: 1, count: 100_000))
+        let plain = Self.frame(.text, Data("plain".utf8))
+        let bad = [
+            Self.frame(.text, try Self.deflated(text), isCompressed: true),
+            Self.frame(.binary, valid.dropLast(9) + Data(repeating: 0xFF, count: 9), isCompressed: true),
+        ]
+        for frame in bad {
+            let (codes, messages) = Self.fault(of: plain + frame + plain + plain, in: pieces)
+            #expect(messages == 1 && Set(codes) == [1007])
+        }
+    }
+
+    /// The limit counts the bytes after decompression, also if they are fewer than those on the wire.
+    @Test func theLimitCountsDecompressedBytes() throws {
+        guard DeflateParameters.offer != nil else { return }
+        let random = SeededRandomness(seed: 7)
+        for (size, isAllowed) in [(100_000, true), (100_001, false)] {
+            let noise = Data((0..<size).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+            let deflated = try Self.deflated(noise)
+            #expect(deflated.count > size)
+            for (payload, isCompressed) in [(deflated, true), (noise, false)] {
+                let frame = Self.frame(.binary, payload, isCompressed: isCompressed)
+                let (codes, messages) = Self.fault(of: frame, limit: 100_000)
+                #expect(messages == (isAllowed ? 1 : 0) && codes == (isAllowed ? [] : [1009]))
+            }
+        }
+        let bomb = try Self.deflated(Data(repeating: 0, count: 10 << 20))
+        #expect(bomb.count < 20_000)
+        #expect(Self.fault(of: Self.frame(.binary, bomb, isCompressed: true), limit: 100_000).codes == [1009])
+    }
+
+    /// An application may index the bytes of a message from 0.
+    @Test func messagesBeginAtZero() throws {
+        var decoder = SocketDecoder(maximumMessageSize: 100)
+        decoder.take(Self.frame(.binary, Data([1, 2, 3])))
+        guard case .message(.binary(let data)) = try decoder.next() else {
+            Issue.record("no message")
+            return
+        }
+        #expect(data.startIndex == 0 && data == Data([1, 2, 3]))
+    }
+}
