@@ -25,7 +25,11 @@ struct MemoryWire: ServerWire {
     }
 
     func send(_ bytes: Data) async throws {
-        try await typed { try await connection.writeWhole(bytes) }
+        do {
+            try await connection.writeWhole(bytes)
+        } catch {
+            throw error is CancellationError ? Self.closed : PulseError(wrapping: error)
+        }
     }
 
     func run(_ step: MockServer.Step) async throws {
@@ -69,11 +73,13 @@ struct MemoryWire: ServerWire {
     private func typed<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
-        } catch is CancellationError where !Task.isCancelled {
-            // This end is closed.
-            throw PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
         } catch {
-            throw PulseError(wrapping: error)
+            throw error is CancellationError && !Task.isCancelled ? Self.closed : PulseError(wrapping: error)
         }
+    }
+
+    /// The error after the end of this side.
+    private static var closed: PulseError {
+        PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
     }
 }

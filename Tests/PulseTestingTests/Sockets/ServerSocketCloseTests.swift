@@ -231,6 +231,24 @@ struct ServerSocketCloseTests {
         #expect(seen.values == [.cancelled])
     }
 
+    @Test(arguments: SocketBase.allCases)
+    func aReceiverThatWaitsEndsWithItsTask(_ base: SocketBase) async throws {
+        let seen = Seen<PulseError.Kind>()
+        let (pongs, ponged) = AsyncStream<Void>.makeStream()
+        try await base.open { socket in
+            let receiver = Task { try await socket.receive() }
+            for await _ in pongs { break }
+            receiver.cancel()
+            do { _ = try await receiver.value } catch { seen.add(PulseError(wrapping: error).kind) }
+        } client: { client in
+            try await client.send(RawFrame(0x89, "p"))
+            try await client.expect(RawFrame(0x8A, "p"))
+            ponged.yield()
+            try await client.expect(.close(1000))
+        }
+        #expect(seen.values == [.cancelled])
+    }
+
     // MARK: Steps
 
     @Test(arguments: SocketBase.allCases)
@@ -284,6 +302,21 @@ struct ServerSocketCloseTests {
             #expect(seen.values.isEmpty)
         }
         #expect(seen.values == ["left"] && record.frameCount == 0)
+    }
+
+    @Test(arguments: SocketBase.allCases)
+    func nothingIsSentAfterAStall(_ base: SocketBase) async throws {
+        for step in [MockServer.Step.stall, .halfClose] {
+            let seen = Seen<PulseError.Kind>()
+            try await base.open { socket in
+                try await socket.run(step)
+                do { try await socket.send(.text("late")) } catch { seen.add(PulseError(wrapping: error).kind) }
+            } client: { client in
+                client.endSending()
+                try await client.expect(nil)
+            }
+            #expect(seen.values == [.transport])
+        }
     }
 
     @Test(arguments: SocketBase.allCases)

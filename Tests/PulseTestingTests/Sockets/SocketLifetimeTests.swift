@@ -36,6 +36,20 @@ struct SocketLifetimeTests {
         #expect(try await clients[0].receiveToEnd().text.isEmpty)
     }
 
+    @Test func theRecordOfAnOpenSocketGrowsWithItsFrames() async throws {
+        try await MockServer.run { server in
+            server.onSocket("/ws") { socket in while try await socket.receive() != nil {} }
+            let client = try WireClient.connect(to: server.port)
+            try await client.send(SocketBase.request())
+            #expect(try await client.receiveResponse(hasBody: false).status == 101)
+            try await client.send(RawFrame(0x81, "a").bytes() + RawFrame(0x81, "b").bytes())
+            let record = try await server.wait { $0.sockets.first?.messageCount == 2 }.sockets[0]
+            #expect(record.isOpen)
+            try await client.send(RawFrame(0x81).bytes(mask: nil))
+            try await server.wait { $0.sockets.first?.violation?.code == 1002 }
+        }
+    }
+
     @Test func aServerHasSocketsOverTLS() async throws {
         #if canImport(CPulsePlatform)
         let identity = try MockServer.TLSIdentity.generated()
