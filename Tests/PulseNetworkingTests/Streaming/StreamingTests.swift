@@ -374,8 +374,8 @@ struct StreamingTests {
             guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
             return summary.byteCount
         }
-        // A sentinel ends the stream as its end does, and a 204 has no body.
-        #expect(counts == [5, 23, 0])
+        // A sentinel ends the stream as its end does, and a 204 has no body. A call may end after its stream was read.
+        #expect(counts.sorted() == [0, 5, 23])
         #expect(recorder.recording().calls.first?.exchanges.first?.response?.body.byteCount == 5)
     }
 }

@@ -137,7 +137,11 @@ struct MockServerTLSTests {
     func endsAConnectionBeforeTheHandshake(by step: MockServer.Step) async throws {
         try await run { server, client in
             server.onAccept { _ in [step] }
-            await expect(.secureConnectionFailed) { try await client.send(.get, "/") }
+            // A reset may come before the client has seen the connection.
+            let isEarly = if case .reset = step.action { true } else { false }
+            await expect(.secureConnectionFailed, isEarly ? .cannotConnectToHost : nil) {
+                try await client.send(.get, "/")
+            }
         }
     }
 
@@ -227,7 +231,7 @@ struct MockServerTLSTests {
 
     /// The kind of failure; a timeout has its own.
     private func expect(
-        _ code: URLError.Code, sourceLocation: SourceLocation = #_sourceLocation,
+        _ code: URLError.Code, _ other: URLError.Code? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         _ body: () async throws -> PulseResponse
     ) async {
         do {
@@ -235,9 +239,10 @@ struct MockServerTLSTests {
             Issue.record("it succeeded: \(response.statusCode)", sourceLocation: sourceLocation)
         } catch {
             switch PulseError(wrapping: error) {
-            case .transport(let actual, _): #expect(actual == code, "\(error)", sourceLocation: sourceLocation)
+            case .transport(let actual, _):
+                #expect(actual == code || actual == other, "\(error)", sourceLocation: sourceLocation)
             case .timeout: #expect(code == .timedOut, sourceLocation: sourceLocation)
-            case let other: Issue.record("\(other)", sourceLocation: sourceLocation)
+            case let error: Issue.record("\(error)", sourceLocation: sourceLocation)
             }
         }
     }
