@@ -66,8 +66,9 @@ struct FrameClient: Sendable {
         close = { connection.close() }
     }
 
+    /// In one write: after a close frame the server may be gone.
     func send(_ frames: RawFrame...) async throws {
-        for frame in frames { try await send(frame.bytes()) }
+        try await send(frames.reduce(Data()) { $0 + $1.bytes() })
     }
 
     /// That many bytes, fewer at the end.
