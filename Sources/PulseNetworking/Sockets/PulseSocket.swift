@@ -48,8 +48,8 @@ public final class PulseSocket: Sendable {
     /// Sends a message, and returns when the system has taken all bytes.
     ///
     /// Messages leave in the order of the calls; those of more than 64 KiB in fragments. Nothing is sent twice. Without
-    /// a connection it waits or throws, as ``SocketOptions/whileDown`` says. A task that is cancelled takes a message
-    /// back of which nothing has left; otherwise the message is finished.
+    /// a connection it waits or throws, as ``SocketOptions/whileDown`` says. A cancelled task takes its message back,
+    /// unless that was handed to the system; then the message is finished.
     ///
     /// Throws ``PulseError``: ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost` if the connection
     /// is lost, whose ``PulseError/phase`` says whether a part may have been sent. A message that was sent may still be
@@ -74,6 +74,7 @@ public final class PulseSocket: Sendable {
     /// Sends a ping, and returns the seconds until its pong. By then the server has read all messages that were sent
     /// before.
     ///
+    /// Waits while the socket reads nothing, since ``SocketOptions/receiveBuffer`` is full: receive messages meanwhile.
     /// Throws ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost` without a connection, or if it is
     /// lost meanwhile.
     public func ping() async throws -> TimeInterval {
