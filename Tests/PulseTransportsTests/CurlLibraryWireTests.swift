@@ -8,15 +8,6 @@ import Testing
 
 @testable import PulseTransports
 
-extension CurlLibrary {
-    /// The loaded libcurl, presented as an earlier version.
-    static func pretending(_ version: UInt32, readsVerifiedChain: Bool = true) -> CurlLibrary? {
-        system.map {
-            CurlLibrary(version: version, features: $0.features, readsVerifiedChain: readsVerifiedChain)
-        }
-    }
-}
-
 /// Features of later libcurl versions have a fallback.
 @Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(5)))
 struct CurlLibraryWireTests {
