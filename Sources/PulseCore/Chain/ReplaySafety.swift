@@ -27,9 +27,10 @@ package struct ReplaySafety: Sendable {
     /// - Parameter sent: the request as it was sent; nil if it was not sent.
     package init(of request: URLRequest, sent: URLRequest? = nil, in context: PluginContext) {
         isBodyReplayable = context.body.isReplayable
+        let onlyReads = { context.store[OnlyReads.self] == true }
         isHarmless =
-            (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey)
-            && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey } ?? true)
+            (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey || onlyReads())
+            && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey || onlyReads() } ?? true)
     }
 
     /// Whether a server may receive the request twice.
@@ -40,6 +41,11 @@ package struct ReplaySafety: Sendable {
     package func allowsRepeat(isUnsent: Bool = false, allowsUnsafe: Bool = false) -> Bool {
         isBodyReplayable && (isHarmless || isUnsent || allowsUnsafe)
     }
+}
+
+/// Whether a call only reads although its method is POST, as a GraphQL query does. Nil for calls of other protocols.
+package enum OnlyReads: ContextKey {
+    package typealias Value = Bool
 }
 
 extension URLRequest {

@@ -265,7 +265,7 @@ struct JSONParser {
 
     /// The text in UTF-8, without a byte order mark. UTF-16 and UTF-32 are detected by their marks, or by the zero
     /// bytes of the first two characters, which are ASCII in any JSON (RFC 4627, section 3).
-    private static func utf8(_ data: Data) throws -> Data {
+    static func utf8(_ data: Data) throws -> Data {
         let start = [UInt8](data.prefix(4))
         if start.starts(with: [0xEF, 0xBB, 0xBF]) { return data.dropFirst(3) }
         guard let encoding = encoding(start) else { return data }

@@ -52,6 +52,8 @@ public struct PulseConfiguration: Sendable {
     public var tls: TLSSettings = .default
     /// Which proxy requests go through; that of the environment by default.
     public var proxy: ProxySettings = .environment
+    /// How GraphQL operations are sent; to `/graphql` by default.
+    public var graphQL = GraphQLSettings()
     /// The cookie store; nil, the default, sends and stores no cookies.
     public var cookieStore: (any CookieStore)?
     /// The monitor of the network path; nil, the default, is the system's, which is started on first use.

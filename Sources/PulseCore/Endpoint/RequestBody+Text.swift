@@ -11,6 +11,7 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         case .data(let data): "\(data.count) bytes"
         case .file: "a file"
         case .stream(let stream): stream.length.map { "a stream of \($0) bytes" } ?? "a stream"
+        case .operation: "an operation"
         }
     }
 

@@ -10,6 +10,7 @@ public struct RequestBody: Sendable {
         case data(Data)
         case file(URL)
         case stream(BodyStream)
+        case operation(any OperationContent)
     }
 
     package let content: Content
@@ -61,6 +62,11 @@ public struct RequestBody: Sendable {
         return RequestBody(.json(JSONValue.object(operation)))
     }
 
+    /// An operation, which the client turns into the other parts of the request as well.
+    package static func operation(_ operation: any OperationContent) -> RequestBody {
+        RequestBody(.operation(operation))
+    }
+
     /// Bytes, sent unchanged.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(.data(data), contentType: contentType)
@@ -95,6 +101,9 @@ public struct RequestBody: Sendable {
         return true
     }
 }
+
+/// The content of a request that is more than its body, such as a GraphQL operation.
+package protocol OperationContent: Sendable {}
 
 /// A request body whose bytes are produced while it is sent.
 public struct BodyStream: Sendable {

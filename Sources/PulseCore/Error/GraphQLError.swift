@@ -16,6 +16,10 @@ public struct GraphQLError: Error, Sendable, Hashable, Codable {
         }
     }
 
+    private enum CodingKeys: String, CodingKey {
+        case message, locations, path, extensions
+    }
+
     /// The server's error message.
     public let message: String
     /// The locations in the query document that the error refers to; empty if the server gives none.
@@ -36,11 +40,21 @@ public struct GraphQLError: Error, Sendable, Hashable, Codable {
         self.extensions = extensions
     }
 
+    /// Decodes an error. Only its message is required: other members with unexpected values are empty, so that they do
+    /// not hide the error.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         message = try container.decode(String.self, forKey: .message)
-        locations = try container.decodeIfPresent([Location].self, forKey: .locations) ?? []
-        path = try container.decodeIfPresent([JSONValue].self, forKey: .path) ?? []
-        extensions = try container.decodeIfPresent([String: JSONValue].self, forKey: .extensions) ?? [:]
+        locations = (try? container.decodeIfPresent([Location].self, forKey: .locations)) ?? []
+        path = (try? container.decodeIfPresent([JSONValue].self, forKey: .path)) ?? []
+        extensions = (try? container.decodeIfPresent([String: JSONValue].self, forKey: .extensions)) ?? [:]
+    }
+    /// Encodes an error without its empty members.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(message, forKey: .message)
+        if !locations.isEmpty { try container.encode(locations, forKey: .locations) }
+        if !path.isEmpty { try container.encode(path, forKey: .path) }
+        if !extensions.isEmpty { try container.encode(extensions, forKey: .extensions) }
     }
 }

@@ -40,9 +40,9 @@ enum MediaType {
 }
 
 /// The parameters after a header value: `form-data; name="a"; filename="b"` (RFC 9110, section 5.6.6).
-enum HeaderParameter {
+package enum HeaderParameter {
     /// The value of a parameter, whose name is given in lower case, or of its extended form (`name*`, RFC 8187).
-    static func value(of name: String, in header: [UInt8]) -> [UInt8]? {
+    package static func value(of name: String, in header: [UInt8]) -> [UInt8]? {
         var index = semicolon(header, from: 0) + 1
         while index < header.count {
             while index < header.count, header[index] == 0x20 || header[index] == 0x09 { index += 1 }

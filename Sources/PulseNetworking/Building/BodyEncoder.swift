@@ -42,6 +42,8 @@ struct BodyEncoder: Sendable {
                 return Encoded(source: .stream(stream), contentType: body.contentType)
             case .multipart(let form):
                 return try encode(form, declaredAs: declared)
+            case .operation:
+                throw PulseError.invalidRequest(reason: "an operation is sent by an endpoint of its own")
             }
         } catch {
             throw error as? PulseError ?? PulseError.encodingFailed(underlying: error)

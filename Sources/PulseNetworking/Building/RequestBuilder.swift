@@ -29,6 +29,7 @@ final class RequestBuilder: Sendable {
     private let environment: CallEnvironment
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
+    private let graphQL: GraphQLSettings
     /// The default fields for any origin. The home defaults also include the secret fields.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
@@ -45,6 +46,7 @@ final class RequestBuilder: Sendable {
         self.environment = environment
         encoder = configuration.encoder
         decoder = configuration.decoder
+        graphQL = configuration.graphQL
         defaults = configuration.headersOfEveryRequest
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
         publicDefaults = DefaultHeaders(
@@ -68,21 +70,29 @@ final class RequestBuilder: Sendable {
     }
 
     /// - Parameter path: the endpoint's path.
+    /// - Parameter body: the endpoint's body.
     /// - Parameter accept: the `Accept` of a request that does not set it; nil for the media type of the decoder.
     func build<E: Endpoint>(
-        _ endpoint: E, path: String, _ options: RequestOptions, accept: String? = nil, isForeign: Bool = false
+        _ endpoint: E, path: String, _ body: RequestBody, _ options: RequestOptions, accept: String? = nil,
+        isForeign: Bool = false
     ) throws -> BuiltRequest {
         if let defect { throw defect }
+        let operation = body.graphQL
         let url = try composer.url(path: path, query: Self.query(of: endpoint))
         var request = URLRequest(url: url)
         // Setting the same method again costs as much as creating the request.
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
-        let accept = accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : "*/*")
+        let accept =
+            accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : operation?.accept ?? "*/*")
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
         let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
-        return try finish(
-            &request, url, destination, headers, endpoint.body, accept: accept, options, isForeign: isForeign)
+        let encoder = options.encoder ?? encoder
+        var built = try finish(
+            &request, url, destination, headers, operation?.body(.document, using: encoder) ?? body, accept: accept,
+            options, isForeign: isForeign)
+        try operation?.complete(&built, graphQL, using: encoder)
+        return built
     }
 
     /// Builds from a ready request, whose method, headers and body replace those of an endpoint.

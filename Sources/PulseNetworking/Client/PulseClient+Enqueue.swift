@@ -55,7 +55,10 @@ extension PulseClient {
             isAtWire.withLock { $0 = true }
             throw PulseError.noConnection
         }
-        let path = Result { try endpoint.path }
+        let body = endpoint.body
+        let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
+        if let name = graphQL?.name, options.route == nil { options.route = name }
+        let path = Result { try graphQL?.path(endpoint.path) ?? endpoint.path }
         let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
         // Registered, so that a shutdown waits for the write to the journal.
         let active = ActiveCall(call, asked, in: calls)
@@ -64,7 +67,8 @@ extension PulseClient {
         do {
             try check()
             if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
-            var built = try builder.build(endpoint, path: path.get(), options, accept: accept)
+            try graphQL?.check()
+            var built = try builder.build(endpoint, path: path.get(), body, options, accept: accept)
             built.writeIdempotencyKey(of: call)
             if asked.hasPlugins {
                 do {

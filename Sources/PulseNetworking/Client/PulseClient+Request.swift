@@ -125,11 +125,17 @@ extension PulseClient {
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         // The body of a stream cannot arrive later.
         let gate = delivery == .streamed || isTransfer ? nil : gate(for: endpoint, &options)
-        let path = Result { try endpoint.path }
-        let pipeline = pipeline(for: endpoint.plugins, options)
+        let body = endpoint.body
+        let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
+        if let name = graphQL?.name, options.route == nil { options.route = name }
+        let path = Result { try graphQL?.path(endpoint.path) ?? endpoint.path }
+        let persisting = delivery == nil ? graphQL?.persisting(persistedQueries) : nil
+        let plugins = persisting.map { [$0] + endpoint.plugins } ?? endpoint.plugins
+        let pipeline = pipeline(for: plugins, options)
         let call = call(
             to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery,
             isQueueable: gate != nil)
+        graphQL?.mark(call)
         return try await perform(
             call, pipeline,
             download.map { .download($0) } ?? upload.map { .upload($0, decode) } ?? .response(gate, decode),
@@ -138,8 +144,9 @@ extension PulseClient {
                 endpointCheck.check(endpoint)
                 #endif
                 if !own.isEmpty { try checkParts(own, endpoint.method, isQueueable: gate != nil, pipeline) }
+                try graphQL?.check()
                 let request = try builder.build(
-                    endpoint, path: path.get(), call.options, accept: accept, isForeign: isForeign)
+                    endpoint, path: path.get(), body, call.options, accept: accept, isForeign: isForeign)
                 try inspect(request)
                 return request
             })
@@ -218,7 +225,9 @@ extension PulseClient {
         _ response: PulseResponse, of call: Call, _ decode: Decode, _ accepted: AcceptedStatuses? = nil
     ) throws {
         let accepted = accepted ?? call.options.acceptedStatuses ?? .successful
-        if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now) {
+        if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now),
+            !GraphQLPlan.isOutcome(response, of: call, accepted)
+        {
             response.discard()
             throw error
         }

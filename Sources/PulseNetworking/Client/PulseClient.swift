@@ -33,6 +33,8 @@ public final class PulseClient: Sendable {
     let hasNoConnectTimeout: Bool
     /// Whether the transport streams response bodies.
     let hasStreams: Bool
+    /// Whether the servers of this client know persisted GraphQL queries.
+    let persistedQueries = PersistedQueryPlugin.Support()
     #if DEBUG
     let endpointCheck: EndpointCheck
     #endif

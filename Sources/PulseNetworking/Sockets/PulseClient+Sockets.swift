@@ -23,7 +23,7 @@ extension PulseClient {
         let call = call(to: (try? path.get()) ?? "", E.self, .get, options, .upgrade)
         let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
             try checkParts(own, .get, isQueueable: false, pipeline)
-            return try builder.build(handshake, path: path.get(), call.options, accept: "*/*")
+            return try builder.build(handshake, path: path.get(), .none, call.options, accept: "*/*")
         }
         guard response.connection != nil else {
             response.discard()

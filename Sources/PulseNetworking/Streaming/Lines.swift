@@ -144,12 +144,3 @@ extension LineSplitter {
         }
     }
 }
-
-extension PulseResponse {
-    /// The media type without its parameters, in lower case (RFC 9110, section 8.3.1); empty without one.
-    var mediaType: String {
-        let value = headers["Content-Type"] ?? ""
-        let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
-        return value[..<end].trimmingCharacters(in: .whitespaces).asciiLowercased
-    }
-}

@@ -99,7 +99,7 @@ extension PulseClient {
                     guard response.statusCode != 204, response.mediaType != "text/event-stream" else { return }
                     throw TransportFailure(
                         code: .cannotParseResponse, phase: .responseStarted,
-                        underlying: UnexpectedMediaType(found: response.mediaType))
+                        underlying: UnexpectedMediaType(expected: "text/event-stream", found: response.mediaType))
                 }
             })
     }
@@ -134,14 +134,5 @@ extension PulseClient {
 extension Verb {
     fileprivate init(get target: some RequestTarget) {
         self.init(.get, target, [:], query: [:], headers: [:])
-    }
-}
-
-/// The type of a response that is no event stream.
-private struct UnexpectedMediaType: Error, CustomStringConvertible {
-    let found: String
-
-    var description: String {
-        "the response is no text/event-stream, but " + (found.isEmpty ? "has no Content-Type" : found)
     }
 }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+
+/// What the client knows of a GraphQL operation when it builds the request.
+struct GraphQLContent: OperationContent {
+    /// How a request names its document.
+    enum Form {
+        case document, hash, both
+    }
+
+    let document: String
+    /// Nil for the only operation of the document.
+    let operationName: String?
+    let variables: any Encodable & Sendable
+    let uploads: [GraphQLUpload]
+    let extensions: [String: JSONValue]
+
+    /// The operation in the document. Throws ``PulseError/invalidRequest(reason:)`` if that is not one.
+    func operation() throws -> GraphQLDocument.Operation {
+        try GraphQLDocument(document).operation(named: operationName)
+    }
+
+    /// The `Accept` of a request.
+    var accept: String { "application/graphql-response+json, application/json;q=0.9" }
+
+    /// The members of a request in their order, each as JSON text; none for empty ones.
+    func members(_ form: Form, using encoder: any RequestEncoder) throws -> [(name: String, json: Data)] {
+        var extensions = extensions
+        if form != .document {
+            guard let hash = SystemHashes.library?.sha256(document) else {
+                return try members(.document, using: encoder)
+            }
+            extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(hash.hex)]
+        }
+        var members: [(name: String, json: Data)] = []
+        if form != .hash { members.append(("query", try Self.json(document))) }
+        if let name = try operation().name { members.append(("operationName", try Self.json(name))) }
+        if let variables = try variablesText(encoder) { members.append(("variables", variables)) }
+        if !extensions.isEmpty { members.append(("extensions", try Self.json(extensions))) }
+        return members
+    }
+
+    private func variablesText(_ encoder: any RequestEncoder) throws -> Data? {
+        guard !(variables is NoVariables) else { return nil }
+        let text: Data
+        do {
+            text = try encoder.encode(variables)
+        } catch {
+            throw error as? PulseError ?? PulseError.encodingFailed(underlying: error)
+        }
+        return text.elementsEqual("{}".utf8) ? nil : text
+    }
+
+    private static func json(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    /// The request as a JSON object.
+    static func object(_ members: [(name: String, json: Data)]) -> Data {
+        var text = Data("{".utf8)
+        for (index, (name, json)) in members.enumerated() {
+            text.append(contentsOf: (index > 0 ? ",\"" : "\"").utf8)
+            text.append(contentsOf: name.utf8)
+            text.append(contentsOf: "\":".utf8)
+            text.append(json)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
+    }
+
+    /// The body of a POST: JSON, or a form with the uploads.
+    func body(_ form: Form, using encoder: any RequestEncoder) throws -> RequestBody {
+        let members = try members(form, using: encoder)
+        let operations = Self.object(members)
+        guard !uploads.isEmpty else { return .data(operations, contentType: "application/json") }
+        try checkPlaces(in: members.first { $0.name == "variables" }?.json)
+        let map = try uploads.enumerated().map { index, upload in
+            (name: String(index), json: try Self.json(upload.variables.map { "variables." + $0 }))
+        }
+        let parts = [
+            MultipartFormData.Part(name: "operations", data: operations),
+            MultipartFormData.Part(name: "map", data: Self.object(map)),
+        ]
+        return .multipart(
+            MultipartFormData(parts: parts + uploads.enumerated().map { $1.part(String($0)) }))
+    }
+
+    /// The query of a GET.
+    func query(_ form: Form, using encoder: any RequestEncoder) throws -> [URLQueryItem] {
+        try members(form, using: encoder).map { name, json in
+            // The two that are text are not sent as JSON.
+            let text = name == "query" ? document : name == "operationName" ? try operation().name : nil
+            return URLQueryItem(name: name, value: text ?? String(decoding: json, as: UTF8.self))
+        }
+    }
+
+    /// Gives a built POST the form that the settings ask for.
+    func complete(
+        _ built: inout BuiltRequest, _ settings: GraphQLSettings, using encoder: any RequestEncoder
+    ) throws {
+        if !uploads.isEmpty {
+            built.urlRequest.requirePreflight()
+        } else if settings.queriesUseGET, settings.persistedQueries == .off, try operation().kind == .query,
+            try built.urlRequest.makeGET(of: self, .document, using: encoder), let url = built.urlRequest.url
+        {
+            built.url = url
+        }
+    }
+
+    /// A place that is not there, or that has a value, would lose the file or the value.
+    private func checkPlaces(in variables: Data?) throws {
+        let root = try variables.map { try JSONDecoder().decode(JSONValue.self, from: $0) } ?? .object([:])
+        for place in uploads.flatMap(\.variables) {
+            var value: JSONValue? = root
+            for key in place.split(separator: ".", omittingEmptySubsequences: false) {
+                switch value {
+                case .object(let members)?: value = members[String(key)]
+                case .array(let elements)?:
+                    let index = Int(key) ?? -1
+                    // Not nil, which would be the null of JSON.
+                    value = elements.indices.contains(index) ? .some(elements[index]) : .none
+                default: value = .none
+                }
+            }
+            guard value == .null else {
+                throw PulseError.invalidRequest(
+                    reason: "GraphQL: the variables have no null at \(place), where an upload belongs")
+            }
+        }
+        guard uploads.allSatisfy({ !$0.variables.isEmpty }) else {
+            throw PulseError.invalidRequest(reason: "GraphQL: an upload names no variable")
+        }
+    }
+}
+
+extension URLRequest {
+    /// URLs of up to this many bytes pass through common servers and proxies.
+    private static let maximumURLLength = 8000
+
+    /// Turns the POST of a query into a GET; false and unchanged if its URL would be too long.
+    mutating func makeGET(
+        of content: GraphQLContent, _ form: GraphQLContent.Form, using encoder: any RequestEncoder
+    ) throws -> Bool {
+        let items = try content.query(form, using: encoder)
+        let long = try URLComposer(baseURL: nil).url(path: url?.absoluteString ?? "", query: items)
+        guard long.absoluteString.utf8.count <= Self.maximumURLLength else { return false }
+        (url, httpMethod, httpBody) = (long, "GET", nil)
+        setValue(nil, forHTTPHeaderField: "Content-Type")
+        requirePreflight()
+        return true
+    }
+
+    /// Marks a request that a browser would send from any page, for servers that refuse those (CSRF).
+    mutating func requirePreflight() {
+        setHeader("Apollo-Require-Preflight", to: "true")
+    }
+}
+
+extension RequestBody {
+    /// The GraphQL operation of this body; nil for any other body.
+    var graphQL: GraphQLContent? {
+        if case .operation(let operation) = content { operation as? GraphQLContent } else { nil }
+    }
+}
