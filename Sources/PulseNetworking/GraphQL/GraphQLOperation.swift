@@ -18,8 +18,6 @@ public import PulseCore
 /// An operation is an ``Endpoint`` whose method, body and `decode` are given: it can be sent with every method of
 /// ``PulseClient``, and its options, plugins and headers work as for any endpoint. Its ``Endpoint/path`` is empty by
 /// default, which stands for the path of the client's ``GraphQLSettings``.
-///
-/// Members that are no strings, numbers and so on, but files, are ``uploads-38s41``.
 public protocol GraphQLOperation: Endpoint where Response == GraphQLResponse<Value> {
     /// The type of the response's `data`.
     associatedtype Value: Decodable & Sendable

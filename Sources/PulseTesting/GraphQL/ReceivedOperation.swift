@@ -7,7 +7,12 @@ import PulseNetworking
 public struct ReceivedOperation: Sendable {
     /// What an operation does.
     public enum Kind: String, Sendable, Hashable {
-        case query, mutation, subscription
+        /// Reads data.
+        case query
+        /// Changes data.
+        case mutation
+        /// Follows events.
+        case subscription
     }
 
     /// A file of the operation (GraphQL multipart request specification).
