@@ -25,6 +25,9 @@ let package = Package(
             name: "StreamTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
             path: "streams/Tests"),
         .testTarget(
+            name: "SocketTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "sockets/Tests"),
+        .testTarget(
             name: "TransferTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
             path: "transfers/Tests"),
         // For tests that need a separate process, environment or file system.

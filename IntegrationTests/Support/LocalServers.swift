@@ -25,19 +25,23 @@ public enum LocalServers {
     /// The directory of the servers' files.
     public static var directory: String { description?.directory ?? "" }
 
+    /// The port of a server.
+    public static func port(_ name: String) throws -> Int { try #require(description?.ports[name]) }
+
     /// Runs `body` with a client whose base URL is that path of a server, and who trusts its certificates.
+    ///
+    /// - Parameter adjust: changes the client's configuration.
     public static func withClient<Value>(
-        of name: String, isSecure: Bool, _ path: String, plugins: [any PulsePlugin] = [],
-        _ body: (PulseClient) async throws -> Value
+        of name: String, isSecure: Bool, host: String = "localhost", _ path: String, plugins: [any PulsePlugin] = [],
+        adjust: (inout PulseConfiguration) throws -> Void = { _ in }, _ body: (PulseClient) async throws -> Value
     ) async throws -> Value {
         let servers = try #require(description)
-        let port = try #require(servers.ports[name])
-        let url = try #require(URL(string: "\(isSecure ? "https" : "http")://localhost:\(port)\(path)"))
+        let url = try #require(URL(string: "\(isSecure ? "https" : "http")://\(host):\(port(name))\(path)"))
         let authority = try #require(FileManager.default.contents(atPath: "\(servers.directory)/root.pem"))
-        let client = PulseClient(
-            configuration: PulseConfiguration(baseURL: url).with(\.proxy, value: .direct)
-                .with(\.tls, value: TLSSettings(certificateAuthorities: [authority])),
-            plugins: plugins)
+        var configuration = PulseConfiguration(baseURL: url).with(\.proxy, value: .direct)
+            .with(\.tls, value: TLSSettings(certificateAuthorities: [authority]))
+        try adjust(&configuration)
+        let client = PulseClient(configuration: configuration, plugins: plugins)
         do {
             let value = try await body(client)
             await client.shutdown()

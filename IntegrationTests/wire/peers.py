@@ -215,7 +215,7 @@ class Peers:
 
 
 async def serve(peers, sockets):
-    """Runs all servers on the listening sockets, by name, until cancelled."""
+    """Runs the servers of those names on the listening sockets until cancelled."""
 
     def isolated(handler):
         async def handle(reader, writer):
@@ -229,8 +229,9 @@ async def serve(peers, sockets):
         return handle
 
     servers = []
-    for name, (handler, context) in peers.handlers().items():
-        servers.append(await asyncio.start_server(isolated(handler), sock=sockets[name], ssl=context))
+    for name, listening in sockets.items():
+        handler, context = peers.handlers()[name]
+        servers.append(await asyncio.start_server(isolated(handler), sock=listening, ssl=context))
     await asyncio.gather(*(server.serve_forever() for server in servers))
 
 

@@ -96,8 +96,9 @@ struct SocketDecoder: Sendable {
     /// - Parameter parameters: of the compression; nil for none.
     init(_ parameters: DeflateParameters? = nil, maximumMessageSize: Int) {
         self.maximumMessageSize = maximumMessageSize
-        // The limit counts after decompression, which has its own: what does not compress becomes a little longer.
-        let limit = parameters == nil ? maximumMessageSize : maximumMessageSize.addingOverhead
+        // The limit counts after decompression: before, a server's small blocks and flushes may make a message longer
+        // without bound.
+        let limit = parameters == nil ? maximumMessageSize : .max
         reader = FrameReader(of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: limit)
         inflater = parameters.map { MessageInflater($0, of: .server, maximumMessageSize: maximumMessageSize) }
     }
@@ -153,13 +154,5 @@ struct SocketDecoder: Sendable {
             try add(piece)
         }
         if bytes == nil, isText, !validator.isComplete { throw .invalidData("a text that ends within a character") }
-    }
-}
-
-extension Int {
-    /// The most bytes of that many in DEFLATE (RFC 1951): stored blocks, which have a header each, and the flushes.
-    fileprivate var addingOverhead: Int {
-        let (sum, overflows) = addingReportingOverflow(self / 1024 + 1024)
-        return overflows ? .max : sum
     }
 }

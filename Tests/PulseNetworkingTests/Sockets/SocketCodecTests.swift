@@ -73,6 +73,26 @@ struct SocketCodecTests {
         #expect(Self.fault(of: Self.frame(.binary, bomb, isCompressed: true), limit: 100_000).codes == [1009])
     }
 
+    /// A compressor of little memory, such as that of Python's `websockets`, stores noise in small blocks.
+    @Test func theLimitCountsNoHeadersOfBlocks() throws {
+        guard DeflateParameters.offer != nil else { return }
+        let stored = Data([0x00, 10, 0, 0xF5, 0xFF]) + Data(repeating: 7, count: 10)
+        for (blockCount, isAllowed) in [(100, true), (101, false)] {
+            let payload = Data((0..<blockCount).flatMap { _ in stored })
+            // In one frame, and in a frame for each block.
+            let whole = Self.frame(.binary, payload, isCompressed: true)
+            let parts = (0..<blockCount).reduce(into: Data()) { bytes, number in
+                FrameWriter.append(
+                    number == 0 ? .binary : .continuation, stored, isFinal: number == blockCount - 1,
+                    isCompressed: number == 0, mask: nil, to: &bytes)
+            }
+            for bytes in [whole, parts] {
+                let (codes, messages) = Self.fault(of: bytes, limit: 1000)
+                #expect(messages == (isAllowed ? 1 : 0) && codes == (isAllowed ? [] : [1009]))
+            }
+        }
+    }
+
     /// An application may index the bytes of a message from 0.
     @Test func messagesBeginAtZero() throws {
         var decoder = SocketDecoder(maximumMessageSize: 100)
