@@ -48,6 +48,11 @@ let package = Package(
                 "Contending", "Reporting", .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
+        .executableTarget(
+            name: "socket-benchmarks",
+            dependencies: [
+                "CAllocations", "Contending", "Reporting", .product(name: "PulseKit", package: "PulseKit"),
+            ]),
         .target(name: "Contending"),
         .executableTarget(
             name: "transport-benchmarks",

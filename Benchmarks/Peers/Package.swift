@@ -3,10 +3,10 @@
 
 import PackageDescription
 
-// Other clients, in a separate package: building them takes minutes, and only `../transports` needs them.
+// Other clients, in a separate package: building them takes minutes, and only `../transports` and `../sockets` need them.
 let package = Package(
     name: "Peers",
-    platforms: [.macOS(.v12)],
+    platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "Benchmarks", path: ".."),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
@@ -22,7 +22,16 @@ let package = Package(
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ])
+            ]),
+        .executableTarget(
+            name: "nio-socket-contender",
+            dependencies: [
+                .product(name: "Contending", package: "Benchmarks"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -17,11 +17,13 @@ public enum Assignment: Codable, Sendable {
     /// - Parameter isReported: whether a closure takes the progress.
     case download(URL, to: URL, sha256: String? = nil, isReported: Bool = false)
     case upload(URL, to: URL)
+    /// Binary messages of that many bytes over one WebSocket, which a server sends back, that many in flight.
+    case echoes(URL, size: Int, window: Int, seconds: Double)
 }
 
 /// The cost: one line of JSON on the contender's standard output.
 public struct Figure: Codable, Sendable {
-    /// Completed requests, bytes moved, or lines read.
+    /// Completed requests, bytes moved, lines read, or messages that came back.
     public var count: Int
     public var seconds: Double
     /// Processor seconds, in this process and in the kernel for it.

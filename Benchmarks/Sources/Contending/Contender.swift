@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// An HTTP client to compare with others, in a process of its own.
+/// A client to compare with others, in a process of its own.
 public protocol Contender: Sendable {
     /// One GET, with its 47 bytes of JSON decoded.
     func user(at url: URL) async throws -> User
@@ -18,9 +18,13 @@ public protocol Contender: Sendable {
     func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws
     /// PUTs the content of a file.
     func upload(_ file: URL, to url: URL) async throws
+    /// Sends that many binary messages, and another for each that comes back, until `end` in monotonic seconds. Returns
+    /// the number of messages that came back, which is all. The WebSocket stays open for the next call.
+    func echoes(_ url: URL, size: Int, window: Int, until end: Double) async throws -> Int
 }
 
 extension Contender {
+    public func user(at url: URL) async throws -> User { throw NotMeasured() }
     public func body(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func stream(_ url: URL) async throws -> Int { throw NotMeasured() }
     public func lines(_ url: URL) async throws -> Int { throw NotMeasured() }
@@ -29,6 +33,9 @@ extension Contender {
         throw NotMeasured()
     }
     public func upload(_ file: URL, to url: URL) async throws { throw NotMeasured() }
+    public func echoes(_ url: URL, size: Int, window: Int, until end: Double) async throws -> Int {
+        throw NotMeasured()
+    }
 }
 
 /// The response to every contender's small request.

@@ -11,9 +11,9 @@ import Musl
 #endif
 
 /// The resource use of this process so far.
-enum ResourceUse {
+public enum ResourceUse {
     /// Monotonic seconds.
-    static var uptime: Double { seconds(CLOCK_MONOTONIC) }
+    public static var uptime: Double { seconds(CLOCK_MONOTONIC) }
 
     /// Processor seconds of all threads, in this process or in the kernel for it.
     static var processorSeconds: Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }

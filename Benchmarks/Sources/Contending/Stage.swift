@@ -39,6 +39,9 @@ public enum Stage {
             case .upload(let file, let url):
                 try await contender.upload(file, to: url)
                 return try size(of: file)
+            case .echoes(let url, let size, let window, let seconds):
+                let end = ResourceUse.uptime + seconds
+                return try await contender.echoes(url, size: size, window: window, until: end)
             }
         }
     }

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-import Contending
 import Foundation
 
 /// A contender's process, which waits for assignments. Each contender has its own process, so that memory, processor
 /// time and threads are its own.
-final class Contestant {
-    struct Died: Error, CustomStringConvertible {
+package final class Contestant {
+    package struct Died: Error, CustomStringConvertible {
         let name: String
-        var description: String { "\(name) died" }
+        package var description: String { "\(name) died" }
     }
 
-    let name: String
+    package let name: String
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private var received = Data()
 
-    init(_ name: String, _ executable: String, _ arguments: [String]) throws {
+    package init(_ name: String, _ executable: String, _ arguments: [String]) throws {
         self.name = name
         process.executableURL = URL(fileURLWithPath: executable)
         process.arguments = arguments
@@ -26,13 +25,13 @@ final class Contestant {
         try process.run()
     }
 
-    func perform(_ assignment: Assignment) throws -> Figure {
+    package func perform(_ assignment: Assignment) throws -> Figure {
         try input.fileHandleForWriting.write(contentsOf: try JSONEncoder().encode(assignment) + Data("\n".utf8))
         return try JSONDecoder().decode(Figure.self, from: try line())
     }
 
     /// Ends the process by closing its input.
-    func leave() throws {
+    package func leave() throws {
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
     }

@@ -3,9 +3,9 @@
 import Foundation
 
 /// The load by other programs.
-enum MachineLoad {
+package enum MachineLoad {
     /// The fraction of all processors that is busy while nothing is measured; nil if it is unknown.
-    static func busyElsewhere() -> Double? {
+    package static func busyElsewhere() -> Double? {
         guard let before = times() else { return nil }
         Thread.sleep(forTimeInterval: 2)
         guard let after = times(), after.all > before.all else { return nil }
@@ -13,7 +13,7 @@ enum MachineLoad {
     }
 
     /// Processor time of the child processes that have ended.
-    static var processorSecondsOfEnded: Double {
+    package static var processorSecondsOfEnded: Double {
         var usage = rusage()
         #if canImport(Glibc)
         getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
