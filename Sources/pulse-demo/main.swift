@@ -81,6 +81,7 @@ await stage.showPlugins(server, bus)
 try await stage.showCache(bus)
 await stage.showStreams(server, bus)
 await stage.showSocket(server, bus)
+await stage.showGraphQL(server, bus)
 try await stage.showTransfers(server, bus)
 await stage.showQueue(server, client.configuration, bus)
 
