@@ -69,6 +69,15 @@ let watching = Task {
 }
 // snippet.end
 
+// snippet.disconnections
+let ends = Task {
+    let events = PulseEventBus.shared.events(matching: .kinds(.socketDisconnected))
+    for await case .socketDisconnected(let call, let end) in events {
+        print(call.endpointPath, end.code, end.messagesReceived, end.unconfirmed)
+    }
+}
+// snippet.end
+
 // snippet.send
 do {
     try await chat.send(.text("another pot"))
@@ -116,6 +125,7 @@ print(try await socket.receive())  // text("welcome"), from the second connectio
 print(socket.statistics.connections, transport.sockets.count)  // 2 2
 // snippet.end
 
+ends.cancel()
 await tested.shutdown()
 await client.shutdown()
 await server.shutdown()

@@ -81,6 +81,7 @@ actor Stage {
         case .circuitBreakerHalfOpened: "probing    the server"
         case .circuitBreakerClosed: "closed     the circuit"
         case .socketStateChanged(_, let state): "socket     \(state)"
+        case .socketDisconnected(_, let end): "socket     \(end)"
         case .offlineQueueEnqueued: "queued     on the disk"
         case .offlineQueueDraining(let count): "draining   \(count)"
         case .offlineQueueRequestCompleted(_, let success): success ? "delivered" : "given up"

@@ -7,15 +7,12 @@ import Testing
 
 /// Every event, by a realistic cause, through a client to the bus.
 ///
-/// Tested elsewhere: `socketStateChanged`. `pinningFailed` is tested with real certificates in IntegrationTests/wire, and
-/// here with a transport that reports it.
+/// `pinningFailed` is tested with real certificates in IntegrationTests/wire, and here with a transport that reports it.
 @Suite(.throttled, .timeLimit(.minutes(5)))
 struct EveryEventTests {
-    private static let excluded: Set<NetworkEvent.Kind> = [.socketStateChanged]
-
     @Test func theTableHasEveryEvent() {
         let kinds = EventCause.all.flatMap(\.kinds)
-        #expect(Set(kinds) == Set(NetworkEvent.Kind.allCases).subtracting(Self.excluded))
+        #expect(Set(kinds) == Set(NetworkEvent.Kind.allCases))
     }
 
     @Test(arguments: EventCause.all)
@@ -147,6 +144,14 @@ struct EventCause: Sendable, CustomTestStringConvertible {
             #expect(await client.result(of: get).failure?.kind == .sslPinningFailed)
             await client.shutdown()
         },
+        EventCause(.socketStateChanged, .socketDisconnected) { bus in
+            let client = PulseClient(
+                configuration: PulseConfiguration(baseURL: origin),
+                transport: MockTransport(stubs: []) { socket in while try await socket.receive() != nil {} },
+                events: bus)
+            try await PulseSocket(endpoint: Ticker(), client: client).connect()
+            await client.shutdown()
+        },
         EventCause(.warning) { await call($0, plugins: [.auth(Session())], baseURL: nil) },
     ]
 
@@ -185,6 +190,10 @@ private struct SaveLater: Endpoint {
     let path = "/notes"
     let method = HTTPMethod.post
     let isQueueableWhenOffline = true
+}
+
+private struct Ticker: SocketEndpoint {
+    let path = "/ticker"
 }
 
 /// Offline at first, and online again by the time of the first read.

@@ -18,7 +18,7 @@ extension NetworkEvent {
         /// Entries that the offline queue has dropped.
         case offlineQueueExpired, offlineQueueDeadLettered
         /// Pins, connectivity, sockets and warnings.
-        case pinningFailed, connectivityChanged, socketStateChanged, warning
+        case pinningFailed, connectivityChanged, socketStateChanged, socketDisconnected, warning
     }
 
     /// The kind of the event.
@@ -53,6 +53,7 @@ extension NetworkEvent {
         case .pinningFailed: .pinningFailed
         case .connectivityChanged: .connectivityChanged
         case .socketStateChanged: .socketStateChanged
+        case .socketDisconnected: .socketDisconnected
         case .warning: .warning
         }
     }
@@ -65,7 +66,7 @@ extension NetworkEvent {
             .retryGivenUp(let call, _), .transferProgress(let call, _, _), .authRefreshStarted(let call),
             .authRefreshSucceeded(let call), .authRefreshFailed(let call, _), .sessionExpired(let call),
             .cacheHit(let call), .cacheMiss(let call), .cacheRevalidated(let call), .cacheStored(let call),
-            .rateLimited(let call, _), .socketStateChanged(let call, _):
+            .rateLimited(let call, _), .socketStateChanged(let call, _), .socketDisconnected(let call, _):
             call
         case .cacheInvalidated, .circuitBreakerOpened, .circuitBreakerHalfOpened, .circuitBreakerClosed,
             .offlineQueueEnqueued, .offlineQueueDraining, .offlineQueueRequestCompleted, .offlineQueueExpired,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Events of calls, as values. No event holds a body, a header value or a query, except in the error of a
-/// ``SocketState``, whose description has none of them. A secret in a path is shown with the path.
+/// ``SocketState``, whose description has none of them. A secret in a path is shown with the path. The only text from a
+/// server is ``SocketDisconnection/reason``, masked.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)
@@ -71,6 +72,10 @@ public enum NetworkEvent: Sendable {
     case connectivityChanged(ConnectivityStatus)
     /// A socket has changed its state to this one.
     case socketStateChanged(CallSummary, SocketState)
+    // Indirect, since every event has the size of the largest one.
+    /// A connection of a socket has ended. Emitted once for each connection whose handshake has succeeded, before the
+    /// state that follows.
+    indirect case socketDisconnected(CallSummary, SocketDisconnection)
     /// A problem that a developer should know about, but that fails no call.
     case warning(String)
 }
@@ -101,6 +106,10 @@ public struct CallSummary: Sendable {
             Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
         }
 
+        func caused(by rootID: UUID) -> Identity {
+            Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
+        }
+
         // The root is not compared: it is not public, so a test could not make an equal value.
         package static func == (one: Identity, other: Identity) -> Bool {
             one === other
@@ -126,7 +135,7 @@ public struct CallSummary: Sendable {
         }
     }
 
-    private let identity: Identity
+    private var identity: Identity
     private let span: Span?
     /// The number of the attempt in the retry loop, counted from 1.
     public let attempt: Int
@@ -157,10 +166,16 @@ public struct CallSummary: Sendable {
     }
 
     /// The identifier of the call, the same in all its events. Requests that plugins make in the background, or for
-    /// several calls at once, have their own identifier.
+    /// several calls at once, have their own identifier. A socket has its own too, the same over all its connections.
     public var id: UUID { identity.id }
     /// The identifier of the call that caused the event; its start and end are emitted with it.
     package var rootID: UUID { identity.rootID }
+    /// The same summary for an event that the call of that id has caused.
+    package func caused(by rootID: UUID) -> CallSummary {
+        var copy = self
+        copy.identity = identity.caused(by: rootID)
+        return copy
+    }
     /// The path of the endpoint, without its query.
     public var endpointPath: String { identity.endpointPath }
     /// The name of the call in metrics: a method and a template, a type's name, or the name set in its options.

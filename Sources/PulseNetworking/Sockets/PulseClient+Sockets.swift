@@ -7,7 +7,10 @@ extension PulseClient {
     /// connection.
     ///
     /// - Parameter isReconnect: whether the call is not retried.
-    func upgrade<E: SocketEndpoint>(_ endpoint: E, isReconnect: Bool) async throws -> PulseResponse {
+    /// - Parameter began: is told the id of the call before its first event.
+    func upgrade<E: SocketEndpoint>(
+        _ endpoint: E, isReconnect: Bool, began: @Sendable (UUID) -> Void
+    ) async throws -> PulseResponse {
         let headers = try SocketUpgrade.headers(
             subprotocols: endpoint.subprotocols, compresses: endpoint.socketOptions.compression == .offered)
         let handshake = SocketHandshakeCall(endpoint: endpoint)
@@ -21,6 +24,7 @@ extension PulseClient {
         let path = Result { try handshake.path }
         let pipeline = pipeline(for: endpoint.plugins, options)
         let call = call(to: (try? path.get()) ?? "", E.self, .get, options, .upgrade)
+        began(call.id)
         let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
             try checkParts(own, .get, isQueueable: false, pipeline)
             return try builder.build(handshake, path: path.get(), .none, call.options, accept: "*/*")

@@ -114,6 +114,7 @@ extension SocketCore {
         let (writer, connection) = state.withLock { state -> (Waiter?, (any DuplexConnection)?) in
             guard let link = state.link, !link.isOver else { return (nil, nil) }
             if link.end == nil { state.link?.end = end }
+            if case .closedByPeer(let close) = end { state.link?.closeReceived = close }
             state.link?.closeDeadline = min(link.closeDeadline, time + options.closeTimeout)
             // Both sides have closed.
             if state.outbox.hasClosed { return (nil, link.connection) }

@@ -61,7 +61,11 @@ extension SocketCore {
         }
         tell()
         do {
-            let response = try await interruptible { [handshake] in try await handshake(isReconnect) }
+            let response = try await interruptible { [self] in
+                try await handshake(isReconnect) { [self] id in
+                    state.withLock { $0.summary = $0.summary.caused(by: id) }
+                }
+            }
             guard let connection = response.connection else { throw PulseError.unsupported("there is no socket") }
             return ended(await serve(connection, response, isReconnect: isReconnect))
         } catch {
@@ -100,7 +104,8 @@ extension SocketCore {
                 number: state.linkCount, connection: connection, encoder: SocketEncoder(compression),
                 greeting: SocketInbox(limit: options.receiveBuffer),
                 heartbeat: SocketHeartbeat(
-                    interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time))
+                    interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time),
+                openedAt: time, initial: state.statistics)
             return state.linkCount
         }
         await withTaskGroup(of: Void.self) { group in
@@ -172,6 +177,7 @@ extension SocketCore {
         let writer = state.withLock { state -> Waiter? in
             guard let link = state.link, link.isUp else { return nil }
             state.link?.end = .lost(error)
+            state.link?.isRefused = true
             state.link?.closeDeadline = time + options.closeTimeout
             state.outbox.closeNow(state.close ?? SocketClose(code: 1000))
             return state.takeWriter()
@@ -184,6 +190,7 @@ extension SocketCore {
     private func endLink() -> SocketMachine.End {
         struct Ended {
             let end: SocketMachine.End
+            var event: EndedLink?
             var alarm: DeadlineHeap.Alarm?
             var leftover = SocketOutbox.Leftover()
             var pings: [SocketHeartbeat.Reply] = []
@@ -191,6 +198,7 @@ extension SocketCore {
         }
         let ended = state.withLock { state -> Ended in
             guard var link = state.link.take() else { return Ended(end: .closedHere) }
+            let hasSentClose = state.outbox.hasClosed && link.batch?.hasClose != true
             let leftover = state.outbox.endConnection(
                 link.batch, isUnsent: link.failure?.phase == .beforeSend, keepsUnsent: options.whileDown == .waits)
             let unconfirmed = link.sentCount + leftover.maybeSent.count - link.heartbeat.confirmedCount
@@ -200,10 +208,15 @@ extension SocketCore {
             if var greeting = link.greeting.take() {
                 waiters = [greeting.end(.lostMaybeSent), state.inbox.append(all: greeting)]
             }
+            let end = link.end ?? .lost(link.failure ?? .lostMaybeSent)
+            let event = EndedLink(
+                link: link, end: end, close: state.close, closeError: state.closeError, hasSentClose: hasSentClose,
+                statistics: state.statistics, summary: state.summary)
             return Ended(
-                end: link.end ?? .lost(link.failure ?? .lostMaybeSent), alarm: link.alarm, leftover: leftover,
-                pings: link.heartbeat.end(), waiters: waiters)
+                end: end, event: event, alarm: link.alarm, leftover: leftover, pings: link.heartbeat.end(),
+                waiters: waiters)
         }
+        if let event = ended.event { note(event) }
         if let alarm = ended.alarm { client.deadlines.remove(alarm) }
         for waiter in ended.waiters { waiter?.resume() }
         for ping in ended.pings + ended.leftover.pings { ping.give(.failure(.lostMaybeSent)) }

@@ -11,6 +11,10 @@ extension SocketCore {
         let encoder: SocketEncoder
         /// How the connection ends, if that is known before it does.
         var end: SocketMachine.End?
+        /// Whether this side has closed the connection before it was the open one.
+        var isRefused = false
+        /// The peer's close frame.
+        var closeReceived: SocketClose?
         /// When the connection is closed at last: it fails, or a close handshake is under way.
         var closeDeadline = TimeInterval.infinity
         /// Whether the connection is closed.
@@ -24,6 +28,9 @@ extension SocketCore {
         /// The messages sent on this connection.
         var sentCount = 0
         var heartbeat: SocketHeartbeat
+        let openedAt: TimeInterval
+        /// The statistics when the connection began.
+        let initial: SocketStatistics
         var alarm: DeadlineHeap.Alarm?
         /// When the alarm is due, from before it is set until it has come.
         var alarmDeadline = TimeInterval.infinity
@@ -47,6 +54,8 @@ extension SocketCore {
         var linkCount = 0
         var inbox: SocketInbox
         var outbox = SocketOutbox()
+        /// The socket in events. It names the latest handshake as the call that caused them.
+        var summary: CallSummary
         var statistics = SocketStatistics()
         /// What the latest connection may have lost, until that is told.
         var untoldLoss = 0
@@ -59,8 +68,8 @@ extension SocketCore {
         /// With what this side closes.
         var close: SocketClose?
         var closeError: PulseError?
-        /// The states that are to be told, in order.
-        var untold: [SocketState] = []
+        /// The events that are to be told, in order.
+        var untold: [NetworkEvent] = []
         var isTelling = false
         /// Whether ``SocketState/closed(_:)`` was noted.
         var hasFinished = false

@@ -7,7 +7,10 @@ import PulseCore
 final class SocketCore: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
     typealias ConnectReply = SocketReply<Result<Void, PulseError>>
-    typealias Handshake = @Sendable (_ isReconnect: Bool) async throws -> PulseResponse
+    typealias Handshake =
+        @Sendable (
+            _ isReconnect: Bool, _ began: @escaping @Sendable (UUID) -> Void
+        ) async throws -> PulseResponse
     typealias Greeter = @Sendable (SocketGreeting) async throws -> Void
 
     let client: PulseClient
@@ -20,7 +23,6 @@ final class SocketCore: Sendable {
     let greeter: Greeter?
     let state: Locked<State>
     private let tag: String?
-    private let summary: CallSummary
     private let broadcast = Broadcast(SocketState.idle, bufferSize: 64)
 
     init<E: SocketEndpoint>(_ endpoint: E, _ client: PulseClient, _ greeter: Greeter?) {
@@ -34,10 +36,12 @@ final class SocketCore: Sendable {
         idleTimeout = callOptions.timeout ?? client.configuration.timeout
         tag = callOptions.tag
         self.greeter = greeter
-        handshake = { try await client.upgrade(endpoint, isReconnect: $0) }
-        summary = client.call(to: (try? endpoint.path) ?? "", E.self, .get, callOptions, .upgrade).firstSummary
+        handshake = { try await client.upgrade(endpoint, isReconnect: $0, began: $1) }
+        let summary = client.call(to: (try? endpoint.path) ?? "", E.self, .get, callOptions, .upgrade).firstSummary
         state = Locked(
-            State(machine: SocketMachine(options.reconnect), inbox: SocketInbox(limit: options.receiveBuffer)))
+            State(
+                machine: SocketMachine(options.reconnect), inbox: SocketInbox(limit: options.receiveBuffer),
+                summary: summary))
     }
 
     var environment: CallEnvironment { client.environment }
@@ -53,7 +57,7 @@ final class SocketCore: Sendable {
     /// Notes the next state, in the order of the state's changes.
     func note(_ next: SocketState, _ state: inout State) {
         guard !state.hasFinished else { return }
-        state.untold.append(next)
+        state.untold.append(.socketStateChanged(state.summary, next))
         if case .closed = next {
             state.hasFinished = true
             broadcast.finish(with: next)
@@ -62,16 +66,16 @@ final class SocketCore: Sendable {
         }
     }
 
-    /// Emits the events of the states that were noted.
+    /// Emits the events that were noted.
     func tell() {
         while true {
-            let next = state.withLock { state -> SocketState? in
+            let next = state.withLock { state -> NetworkEvent? in
                 guard !state.isTelling, !state.untold.isEmpty else { return nil }
                 state.isTelling = true
                 return state.untold.removeFirst()
             }
             guard let next else { return }
-            if let events = environment.events, events.isActive { events.emit(.socketStateChanged(summary, next)) }
+            if let events = environment.events, events.isActive { events.emit(next) }
             state.withLock { $0.isTelling = false }
         }
     }

@@ -57,7 +57,23 @@ public final class MetricsOutputSink: EventSink {
         case .circuitBreakerOpened(let name):
             let circuit = names.withLock { $0.circuits.name(of: name) }
             output.increment("pulse.circuit.openings", by: 1, labels: [("circuit", circuit)])
+        case .socketStateChanged(let call, .open):
+            output.increment("pulse.socket.connections", by: 1, labels: labels(of: call))
+        case .socketDisconnected(let call, let end): count(end, call)
         default: break
+        }
+    }
+
+    private func count(_ end: SocketDisconnection, _ call: CallSummary) {
+        let labels = labels(of: call)
+        let code = SocketMetrics.label(of: SocketMetrics.codeClass(of: end.code))
+        output.increment("pulse.socket.disconnections", by: 1, labels: labels + [("code", code)])
+        for (direction, messages, bytes) in [
+            ("sent", end.messagesSent, end.bytesSent), ("received", end.messagesReceived, end.bytesReceived),
+        ] {
+            let labels = labels + [("direction", direction)]
+            output.increment("pulse.socket.messages", by: Int64(max(0, messages)), labels: labels)
+            output.increment("pulse.socket.transferred", by: max(0, bytes), labels: labels)
         }
     }
 

@@ -65,6 +65,8 @@ extension MetricsSnapshot {
             total: routes.values.reduce(into: .zero) { $0.merge($1) },
             routes: routes,
             hosts: hosts,
+            sockets: counts.sockets.total,
+            socketHosts: counts.sockets.hosts,
             objectives: counts.objectives.metrics(at: tick),
             circuits: counts.circuits,
             eventCounts: counts.events.dictionary,

@@ -11,6 +11,7 @@ struct MetricsState: Sendable {
     struct Counts: Sendable {
         fileprivate(set) var series: PairedSeries
         fileprivate(set) var objectives: ObjectiveState
+        fileprivate(set) var sockets: SocketCounts
         fileprivate(set) var circuits: [String: CircuitMetrics] = [:]
         fileprivate(set) var connectivity: ConnectivityStatus?
         fileprivate(set) var offlineDelivered = 0
@@ -24,11 +25,12 @@ struct MetricsState: Sendable {
 
     private(set) var counts: Counts
     private var inFlight = CallTable<PairedSeries.Slot>()
+    private var sockets = SocketTable()
 
     init(maximumRoutes: Int, maximumHosts: Int, objectives: [ServiceLevelObjective]) {
         counts = Counts(
             series: PairedSeries(maximumRoutes: maximumRoutes, maximumHosts: maximumHosts),
-            objectives: ObjectiveState(objectives))
+            objectives: ObjectiveState(objectives), sockets: SocketCounts(maximumHosts: maximumHosts))
     }
 
     /// - Parameter tick: used only by events that are ``NetworkEvent/isCountedByTime``.
@@ -74,6 +76,8 @@ struct MetricsState: Sendable {
         case .offlineQueueRequestCompleted(_, let success):
             if success { counts.offlineDelivered += 1 } else { counts.offlineFailed += 1 }
         case .offlineQueueExpired: counts.offlineFailed += 1
+        case .socketStateChanged(let call, let state): sockets.apply(state, of: call, to: &counts.sockets)
+        case .socketDisconnected(let call, let end): sockets.apply(end, of: call, to: &counts.sockets)
         case .connectivityChanged(let status): counts.connectivity = status
         default: break
         }
@@ -112,20 +116,23 @@ struct MetricsState: Sendable {
 
     // MARK: Resetting
 
-    /// Clears all counts. States stay: calls in flight, circuits, connectivity.
+    /// Clears all counts. States stay: calls in flight, open sockets, circuits, connectivity.
     mutating func reset() {
         let newSlot = counts.series.reset()
         inFlight.updateAll { $0 = newSlot($0) }
         counts.objectives.reset()
+        counts.sockets.reset()
         counts.circuits = counts.circuits.mapValues { CircuitMetrics(state: $0.state) }
         counts.events = EventCounts()
         (counts.offlineDelivered, counts.offlineFailed) = (0, 0)
     }
 
-    /// Discards the calls in flight, for a collector that will not receive their ends.
+    /// Discards the calls in flight and the open sockets, for a collector that will not receive their ends.
     mutating func forgetInFlight() {
         inFlight.removeAll()
         counts.series.forgetInFlight()
+        sockets.removeAll()
+        counts.sockets.forgetOpen()
     }
 }
 

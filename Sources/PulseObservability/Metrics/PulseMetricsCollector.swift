@@ -49,7 +49,8 @@ public final class PulseMetricsCollector: Sendable {
         }
     }
 
-    /// Detaches from every bus. The counts stay. Calls in flight are discarded, since their end will not be observed.
+    /// Detaches from every bus. The counts stay. Calls in flight and open sockets are discarded, since their end will
+    /// not be observed.
     public func detach() {
         buses.withLock { buses in
             for bus in buses { bus.removeSink(core) }
@@ -64,7 +65,7 @@ public final class PulseMetricsCollector: Sendable {
         core.snapshot()
     }
 
-    /// Resets all counts to zero. States stay: calls in flight, circuits, connectivity.
+    /// Resets all counts to zero. States stay: calls in flight, open sockets, circuits, connectivity.
     public func reset() {
         core.reset()
     }

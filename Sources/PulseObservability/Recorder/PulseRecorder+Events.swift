@@ -54,6 +54,14 @@ extension PulseRecorder {
         case .cacheMiss(let call): mark(call, .cacheMiss, uptime)
         case .cacheRevalidated(let call): mark(call, .cacheRevalidated, uptime)
         case .cacheStored(let call): mark(call, .cacheStored, uptime)
+        // The handshake that follows is a call of its own.
+        case .socketStateChanged(_, .connecting): break
+        case .socketStateChanged(let call, let state):
+            mark(call, .socketStateChanged, uptime, wait: state.delay, detail: "\(state)")
+        case .socketDisconnected(let call, let end):
+            mark(
+                call, .socketDisconnected, uptime,
+                detail: "\(end)" + (end.reason.isEmpty ? "" : "; reason: \(end.reason)"))
         default: note(event)
         }
     }
@@ -79,6 +87,14 @@ extension PulseRecorder {
         let recorded = RecordedEvent(
             date: clock.now, kind: kind, subject: shown(subject))
         state.withLock { $0.add(recorded) }
+    }
+}
+
+extension SocketState {
+    /// The seconds that the socket waits.
+    fileprivate var delay: TimeInterval? {
+        guard case .reconnecting(_, _, let delay, _) = self else { return nil }
+        return delay
     }
 }
 

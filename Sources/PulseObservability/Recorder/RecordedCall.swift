@@ -14,6 +14,9 @@ public struct RecordedCall: Sendable, Identifiable {
             case authRefreshStarted, authRefreshSucceeded, authRefreshFailed, sessionExpired
             /// Events of the cache.
             case cacheHit, cacheMiss, cacheRevalidated, cacheStored
+            /// The states of the socket whose handshake the call is, and the end of its connection. They come after the
+            /// end of the call.
+            case socketStateChanged, socketDisconnected
         }
 
         /// The kind of the event.
@@ -60,7 +63,8 @@ public struct RecordedCall: Sendable, Identifiable {
     public internal(set) var exchanges: [RecordedExchange]
     /// The number of requests dropped from ``exchanges``, because there were too many.
     public internal(set) var omittedExchangeCount = 0
-    /// The events between the requests, in order; empty without events, see ``PulseRecorder/attach(to:)``.
+    /// The events between the requests, in order, and those of a socket after its handshake. Empty without events, see
+    /// ``PulseRecorder/attach(to:)``.
     public internal(set) var marks: [Mark]
 
     /// Creates a call with these values; by default one in progress.

@@ -39,10 +39,22 @@ extension EventText {
         case .offlineQueueRequestCompleted(let id, success: false): (.warning, "offline queue: \(id) not delivered")
         case .offlineQueueExpired(let id): (.error, "offline queue: \(id) expired")
         case .offlineQueueDeadLettered(let id): (.error, "offline queue: \(id) dead-lettered")
+        case .socketStateChanged(let call, let state): (level(of: state), "\(name(call)) socket \(state)")
+        case .socketDisconnected(let call, let end): (.info, "\(name(call)) socket \(end)")
         // These events are frequent, and the call's other log lines show its result.
         case .transferProgress, .authRefreshStarted, .authRefreshSucceeded, .cacheHit, .cacheMiss, .cacheRevalidated,
-            .cacheStored, .cacheInvalidated, .socketStateChanged:
+            .cacheStored, .cacheInvalidated:
             nil
+        }
+    }
+
+    private static func level(of state: SocketState) -> PulseConfiguration.LogLevel {
+        switch state {
+        case .idle, .connecting, .closing: .debug
+        // Code 1000 is the regular end.
+        case .open, .closed(nil), .closed(.socketClosed(code: 1000, reason: _)): .info
+        case .reconnecting: .warning
+        case .closed: .error
         }
     }
 

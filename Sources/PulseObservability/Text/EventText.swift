@@ -38,6 +38,7 @@ package enum EventText {
         case .retryGivenUp(_, let error), .authRefreshFailed(_, let error): shown(error.message)
         case .rateLimited(_, let seconds): seconds.map { "for \(LogText.milliseconds($0))" } ?? ""
         case .socketStateChanged(_, let state): shown("\(state)")
+        case .socketDisconnected(_, let end): shown("\(end)")
         case .authRefreshStarted, .authRefreshSucceeded, .sessionExpired, .cacheHit, .cacheMiss, .cacheRevalidated,
             .cacheStored:
             ""

@@ -39,7 +39,11 @@ struct MetricsOutputSinkTests {
                 "pulse.attempts 1 \(call)", "pulse.responses 1 \(call) status=200", "pulse.received 47 \(call)",
                 "pulse.retries 1 \(call)", "pulse.cache.requests 1 \(call) result=hit",
                 "pulse.cache.requests 1 \(call) result=miss", "pulse.cache.requests 1 \(call) result=revalidated",
-                "pulse.circuit.openings 1 circuit=text", "pulse.requests 1 \(call) outcome=succeeded",
+                "pulse.circuit.openings 1 circuit=text", "pulse.socket.connections 1 \(call)",
+                "pulse.socket.disconnections 1 \(call) code=1012", "pulse.socket.messages 2 \(call) direction=sent",
+                "pulse.socket.transferred 40 \(call) direction=sent",
+                "pulse.socket.messages 3 \(call) direction=received",
+                "pulse.socket.transferred 50 \(call) direction=received", "pulse.requests 1 \(call) outcome=succeeded",
                 "pulse.request.duration 0.012 \(call) outcome=succeeded",
             ])
     }
@@ -74,6 +78,16 @@ struct MetricsOutputSinkTests {
         let lines = Self.lines(
             { MetricsOutputSink(output: $0) }, [.requestCompleted(.error(.cancelled), .sample(), latency: 1)])
         #expect(lines == ["pulse.requests 1 route=GetUser host=api.example.com outcome=cancelled"])
+    }
+
+    @Test func codesOfSocketsAreBounded() {
+        let lines = Self.lines(
+            { MetricsOutputSink(output: $0) },
+            (0..<6000).map { .socketDisconnected(.sample(), SocketDisconnection(code: $0, bytesSent: -1)) })
+        let ends = Set(lines.filter { $0.hasPrefix("pulse.socket.disconnections") })
+        #expect(ends.count == 19 && ends.contains { $0.hasSuffix("code=other") })
+        #expect(ends.contains { $0.hasSuffix("code=1015") } && ends.contains { $0.hasSuffix("code=4xxx") })
+        #expect(!lines.contains { $0.contains(" -1 ") })
     }
 
     @Test(arguments: [Int.min, Int.max])

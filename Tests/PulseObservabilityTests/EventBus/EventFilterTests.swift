@@ -33,7 +33,7 @@ struct EventFilterTests {
     @Test func filtersSelectEvents() {
         #expect(Self.kinds(.all).count == NetworkEvent.Kind.allCases.count)
         #expect(Self.kinds(.kinds(.warning, .cacheHit)) == [.warning, .cacheHit])
-        #expect(Self.kinds(.route("GetUser")).count == 18)
+        #expect(Self.kinds(.route("GetUser")).count == 19)
         #expect(Self.kinds(.route("other")).isEmpty)
         #expect(Self.kinds(.host("API.example.com")) == Self.kinds(.call(Self.call.id)))
         #expect(Self.kinds(.call(UUID())).isEmpty)

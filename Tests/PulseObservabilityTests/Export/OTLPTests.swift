@@ -67,6 +67,20 @@ struct OTLPTests {
         #expect(point["asInt"] == "1" && point["startTimeUnixNano"] == nil && point["timeUnixNano"] != nil)
     }
 
+    @Test func socketsHaveTheirHostAndCode() async throws {
+        let metrics = try await metrics { bus in
+            bus.emit(.socketStateChanged(.sample(), .open(subprotocol: nil)))
+            bus.emit(.socketDisconnected(.sample(), SocketDisconnection(code: 1006, bytesSent: 40)))
+        }
+        #expect(metrics["pulse.sockets.open"]?["gauge"]?["dataPoints"]?[0]?["asInt"] == "1")
+        let end = try #require(metrics["pulse.socket.disconnections"]?["sum"]?["dataPoints"]?[0])
+        #expect(
+            Self.attributes(end["attributes"]) == [
+                "server.address": ["stringValue": "api.example.com"], "pulse.code": ["stringValue": "1006"],
+            ])
+        #expect(metrics["pulse.socket.transferred"]?["unit"] == "By")
+    }
+
     private func spans(
         _ results: [Result<ResponseSummary, ErrorSummary>], call: CallSummary = .sample()
     ) throws -> [JSONValue] {

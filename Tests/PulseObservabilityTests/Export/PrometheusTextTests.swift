@@ -108,6 +108,38 @@ struct PrometheusTextTests {
         }
     }
 
+    @Test func socketsHaveAGaugeAndCountersByHost() async {
+        let lines = await Self.lines { bus in
+            let (open, lost) = (CallSummary.sample(), CallSummary.sample())
+            for socket in [open, lost] { bus.emit(.socketStateChanged(socket, .open(subprotocol: nil))) }
+            for code in [1006, 4001] {
+                bus.emit(
+                    .socketDisconnected(
+                        lost,
+                        SocketDisconnection(
+                            code: code, messagesSent: 2, messagesReceived: 3, bytesSent: 40, bytesReceived: 50,
+                            unconfirmed: 1)))
+            }
+            bus.emit(.socketStateChanged(lost, .open(subprotocol: nil)))
+            bus.emit(.socketStateChanged(lost, .closing))
+        }
+        let host = #"host="api.example.com""#
+        for line in [
+            "# HELP pulse_sockets_open Sockets that are open.", "# TYPE pulse_sockets_open gauge",
+            "pulse_sockets_open{\(host)} 1", "# TYPE pulse_socket_connections_total counter",
+            "pulse_socket_connections_total{\(host)} 3", "pulse_socket_reconnects_total{\(host)} 1",
+            #"pulse_socket_disconnections_total{\#(host),code="1006"} 1"#,
+            #"pulse_socket_disconnections_total{\#(host),code="4xxx"} 1"#,
+            #"pulse_socket_messages_total{\#(host),direction="sent"} 4"#,
+            #"pulse_socket_messages_total{\#(host),direction="received"} 6"#,
+            #"pulse_socket_transferred_bytes_total{\#(host),direction="sent"} 80"#,
+            #"pulse_socket_transferred_bytes_total{\#(host),direction="received"} 100"#,
+            "pulse_socket_unconfirmed_total{\(host)} 2",
+        ] {
+            #expect(lines.contains(line), "\(line)")
+        }
+    }
+
     @Test func withoutCallsThePageHasOnlyObjectives() async {
         let lines = await Self.lines { _ in }
         #expect(lines.dropLast().allSatisfy { $0.contains("pulse_objective_") })

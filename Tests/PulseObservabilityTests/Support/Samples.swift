@@ -44,6 +44,11 @@ extension NetworkEvent {
             .offlineQueueDeadLettered(id: id), .pinningFailed(host: text, seen: [text]),
             .connectivityChanged(ConnectivityStatus(path: .satisfied)),
             .socketStateChanged(call, .open(subprotocol: text)),
+            .socketDisconnected(
+                call,
+                SocketDisconnection(
+                    code: 1012, reason: text, endedBy: .server, error: error, messagesSent: 2, messagesReceived: 3,
+                    bytesSent: 40, bytesReceived: 50)),
             .warning(text), .requestCompleted(.ok(), call, latency: 0.012),
         ]
     }

@@ -16,6 +16,10 @@ public struct MetricsSnapshot: Sendable {
     public let routes: [String: SeriesMetrics]
     /// The counts by the initial host of a call.
     public let hosts: [String: SeriesMetrics]
+    /// The counts of all sockets. Their handshakes are calls, and counted as such.
+    public let sockets: SocketMetrics
+    /// The counts of sockets by their host, as ``hosts`` has those of calls.
+    public let socketHosts: [String: SocketMetrics]
     /// The results of each of the collector's objectives.
     public let objectives: [ObjectiveMetrics]
     /// The first 200 circuits by the breaker's key, which is usually an origin.

@@ -8,6 +8,13 @@ extension ReportPage {
           ["sending", "sending"], ["waiting", "waiting"], ["receiving", "receiving"],
         ];
 
+        // A socket may stay open for hours after its handshake, which would have no width beside them.
+        const SOCKET = ["socketStateChanged", "socketDisconnected"];
+
+        function timed(call) {
+          return call.marks.filter((mark) => !SOCKET.includes(mark.kind));
+        }
+
         function lengthOf(call) {
           let length = call.latency || 0;
           for (const exchange of call.exchanges) {
@@ -16,7 +23,7 @@ extension ReportPage {
               length = Math.max(length, exchange.offset + phase.start + phase.duration);
             }
           }
-          for (const mark of call.marks) length = Math.max(length, mark.offset + (mark.wait || 0));
+          for (const mark of timed(call)) length = Math.max(length, mark.offset + (mark.wait || 0));
           return Math.max(length, 0.001);
         }
 
@@ -52,10 +59,11 @@ extension ReportPage {
 
         function waterfall(parent, call) {
           const total = lengthOf(call);
-          const rows = call.exchanges.length + call.marks.length;
+          const marks = timed(call);
+          const rows = call.exchanges.length + marks.length;
           if (rows === 0) return;
           const lines = call.exchanges.map((exchange) => [exchange.offset, exchange, null])
-            .concat(call.marks.map((mark) => [mark.offset, null, mark]))
+            .concat(marks.map((mark) => [mark.offset, null, mark]))
             .sort((left, right) => left[0] - right[0]);
           const svg = draw(add(parent, "div", { class: "scroll" }), "svg", {
             class: "waterfall", viewBox: "0 0 860 " + (rows * 24 + 22), role: "img", "aria-label": "Waterfall",
@@ -140,6 +148,13 @@ extension ReportPage {
           block(box, "curl", exchange.curl);
         }
 
+        function socketStates(parent, call) {
+          const marks = call.marks.filter((mark) => SOCKET.includes(mark.kind));
+          if (marks.length === 0) return;
+          add(parent, "h4", {}, "Socket");
+          pairs(parent, marks.map((mark) => ["+" + time(mark.offset), mark.detail]));
+        }
+
         function detail(parent, call) {
           const box = add(parent, "div", { class: "detail" });
           pairs(box, [
@@ -149,6 +164,7 @@ extension ReportPage {
           ]);
           add(box, "h4", {}, "Waterfall");
           waterfall(box, call);
+          socketStates(box, call);
           call.exchanges.forEach((exchange, index) => {
             exchangeDetail(box, exchange, index, index === call.exchanges.length - 1);
           });

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SocketCore {
+    /// A connection that has ended, as far as its event needs it.
+    struct EndedLink: Sendable {
+        let link: Link
+        let end: SocketMachine.End
+        /// With what, and why, this side closes the socket.
+        let close: SocketClose?
+        let closeError: PulseError?
+        let hasSentClose: Bool
+        let statistics: SocketStatistics
+        let summary: CallSummary
+    }
+
+    /// Emits the event of a connection that has ended, before the state that follows from it.
+    func note(_ ended: EndedLink) {
+        guard let events = environment.events, events.isActive else { return }
+        let (close, time) = (ended.codeInForce, now)
+        let (initial, final) = (ended.link.initial, ended.statistics)
+        let event = SocketDisconnection(
+            code: close.code, reason: close.reason, maskedBy: environment.redaction, endedBy: ended.side,
+            error: ended.error.map { ErrorSummary($0) }, duration: max(0, time - ended.link.openedAt),
+            messagesSent: final.messagesSent - initial.messagesSent,
+            messagesReceived: final.messagesReceived - initial.messagesReceived,
+            bytesSent: final.bytesSent - initial.bytesSent, bytesReceived: final.bytesReceived - initial.bytesReceived,
+            unconfirmed: final.unconfirmed)
+        state.withLock { $0.untold.append(.socketDisconnected(ended.summary, event)) }
+        tell()
+    }
+}
+
+extension SocketCore.EndedLink {
+    /// RFC 6455, section 7.1.5; or what this side has sent, if the peer has sent no close frame.
+    fileprivate var codeInForce: SocketClose {
+        if let received = link.closeReceived { return received }
+        guard hasSentClose else { return SocketClose(code: 1006) }
+        switch end {
+        case .failed(let fault): return SocketClose(code: fault.code, reason: fault.reason)
+        case .closedHere, .closedByPeer: return close ?? SocketClose(code: 1000)
+        case .lost: return link.isRefused ? close ?? SocketClose(code: 1000) : SocketClose(code: 1006)
+        }
+    }
+
+    fileprivate var side: SocketDisconnection.Side? {
+        switch end {
+        case .closedByPeer: .server
+        case .closedHere, .failed: .client
+        case .lost: link.isRefused ? .client : nil
+        }
+    }
+
+    fileprivate var error: PulseError? {
+        switch end {
+        case .closedByPeer: nil
+        case .closedHere: closeError ?? (hasSentClose ? nil : link.failure)
+        case .failed(let fault): .socketClosed(code: fault.code, reason: fault.reason)
+        // The application closes the socket during the greeting.
+        case .lost where link.isRefused && close != nil: closeError
+        case .lost(let error): error
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Counts of sockets by host. Hosts beyond a maximum share the name ``SeriesName/other``.
+struct SocketCounts: Sendable {
+    private let maximumHosts: Int
+    private(set) var hosts: [String: SocketMetrics] = [:]
+
+    /// - Parameter maximumHosts: a negative number counts as 0.
+    init(maximumHosts: Int) {
+        self.maximumHosts = max(0, maximumHosts)
+    }
+
+    var total: SocketMetrics { hosts.values.reduce(into: SocketMetrics()) { $0.merge($1) } }
+
+    /// The name that a host is counted under.
+    func name(of host: String) -> String {
+        let name = SeriesName.shown(host)
+        let count = hosts.count - (hosts[SeriesName.other] == nil ? 0 : 1)
+        return hosts[name] != nil || count < maximumHosts ? name : SeriesName.other
+    }
+
+    mutating func update(_ name: String, _ body: (inout SocketMetrics) -> Void) {
+        body(&hosts[name, default: SocketMetrics()])
+    }
+
+    /// Clears all counts. Open sockets stay.
+    mutating func reset() {
+        hosts = hosts.compactMapValues { old in
+            guard old.open > 0 else { return nil }
+            var new = SocketMetrics()
+            new.open = old.open
+            return new
+        }
+    }
+
+    mutating func forgetOpen() {
+        for name in hosts.keys { hosts[name]?.open = 0 }
+    }
+}
