@@ -340,20 +340,21 @@ async def new_token(request):
     name = request.match_info["name"]
     token_counts[name] += 1
     valid_tokens[name] = f"{name}-{token_counts[name]}"
-    return web.json_response(valid_tokens[name])
+    return web.Response(text=valid_tokens[name])
 
 
 async def record(request):
     return web.json_response(await records[request.match_info["name"]].get())
 
 
-async def serve(websockets_socket, wsproto_socket, aiohttp_socket, updating):
-    async def updates(_):
-        return web.json_response({"sent": updating.sent, "received": updating.received})
+async def serve(websockets_socket, wsproto_socket, aiohttp_socket, terminators):
+    async def updates(request):
+        terminator = terminators[request.match_info["name"]]
+        return web.json_response({"sent": terminator.sent, "received": terminator.received})
 
     application = web.Application()
     for path, handler in {
-        "/record/{name}": record, "/token/{name}": new_token, "/updates": updates, "/guarded/{rest:.*}": guarded,
+        "/record/{name}": record, "/token/{name}": new_token, "/updates/{name}": updates, "/guarded/{rest:.*}": guarded,
         "/{rest:.*}": open_,
     }.items():
         application.router.add_get(path, handler)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A TLS 1.3 server before a server in cleartext that updates its keys with each piece it sends, and asks the client for the same
-(RFC 8446, section 4.6.3). Python's `ssl` has no function for it, so this calls OpenSSL.
+"""TLS 1.3 servers before a server in cleartext that update their keys (RFC 8446, section 4.6.3). One does so with each piece that
+it sends, the other asks the client for the same, and again with the first piece after the client has done so. Python's `ssl`
+has no function for it, so this calls OpenSSL.
 """
 import asyncio
 import ctypes
@@ -40,14 +41,19 @@ BIO_read = declare(crypto, "BIO_read", c_int, c_void_p, c_char_p, c_int)
 BIO_write = declare(crypto, "BIO_write", c_int, c_void_p, c_char_p, c_int)
 
 PEM, SET_MIN_PROTO_VERSION, TLS_1_3 = 1, 123, 0x0304
-HANDSHAKE, KEY_UPDATE, REQUESTED, WANT_READ = 22, 24, 1, 2
+HANDSHAKE, KEY_UPDATE, WANT_READ = 22, 24, 2
+NOT_REQUESTED, REQUESTED = 0, 1
 SIZE = 16384
 
 
 class Terminator:
-    def __init__(self, directory, port):
+    def __init__(self, directory, port, is_requesting):
         self.port = port
+        self.is_requesting = is_requesting
+        # The messages of all connections by the server and by the clients.
         self.sent = self.received = 0
+        # By their address in OpenSSL.
+        self.connections = {}
         self.context = SSL_CTX_new(TLS_server_method())
         # Kept, since OpenSSL has only its address.
         self.callback = MessageCallback(self.count)
@@ -56,15 +62,18 @@ class Terminator:
         assert SSL_CTX_use_certificate_chain_file(self.context, f"{directory}/server-chain.pem".encode()) == 1
         assert SSL_CTX_use_PrivateKey_file(self.context, f"{directory}/server.key".encode(), PEM) == 1
 
-    def count(self, is_written, _version, kind, data, size, _ssl, _argument):
-        if kind == HANDSHAKE and size and ctypes.string_at(data, 1)[0] == KEY_UPDATE:
-            if is_written:
-                self.sent += 1
-            else:
-                self.received += 1
+    def count(self, is_written, _version, kind, data, size, ssl, _argument):
+        if kind != HANDSHAKE or not size or ctypes.string_at(data, 1)[0] != KEY_UPDATE:
+            return
+        if is_written:
+            self.sent += 1
+        else:
+            self.received += 1
+        self.connections[ssl].is_waiting = bool(is_written)
 
     async def handle(self, reader, writer):
-        connection = Connection(SSL_new(self.context), reader, writer)
+        connection = Connection(self, reader, writer)
+        self.connections[connection.ssl] = connection
         try:
             await connection.accept()
             upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -81,6 +90,7 @@ class Terminator:
         except OSError:
             pass  # the client has left
         finally:
+            del self.connections[connection.ssl]
             SSL_free(connection.ssl)
             writer.close()
 
@@ -88,12 +98,15 @@ class Terminator:
 class Connection:
     """TLS over memory, which never blocks, and is used by one thread."""
 
-    def __init__(self, ssl, reader, writer):
-        self.ssl, self.reader, self.writer = ssl, reader, writer
+    def __init__(self, terminator, reader, writer):
+        self.is_requesting = terminator.is_requesting
+        # For the client's update.
+        self.is_waiting = False
+        self.ssl, self.reader, self.writer = SSL_new(terminator.context), reader, writer
         self.input, self.output = BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem())
         self.buffer = ctypes.create_string_buffer(SIZE)
-        SSL_set_bio(ssl, self.input, self.output)
-        SSL_set_accept_state(ssl)
+        SSL_set_bio(self.ssl, self.input, self.output)
+        SSL_set_accept_state(self.ssl)
 
     async def accept(self):
         while SSL_do_handshake(self.ssl) != 1:
@@ -123,7 +136,12 @@ class Connection:
 
     async def send_all(self, source):
         while data := await source.read(SIZE):
-            if SSL_key_update(self.ssl, REQUESTED) != 1 or SSL_write(self.ssl, data, len(data)) != len(data):
+            # OpenSSL's clients fail if another update follows a request while their write is blocked (its issue 13729).
+            if not self.is_requesting:
+                SSL_key_update(self.ssl, NOT_REQUESTED)
+            elif not self.is_waiting:
+                SSL_key_update(self.ssl, REQUESTED)
+            if SSL_write(self.ssl, data, len(data)) != len(data):
                 raise ConnectionError("OpenSSL refuses to send")
             self.flush()
             await self.writer.drain()

@@ -22,15 +22,18 @@ from local_servers import listener, main, pair, start_nginx, tell
 async def serve(directory, sockets):
     servers = peers.Peers(peers.tls(directory), peers.tls(directory))
     proxies = {name: listening for name, listening in sockets.items() if name in servers.handlers()}
-    updating = key_updates.Terminator(directory, sockets["websockets"].getsockname()[1])
+    port = sockets["websockets"].getsockname()[1]
+    terminators = {
+        "updating": key_updates.Terminator(directory, port, is_requesting=False),
+        "requesting": key_updates.Terminator(directory, port, is_requesting=True)}
     await asyncio.gather(
-        behaviors.serve(sockets["websockets"], sockets["wsproto"], sockets["aiohttp"], updating),
-        asyncio.start_server(updating.handle, sock=sockets["updating"]),
+        behaviors.serve(sockets["websockets"], sockets["wsproto"], sockets["aiohttp"], terminators),
+        *(asyncio.start_server(terminator.handle, sock=sockets[name]) for name, terminator in terminators.items()),
         peers.serve(servers, proxies))
 
 
 def run(directory, command):
-    names = ["websockets", "wsproto", "aiohttp", "updating"]
+    names = ["websockets", "wsproto", "aiohttp", "updating", "requesting"]
     names += ["control", "proxy", "locked_proxy", "socks", "locked_socks", "recorder"]
     sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in names}
     places = {name: listening.getsockname()[1] for name, listening in sockets.items()}

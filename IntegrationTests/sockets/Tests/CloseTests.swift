@@ -60,7 +60,8 @@ struct CloseTests {
     @Test(
         arguments: Library.allCases,
         [
-            (1000, ""), (1001, "bye"), (1011, "\u{1F600}"), (3000, ""), (4999, String(repeating: "\u{20ac}", count: 41)),
+            (1000, ""), (1001, "bye"), (1011, "\u{1F600}"), (3000, ""),
+            (4999, String(repeating: "\u{20ac}", count: 41)),
         ])
     func theServerGetsTheClientsCodeAndReason(library: Library, end: (code: Int, reason: String)) async throws {
         for route in Route.allCases {
