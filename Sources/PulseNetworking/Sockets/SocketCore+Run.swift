@@ -97,7 +97,7 @@ extension SocketCore {
             state.statistics.unconfirmed = 0
             state.outbox.isGreeting = true
             state.link = Link(
-                number: state.linkCount, connection: connection, encoder: SocketEncoder(compression),
+                number: state.linkCount, connection: connection,
                 greeting: SocketInbox(limit: options.receiveBuffer),
                 heartbeat: SocketHeartbeat(
                     interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time))
@@ -105,7 +105,7 @@ extension SocketCore {
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in await readAll(from: connection, number, compression) }
-            group.addTask { [self] in await writeAll(to: connection) }
+            group.addTask { [self] in await writeAll(to: connection, compression) }
             schedule()
             do {
                 try await greet(
@@ -202,7 +202,7 @@ extension SocketCore {
             }
             return Ended(
                 end: link.end ?? .lost(link.failure ?? .lostMaybeSent), alarm: link.alarm, leftover: leftover,
-                pings: link.heartbeat.end(), waiters: waiters)
+                pings: link.heartbeat.takeReplies(), waiters: waiters)
         }
         if let alarm = ended.alarm { client.deadlines.remove(alarm) }
         for waiter in ended.waiters { waiter?.resume() }

@@ -45,7 +45,7 @@ final class SocketCore: Sendable {
 
     // MARK: States
 
-    var currentState: SocketState { broadcast.current }
+    var currentState: SocketState { state.withLock { $0.current } }
     var states: AsyncStream<SocketState> { broadcast.updates() }
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
     var statistics: SocketStatistics { state.withLock { $0.statistics } }
@@ -53,16 +53,12 @@ final class SocketCore: Sendable {
     /// Notes the next state, in the order of the state's changes.
     func note(_ next: SocketState, _ state: inout State) {
         guard !state.hasFinished else { return }
+        state.current = next
         state.untold.append(next)
-        if case .closed = next {
-            state.hasFinished = true
-            broadcast.finish(with: next)
-        } else {
-            broadcast.set(next)
-        }
+        if case .closed = next { state.hasFinished = true }
     }
 
-    /// Emits the events of the states that were noted.
+    /// Tells the states that were noted, in order and outside of the lock: to the readers of ``states``, and by events.
     func tell() {
         while true {
             let next = state.withLock { state -> SocketState? in
@@ -71,6 +67,7 @@ final class SocketCore: Sendable {
                 return state.untold.removeFirst()
             }
             guard let next else { return }
+            if case .closed = next { broadcast.finish(with: next) } else { broadcast.set(next) }
             if let events = environment.events, events.isActive { events.emit(.socketStateChanged(summary, next)) }
             state.withLock { $0.isTelling = false }
         }
@@ -271,6 +268,11 @@ extension PulseError {
         guard let phase, phase != .beforeSend else { return self }
         return PulseError(
             wrapping: TransportFailure(code: .networkConnectionLost, phase: .beforeSend, underlying: self))
+    }
+
+    /// The peer is silent, or this side does not read.
+    static var timedOutMaybeSent: PulseError {
+        PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent))
     }
 
     /// The connection is lost, and a part may have been sent.
