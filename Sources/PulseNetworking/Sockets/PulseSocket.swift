@@ -58,7 +58,9 @@ public final class PulseSocket: Sendable {
         try await handle.core.send(message)
     }
 
-    /// Returns the next message; those that came before a loss or the end are returned too.
+    /// Returns the next message; those that came before a loss or the end are returned too, unless the application has
+    /// received none for long: for ``SocketOptions/pongTimeout`` after a loss, and ``SocketOptions/closeTimeout`` after
+    /// ``close(code:reason:)``.
     ///
     /// Waits over losses. Throws ``PulseError``: the end of the socket, or ``PulseError/invalidRequest(reason:)`` while
     /// another task receives. Cancelling the task loses no message.
@@ -74,9 +76,10 @@ public final class PulseSocket: Sendable {
     /// Sends a ping, and returns the seconds until its pong. By then the server has read all messages that were sent
     /// before.
     ///
-    /// Waits while the socket reads nothing, since ``SocketOptions/receiveBuffer`` is full: receive messages meanwhile.
-    /// Throws ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost` without a connection, or if it is
-    /// lost meanwhile.
+    /// Receive messages meanwhile: the socket reads nothing while ``SocketOptions/receiveBuffer`` is full. Throws
+    /// ``PulseError/transport(_:underlying:)``: with `.timedOut` if it has read nothing for
+    /// ``SocketOptions/pongTimeout`` for that reason, and with `.networkConnectionLost` without a connection, or if it
+    /// is lost meanwhile.
     public func ping() async throws -> TimeInterval {
         try await handle.core.ping()
     }

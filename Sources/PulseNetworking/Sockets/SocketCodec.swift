@@ -6,13 +6,12 @@ import PulsePlatform
 /// Turns the messages of one connection into frames.
 struct SocketEncoder: Sendable {
     /// A message on its way.
-    struct Message: Sendable {
+    private struct Message: Sendable {
         let opcode: SocketOpcode
-        fileprivate let bytes: Data
-        fileprivate var isCompressed: Bool
-        fileprivate(set) var sentCount = 0
-        fileprivate var hasFrame = false
-        fileprivate var fault: SocketFault?
+        let bytes: Data
+        var isCompressed: Bool
+        var sentCount = 0
+        var hasFrame = false
     }
 
     /// What a fragment may have, in bytes before compression: a control frame waits for no more than that.
@@ -21,21 +20,28 @@ struct SocketEncoder: Sendable {
     private static let compressionThreshold = 1 << 10
 
     private let deflater: MessageDeflater?
+    /// The message of which fragments follow.
+    private var message: Message?
 
     /// - Parameter parameters: of the compression; nil for none.
     init(_ parameters: DeflateParameters? = nil) {
         deflater = parameters.map { MessageDeflater($0, of: .client) }
     }
 
-    func begin(_ opcode: SocketOpcode, _ bytes: Data) -> Message {
-        Message(
-            opcode: opcode, bytes: bytes, isCompressed: deflater != nil && bytes.count >= Self.compressionThreshold)
+    /// Appends the next fragment of a message; each one before the first of another message. Throws code 1011 if the
+    /// compression fails, which happens to no first fragment.
+    mutating func addFragment(of whole: SocketMessage, to bytes: inout Data) throws(SocketFault) {
+        var current =
+            message
+            ?? Message(
+                opcode: whole.opcode, bytes: whole.bytes,
+                isCompressed: deflater != nil && whole.size >= Self.compressionThreshold)
+        message = nil
+        if try !add(&current, to: &bytes) { message = current }
     }
 
-    /// Appends the next fragment of a message. Returns whether it was the last. Throws code 1011 if the compression
-    /// fails, also again.
-    func addFragment(of message: inout Message, to bytes: inout Data) throws(SocketFault) -> Bool {
-        if let fault = message.fault { throw fault }
+    /// Returns whether the fragment was the last.
+    private func add(_ message: inout Message, to bytes: inout Data) throws(SocketFault) -> Bool {
         let piece = message.bytes.dropFirst(message.sentCount).prefix(Self.fragmentSize)
         let isLast = message.sentCount + piece.count == message.bytes.count
         var payload = piece
@@ -44,10 +50,7 @@ struct SocketEncoder: Sendable {
                 payload = try deflater.compress(piece, isLast: isLast)
             } catch {
                 // Nothing of it is sent: it can go as it is.
-                guard message.sentCount == 0 else {
-                    message.fault = error
-                    throw error
-                }
+                guard message.sentCount == 0 else { throw error }
                 message.isCompressed = false
             }
         }

@@ -19,7 +19,11 @@ extension SocketCore {
                 if readCount % 64 == 0 { await Task.yield() }
                 do throws(SocketFault) {
                     decoder.take(bytes)
-                    while let element = try decoder.next() { await take(element) }
+                    while let element = try decoder.next() {
+                        guard await take(element) else {
+                            return warn("a socket has dropped messages that came before its end: none was received")
+                        }
+                    }
                 } catch {
                     fail(error)
                 }
@@ -39,10 +43,11 @@ extension SocketCore {
         }
     }
 
-    private func take(_ element: SocketDecoder.Element) async {
+    /// Returns whether more may follow.
+    private func take(_ element: SocketDecoder.Element) async -> Bool {
         switch element {
         case .message(let message):
-            await deliver(message)
+            return await deliver(message)
         case .ping(let payload):
             state.withLock { state in
                 state.outbox.pong(payload)
@@ -59,10 +64,12 @@ extension SocketCore {
         case .close(let close):
             closed(by: close)
         }
+        return true
     }
 
-    /// Puts a message into the inbox, and waits while that is full.
-    private func deliver(_ message: SocketMessage) async {
+    /// Puts a message into the inbox, and waits while that is full. False if it still is at the end of the connection:
+    /// what follows in a compressed chunk may be large.
+    private func deliver(_ message: SocketMessage) async -> Bool {
         let (reader, isFull) = state.withLock { state -> (Waiter?, Bool) in
             state.statistics.messagesReceived += 1
             guard state.link?.greeting != nil else {
@@ -71,7 +78,7 @@ extension SocketCore {
             return (state.link?.greeting?.append(message), state.link?.greeting?.isFull ?? false)
         }
         reader?.resume()
-        guard isFull else { return }
+        guard isFull else { return true }
         hold(true)
         await withCheckedContinuation { source in
             let waits = state.withLock { state in
@@ -82,7 +89,10 @@ extension SocketCore {
             if !waits { source.resume() }
         }
         hold(false)
-        schedule()
+        return state.withLock { state in
+            guard let link = state.link, link.isOver else { return true }
+            return !(link.greeting ?? state.inbox).isFull
+        }
     }
 
     /// While this side does not read, no pong is missed.
@@ -90,10 +100,9 @@ extension SocketCore {
         let time = now
         state.withLock { state in
             state.link?.heartbeat.hold(isHeld, at: time)
-            if !isHeld, state.link?.failure != nil, state.link?.end == nil {
-                state.link?.closeDeadline = time + options.closeTimeout
-            }
+            state.link?.limitReading(at: time, options.closeTimeout)
         }
+        schedule()
     }
 
     /// The peer has sent a close frame, which is confirmed (RFC 6455, section 5.5.1). The connection is over when the
@@ -116,8 +125,9 @@ extension SocketCore {
             if link.end == nil { state.link?.end = end }
             if case .closedByPeer(let close) = end { state.link?.closeReceived = close }
             state.link?.closeDeadline = min(link.closeDeadline, time + options.closeTimeout)
-            // Both sides have closed.
-            if state.outbox.hasClosed { return (nil, link.connection) }
+            state.link?.isPeerDone = true
+            // Both sides have closed, unless this side's frame is still to be written.
+            if state.outbox.hasClosed { return (nil, link.batch?.hasClose == true ? nil : link.connection) }
             state.outbox.closeNow(state.close ?? close)
             return (state.takeWriter(), nil)
         }
@@ -128,8 +138,15 @@ extension SocketCore {
 
     // MARK: Writing
 
-    func writeAll(to connection: any DuplexConnection) async {
-        while let batch = await nextBatch() {
+    func writeAll(to connection: any DuplexConnection, _ compression: DeflateParameters?) async {
+        var encoder = SocketEncoder(compression)
+        while var batch = await nextBatch() {
+            do throws(SocketFault) {
+                try batch.encode(with: &encoder)
+            } catch {
+                couldNotEncode(batch, error)
+                continue
+            }
             do {
                 // A compressor may have kept all of a fragment.
                 if !batch.bytes.isEmpty { try await connection.write(batch.bytes) }
@@ -145,7 +162,6 @@ extension SocketCore {
         enum Step {
             case write(SocketOutbox.Batch)
             case wait
-            case fail(SocketFault)
             case end
         }
         while true {
@@ -154,20 +170,14 @@ extension SocketCore {
                 guard var link = state.link, !link.isOver, !state.outbox.hasClosed else { return .end }
                 state.link = nil
                 defer { state.link = link }
-                do throws(SocketFault) {
-                    let batch = try state.outbox.next(link.encoder) { reply in
-                        link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
-                    }
-                    link.batch = batch
-                    return batch.map { .write($0) } ?? .wait
-                } catch {
-                    return .fail(error)
+                link.batch = state.outbox.next { reply in
+                    link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
                 }
+                return link.batch.map { .write($0) } ?? .wait
             }
             switch step {
             case .end: return nil
             case .write(let batch): return batch
-            case .fail(let fault): fail(fault)
             case .wait:
                 await withCheckedContinuation { writer in
                     let waits = state.withLock { state in
@@ -189,11 +199,7 @@ extension SocketCore {
             state.statistics.bytesSent += Int64(batch.bytes.count)
             state.statistics.messagesSent += batch.completed.count
             state.countUnconfirmed()
-            guard batch.hasClose else { return false }
-            switch state.link?.end {
-            case .closedByPeer, .failed: return true
-            case nil, .closedHere, .lost: return false
-            }
+            return batch.hasClose && state.link?.isPeerDone == true
         }
         for item in batch.completed { item.reply.give(.success(())) }
         return isOver
@@ -203,11 +209,19 @@ extension SocketCore {
     private func couldNotWrite(_ error: PulseError) {
         let time = now
         state.withLock { state in
-            guard let link = state.link else { return }
             state.link?.failure = error
-            state.link?.closeDeadline = min(link.closeDeadline, time + options.closeTimeout)
+            state.link?.limitReading(at: time, options.closeTimeout)
         }
         schedule()
+    }
+
+    /// The rest of a message cannot be compressed, so that no other may follow.
+    private func couldNotEncode(_ batch: SocketOutbox.Batch, _ fault: SocketFault) {
+        state.withLock { state in
+            state.link?.batch = nil
+            state.outbox.couldNotEncode(batch)
+        }
+        fail(fault)
     }
 
     // MARK: The end
@@ -265,6 +279,7 @@ extension SocketCore {
         enum Due {
             case nothing
             case ping(Waiter?)
+            case overdue([SocketHeartbeat.Reply])
             case loss
             case end
         }
@@ -277,10 +292,12 @@ extension SocketCore {
                 state.link?.alarm = nil
                 state.link?.alarmDeadline = .infinity
             }
-            if time >= link.closeDeadline, !link.readsOn { return .end }
+            if time >= link.closeDeadline { return .end }
             switch state.link?.heartbeat.due(at: time) {
             case .nothing, nil: return .nothing
             case .loss: return .loss
+            case .overdue:
+                return .overdue((state.link?.heartbeat.takeReplies() ?? []) + state.outbox.takePingReplies())
             case .ping:
                 state.ping(nil, at: time)
                 return .ping(state.takeWriter())
@@ -289,7 +306,8 @@ extension SocketCore {
         switch due {
         case .nothing: break
         case .ping(let writer): writer?.resume()
-        case .loss: over(number, PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent)))
+        case .overdue(let replies): for reply in replies { reply.give(.failure(.timedOutMaybeSent)) }
+        case .loss: over(number, .timedOutMaybeSent)
         case .end: over(number, nil)
         }
         schedule()

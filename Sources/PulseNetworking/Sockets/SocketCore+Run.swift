@@ -101,7 +101,7 @@ extension SocketCore {
             state.statistics.unconfirmed = 0
             state.outbox.isGreeting = true
             state.link = Link(
-                number: state.linkCount, connection: connection, encoder: SocketEncoder(compression),
+                number: state.linkCount, connection: connection,
                 greeting: SocketInbox(limit: options.receiveBuffer),
                 heartbeat: SocketHeartbeat(
                     interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time),
@@ -110,7 +110,7 @@ extension SocketCore {
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in await readAll(from: connection, number, compression) }
-            group.addTask { [self] in await writeAll(to: connection) }
+            group.addTask { [self] in await writeAll(to: connection, compression) }
             schedule()
             do {
                 try await greet(
@@ -213,7 +213,7 @@ extension SocketCore {
                 link: link, end: end, close: state.close, closeError: state.closeError, hasSentClose: hasSentClose,
                 statistics: state.statistics, summary: state.summary)
             return Ended(
-                end: end, event: event, alarm: link.alarm, leftover: leftover, pings: link.heartbeat.end(),
+                end: end, event: event, alarm: link.alarm, leftover: leftover, pings: link.heartbeat.takeReplies(),
                 waiters: waiters)
         }
         if let event = ended.event { note(event) }

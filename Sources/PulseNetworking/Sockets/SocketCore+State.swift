@@ -8,7 +8,6 @@ extension SocketCore {
         /// Tells connections apart.
         let number: Int
         let connection: any DuplexConnection
-        let encoder: SocketEncoder
         /// How the connection ends, if that is known before it does.
         var end: SocketMachine.End?
         /// Whether this side has closed the connection before it was the open one.
@@ -23,6 +22,8 @@ extension SocketCore {
         var batch: SocketOutbox.Batch?
         /// Why nothing can be written.
         var failure: PulseError?
+        /// Whether the peer has closed, or violates the protocol: this side sends nothing after its close frame.
+        var isPeerDone = false
         /// The messages for the greeting; nil once the socket is open.
         var greeting: SocketInbox?
         /// The messages sent on this connection.
@@ -40,11 +41,15 @@ extension SocketCore {
         /// Whether messages can be sent.
         var isUp: Bool { !isOver && failure == nil && end == nil }
 
-        /// Whether what the peer has sent before a failure is read first, however long this side takes.
-        var readsOn: Bool { heartbeat.isHeld && end == nil }
-
         /// When the alarm is due.
-        var deadline: TimeInterval { min(heartbeat.deadline, readsOn ? .infinity : closeDeadline) }
+        var deadline: TimeInterval { min(heartbeat.deadline, closeDeadline) }
+
+        /// Sets the time in which what the peer has sent before a failure to write is read. An application that does
+        /// not receive has as long as a peer that is silent.
+        mutating func limitReading(at time: TimeInterval, _ closeTimeout: TimeInterval) {
+            guard failure != nil, end == nil else { return }
+            closeDeadline = time + (heartbeat.isHeld ? heartbeat.pongTimeout : closeTimeout)
+        }
     }
 
     struct State: Sendable {
@@ -68,6 +73,7 @@ extension SocketCore {
         /// With what this side closes.
         var close: SocketClose?
         var closeError: PulseError?
+        var current = SocketState.idle
         /// The events that are to be told, in order.
         var untold: [NetworkEvent] = []
         var isTelling = false
@@ -103,7 +109,7 @@ extension SocketCore.State {
     /// - Parameter reply: nil for a ping of the socket itself.
     mutating func ping(_ reply: SocketHeartbeat.Reply?, at time: TimeInterval) {
         outbox.ping(reply)
-        link?.heartbeat.request(at: time)
+        link?.heartbeat.request(at: time, isAwaited: reply != nil)
     }
 
     /// The writing task, if it waits.

@@ -49,7 +49,7 @@ final class SocketCore: Sendable {
 
     // MARK: States
 
-    var currentState: SocketState { broadcast.current }
+    var currentState: SocketState { state.withLock { $0.current } }
     var states: AsyncStream<SocketState> { broadcast.updates() }
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
     var statistics: SocketStatistics { state.withLock { $0.statistics } }
@@ -57,16 +57,13 @@ final class SocketCore: Sendable {
     /// Notes the next state, in the order of the state's changes.
     func note(_ next: SocketState, _ state: inout State) {
         guard !state.hasFinished else { return }
+        state.current = next
         state.untold.append(.socketStateChanged(state.summary, next))
-        if case .closed = next {
-            state.hasFinished = true
-            broadcast.finish(with: next)
-        } else {
-            broadcast.set(next)
-        }
+        if case .closed = next { state.hasFinished = true }
     }
 
-    /// Emits the events that were noted.
+    /// Tells what was noted, in order and outside of the lock: events to the bus, and states to the readers of
+    /// ``states`` too.
     func tell() {
         while true {
             let next = state.withLock { state -> NetworkEvent? in
@@ -75,6 +72,9 @@ final class SocketCore: Sendable {
                 return state.untold.removeFirst()
             }
             guard let next else { return }
+            if case .socketStateChanged(_, let current) = next {
+                if case .closed = current { broadcast.finish(with: current) } else { broadcast.set(current) }
+            }
             if let events = environment.events, events.isActive { events.emit(next) }
             state.withLock { $0.isTelling = false }
         }
@@ -275,6 +275,11 @@ extension PulseError {
         guard let phase, phase != .beforeSend else { return self }
         return PulseError(
             wrapping: TransportFailure(code: .networkConnectionLost, phase: .beforeSend, underlying: self))
+    }
+
+    /// The peer is silent, or this side does not read.
+    static var timedOutMaybeSent: PulseError {
+        PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent))
     }
 
     /// The connection is lost, and a part may have been sent.

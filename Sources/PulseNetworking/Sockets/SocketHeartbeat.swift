@@ -20,18 +20,24 @@ struct SocketHeartbeat: Sendable {
     enum Due: Sendable, Equatable {
         case nothing
         case ping
+        /// While this side does not read, the application has waited for the pong timeout.
+        case overdue
         /// No byte has come for the pong timeout.
         case loss
     }
 
     /// Seconds between two pings; infinity for none.
     private let interval: TimeInterval
-    private let pongTimeout: TimeInterval
+    let pongTimeout: TimeInterval
     private var nextPing: TimeInterval
     private var lastActivity: TimeInterval
     private var pings: [Ping] = []
     /// When the first of the pings was requested that are not sent yet.
     private var requestedAt: TimeInterval?
+    /// When the application has begun to wait for pongs.
+    private var waitsSince: TimeInterval?
+    /// When the peer is lost, once the pong timeout has passed.
+    private var graceEnd: TimeInterval?
     private var requestCount = 0
     private var lastNumber: UInt64 = 0
     /// Whether this side does not read, so that no pong can come.
@@ -49,28 +55,45 @@ struct SocketHeartbeat: Sendable {
     }
 
     private static let defaultTimeout: TimeInterval = 30
+    /// After the process was stopped, the pong timeout is over at once, while the pong waits in the system's buffer.
+    private static let grace: TimeInterval = 1
 
     /// When ``due(at:)`` is to be asked next.
-    var deadline: TimeInterval { min(nextPing, lossTime) }
+    var deadline: TimeInterval { min(nextPing, graceEnd ?? timeoutEnd, overdueTime) }
 
-    private var lossTime: TimeInterval {
+    private var timeoutEnd: TimeInterval {
         // A write that waits holds pings back.
         guard let first = pings.first?.sentAt ?? requestedAt, !isHeld else { return .infinity }
         return max(first, lastActivity) + pongTimeout
     }
 
+    private var overdueTime: TimeInterval {
+        guard let waitsSince, isHeld else { return .infinity }
+        return max(waitsSince, lastActivity) + pongTimeout
+    }
+
     /// A loss is reported before a ping is due.
     mutating func due(at time: TimeInterval) -> Due {
-        if time >= lossTime { return .loss }
+        if time >= overdueTime {
+            waitsSince = nil
+            return .overdue
+        }
+        if time >= timeoutEnd {
+            if let graceEnd, time >= graceEnd { return .loss }
+            graceEnd = graceEnd ?? time + min(Self.grace, pongTimeout)
+        }
         guard time >= nextPing else { return .nothing }
         nextPing = time + interval
         return pings.isEmpty && requestedAt == nil ? .ping : .nothing
     }
 
     /// A ping is to be sent.
-    mutating func request(at time: TimeInterval) {
+    ///
+    /// - Parameter isAwaited: whether the application waits for its pong.
+    mutating func request(at time: TimeInterval, isAwaited: Bool) {
         requestedAt = requestedAt ?? time
         requestCount += 1
+        if isAwaited { waitsSince = waitsSince ?? time }
     }
 
     /// Returns the payload of a new ping.
@@ -87,6 +110,7 @@ struct SocketHeartbeat: Sendable {
     /// Any byte is a sign of life.
     mutating func received(at time: TimeInterval) {
         lastActivity = max(lastActivity, time)
+        graceEnd = nil
     }
 
     /// A pong confirms its ping and all before it (RFC 6455, section 5.5.3). Any other pong means nothing.
@@ -97,6 +121,7 @@ struct SocketHeartbeat: Sendable {
         guard payload.count == 8, let index = pings.firstIndex(where: { $0.number == number }) else { return [] }
         let confirmed = pings[...index]
         pings.removeFirst(index + 1)
+        if pings.isEmpty, requestCount == 0 { waitsSince = nil }
         if let last = confirmed.last {
             confirmedCount = last.sentCount
             roundTrip = time - last.sentAt
@@ -111,9 +136,11 @@ struct SocketHeartbeat: Sendable {
         received(at: time)
     }
 
-    /// Returns the replies for which no pong comes any more.
-    mutating func end() -> [Reply] {
-        defer { pings = [] }
+    /// Returns the replies that are not given. A pong still confirms its ping.
+    mutating func takeReplies() -> [Reply] {
+        defer {
+            pings = pings.map { Ping(number: $0.number, sentAt: $0.sentAt, sentCount: $0.sentCount, reply: nil) }
+        }
         return pings.compactMap(\.reply)
     }
 }

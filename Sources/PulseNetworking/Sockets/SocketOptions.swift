@@ -38,8 +38,8 @@ public struct SocketOptions: Sendable {
 
     /// How the socket reconnects after its connection was lost.
     public var reconnect: SocketReconnect
-    /// Seconds without any byte after a ping, after which the connection is lost. Nil, the default, is the ping
-    /// interval.
+    /// Seconds without any byte after a ping, after which the connection is lost, unless a byte comes within another
+    /// second: the process may have been stopped. Nil, the default, is the ping interval.
     public var pongTimeout: TimeInterval?
     /// Seconds that a close handshake may take. 5 by default.
     public var closeTimeout: TimeInterval

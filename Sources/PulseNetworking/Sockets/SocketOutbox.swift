@@ -9,8 +9,9 @@ import PulseCore
 struct SocketOutbox: Sendable {
     /// A message, and the task that sends it.
     final class Item: Sendable {
-        let opcode: SocketOpcode
-        let bytes: Data
+        /// As it is: a text takes memory again once it is encoded.
+        let message: SocketMessage
+        let size: Int
         /// Whether it belongs to the greeting of one connection.
         let isGreeting: Bool
         let reply = SocketReply<Result<Void, PulseError>>()
@@ -18,14 +19,22 @@ struct SocketOutbox: Sendable {
         let isCancelled = Locked(false)
 
         init(_ message: SocketMessage, isGreeting: Bool) {
-            (opcode, bytes) = (message.opcode, message.bytes)
+            (self.message, size) = (message, message.size)
             self.isGreeting = isGreeting
         }
     }
 
     /// Frames that are written together.
     struct Batch: Sendable {
-        var bytes = Data()
+        fileprivate enum Part: Sendable {
+            case control(SocketOpcode, Data)
+            /// The next fragment of the message.
+            case fragment(Item)
+        }
+
+        fileprivate var parts: [Part] = []
+        /// The frames, once they are encoded.
+        private(set) var bytes = Data()
         /// The message whose beginning an earlier batch had.
         var continued: Item?
         /// The messages that begin in it.
@@ -33,17 +42,38 @@ struct SocketOutbox: Sendable {
         /// The messages that end in it.
         var completed: [Item] = []
         var hasClose = false
-        /// The bytes of messages in it, before compression.
-        fileprivate var messageBytes = 0
+        /// The bytes of the fragments in it with their headers, before compression.
+        private var size = 0
 
-        fileprivate var isFull: Bool { max(bytes.count, messageBytes) >= SocketEncoder.fragmentSize }
+        /// The rest of a message goes alone: if it cannot be encoded, no other message is concerned.
+        fileprivate var isFull: Bool { continued != nil || size >= SocketEncoder.fragmentSize }
+
+        fileprivate mutating func add(_ item: Item, count: Int) {
+            parts.append(.fragment(item))
+            size += count + Self.headerSize
+        }
+
+        private static let headerSize = 8
+
+        /// Encodes the frames, which takes time: for the writing task, outside of all locks. Throws code 1011 if the
+        /// rest of ``continued`` cannot be compressed.
+        mutating func encode(with encoder: inout SocketEncoder) throws(SocketFault) {
+            bytes.reserveCapacity(size + parts.count * Self.headerSize)
+            for part in parts {
+                switch part {
+                case .control(let opcode, let payload): encoder.add(opcode, payload, to: &bytes)
+                case .fragment(let item): try encoder.addFragment(of: item.message, to: &bytes)
+                }
+            }
+            parts = []
+        }
     }
 
     /// A message whose last fragment is not written.
     private struct Current: Sendable {
         let item: Item
-        var message: SocketEncoder.Message
-        var isSent = false
+        /// The bytes in the batches so far.
+        var count = 0
     }
 
     /// The pongs that wait. More are not needed, since a pong confirms all pings before it.
@@ -87,10 +117,10 @@ struct SocketOutbox: Sendable {
     mutating func close(_ close: SocketClose, room: Int) -> [Item] {
         guard self.close == nil else { return [] }
         self.close = close
-        var size = current?.item.bytes.count ?? 0
+        var size = current?.item.size ?? 0
         var isFirst = current == nil
         let (kept, left) = queue.removeAll().reduce(into: ([Item](), [Item]())) { parts, item in
-            size += item.bytes.count
+            size += item.size
             if parts.1.isEmpty, isFirst || size <= room { parts.0.append(item) } else { parts.1.append(item) }
             isFirst = false
         }
@@ -114,50 +144,48 @@ struct SocketOutbox: Sendable {
 
     private var hasMessages: Bool { current != nil || !greetings.isEmpty || !isGreeting && !queue.isEmpty }
 
-    /// The next frames to write together; nil without any. Throws code 1011 if the compression fails.
+    /// The next frames to write together; nil without any.
     ///
     /// - Parameter ping: returns the payload of the next ping.
-    mutating func next(
-        _ encoder: SocketEncoder, ping: (SocketHeartbeat.Reply?) -> Data
-    ) throws(SocketFault) -> Batch? {
+    mutating func next(ping: (SocketHeartbeat.Reply?) -> Data) -> Batch? {
         guard hasWork else { return nil }
         var batch = Batch()
-        while let payload = pongs.popFirst() { encoder.add(.pong, payload, to: &batch.bytes) }
-        while let reply = pings.popFirst() { encoder.add(.ping, ping(reply), to: &batch.bytes) }
+        while let payload = pongs.popFirst() { batch.parts.append(.control(.pong, payload)) }
+        while let reply = pings.popFirst() { batch.parts.append(.control(.ping, ping(reply))) }
         if !closesFirst {
-            do throws(SocketFault) {
-                while !batch.isFull, try addFragment(encoder, &batch) {}
-            } catch {
-                // What is in the batch goes first.
-                if batch.bytes.isEmpty { throw error }
-                return batch
-            }
+            while !batch.isFull, addFragment(to: &batch) {}
         }
         if let close, closesFirst || !hasMessages {
-            encoder.add(.close, close.payload ?? Data(), to: &batch.bytes)
+            batch.parts.append(.control(.close, close.payload ?? Data()))
             (batch.hasClose, hasClosed) = (true, true)
         }
         return batch
     }
 
     /// Adds the next fragment of the next message. False without one.
-    private mutating func addFragment(_ encoder: SocketEncoder, _ batch: inout Batch) throws(SocketFault) -> Bool {
-        if current == nil {
+    private mutating func addFragment(to batch: inout Batch) -> Bool {
+        if let item = current?.item {
+            batch.continued = item
+        } else {
             guard let item = greetings.popFirst() ?? (isGreeting ? nil : queue.popFirst()) else { return false }
             batch.begun.append(item)
-            current = Current(item: item, message: encoder.begin(item.opcode, item.bytes))
-        } else if batch.begun.isEmpty {
-            batch.continued = current?.item
+            current = Current(item: item)
         }
         guard var sending = current else { return false }
-        let sentCount = sending.message.sentCount
-        defer {
-            batch.messageBytes += sending.message.sentCount - sentCount
-            current = sending.isSent ? nil : sending
-        }
-        sending.isSent = try encoder.addFragment(of: &sending.message, to: &batch.bytes)
-        if sending.isSent { batch.completed.append(sending.item) }
+        let count = min(SocketEncoder.fragmentSize, sending.item.size - sending.count)
+        batch.add(sending.item, count: count)
+        sending.count += count
+        let isLast = sending.count == sending.item.size
+        if isLast { batch.completed.append(sending.item) }
+        current = isLast ? nil : sending
         return true
+    }
+
+    /// The rest of a message cannot be encoded: it stays until the connection ends, which follows.
+    mutating func couldNotEncode(_ batch: Batch) {
+        if let item = batch.continued { current = Current(item: item) }
+        // Not after the close frame of the failure.
+        hasClosed = false
     }
 
     // MARK: The end of a connection
@@ -198,6 +226,13 @@ struct SocketOutbox: Sendable {
         self = SocketOutbox()
         queue = rest
         return leftover
+    }
+
+    /// The replies of the pings that wait, which are sent without them.
+    mutating func takePingReplies() -> [SocketHeartbeat.Reply] {
+        let replies = pings.removeAll()
+        pings = SocketQueue(replies.map { _ in nil })
+        return replies.compactMap { $0 }
     }
 
     /// Removes the messages that wait for a connection.

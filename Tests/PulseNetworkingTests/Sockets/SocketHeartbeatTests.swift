@@ -29,15 +29,41 @@ struct SocketHeartbeatTests {
         #expect(heartbeat.due(at: 30) == .ping)
         _ = heartbeat.ping(at: 30, sentCount: 0, reply: nil)
         #expect(heartbeat.deadline == 40 && heartbeat.due(at: 39.9) == .nothing)
-        #expect(heartbeat.due(at: 40) == .loss)
+        #expect(heartbeat.due(at: 40) == .nothing && heartbeat.deadline == 41)
+        #expect(heartbeat.due(at: 41) == .loss)
+    }
+
+    /// All times are past at once; the pong is read only then.
+    @Test func whatCameWhileTheProcessWasStoppedCounts() {
+        var heartbeat = Self.heartbeat(pongTimeout: 10)
+        let payload = heartbeat.ping(at: 30, sentCount: 3, reply: nil)
+        #expect(heartbeat.due(at: 5000) == .nothing)
+        heartbeat.received(at: 5000.5)
+        _ = heartbeat.pong(payload, at: 5000.5)
+        #expect(heartbeat.due(at: 5001) == .nothing && heartbeat.confirmedCount == 3)
+        _ = heartbeat.ping(at: 5010, sentCount: 3, reply: nil)
+        #expect(heartbeat.due(at: 5020) == .nothing && heartbeat.deadline == 5021)
+    }
+
+    @Test func theApplicationWaitsForAPongNoLongerThanThatWhileItDoesNotReceive() {
+        var heartbeat = Self.heartbeat(pongTimeout: 10)
+        heartbeat.hold(true, at: 0)
+        heartbeat.request(at: 1, isAwaited: true)
+        let reply = SocketHeartbeat.Reply()
+        _ = heartbeat.ping(at: 2, sentCount: 0, reply: reply)
+        #expect(heartbeat.deadline == 11 && heartbeat.due(at: 10.9) == .nothing)
+        #expect(heartbeat.due(at: 11) == .overdue && heartbeat.deadline == 30)
+        #expect(heartbeat.takeReplies().count == 1 && heartbeat.takeReplies().isEmpty)
+        #expect(heartbeat.due(at: 1000) == .nothing)
     }
 
     @Test func anyByteIsLife() {
         var heartbeat = Self.heartbeat(pongTimeout: 10)
         _ = heartbeat.ping(at: 30, sentCount: 0, reply: nil)
         heartbeat.received(at: 35)
-        #expect(heartbeat.due(at: 44.9) != .loss)
-        #expect(heartbeat.due(at: 45) == .loss)
+        #expect(heartbeat.due(at: 44.9) != .loss && heartbeat.deadline == 45)
+        #expect(heartbeat.due(at: 45) != .loss)
+        #expect(heartbeat.due(at: 46) == .loss)
     }
 
     @Test func whileThisSideDoesNotReadNoPongIsMissed() {
@@ -47,7 +73,8 @@ struct SocketHeartbeatTests {
         #expect(heartbeat.due(at: 1000) != .loss)
         heartbeat.hold(false, at: 1000)
         #expect(heartbeat.due(at: 1009) != .loss)
-        #expect(heartbeat.due(at: 1010) == .loss)
+        #expect(heartbeat.due(at: 1010) != .loss)
+        #expect(heartbeat.due(at: 1011) == .loss)
     }
 
     @Test func aPongConfirmsWhatWasSentBeforeItsPing() {
@@ -59,7 +86,7 @@ struct SocketHeartbeatTests {
         #expect(confirmed.map(\.roundTrip) == [4, 3] && heartbeat.confirmedCount == 10)
         #expect(confirmed.map { ObjectIdentifier($0.reply) } == replies.prefix(2).map { ObjectIdentifier($0) })
         #expect(heartbeat.pong(payloads[0], at: 5).isEmpty && heartbeat.confirmedCount == 10)
-        #expect(heartbeat.end().map { ObjectIdentifier($0) } == [ObjectIdentifier(replies[2])])
+        #expect(heartbeat.takeReplies().map { ObjectIdentifier($0) } == [ObjectIdentifier(replies[2])])
     }
 
     @Test func withoutAnIntervalNoPingIsSent() {

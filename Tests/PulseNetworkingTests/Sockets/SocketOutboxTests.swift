@@ -39,17 +39,24 @@ struct SocketOutboxTests {
     }
 
     private static func next(_ outbox: inout SocketOutbox) -> SocketOutbox.Batch? {
-        try? outbox.next(SocketEncoder()) { _ in Data("ping".utf8) }
+        var encoder = SocketEncoder()
+        return next(&outbox, &encoder)
+    }
+
+    private static func next(_ outbox: inout SocketOutbox, _ encoder: inout SocketEncoder) -> SocketOutbox.Batch? {
+        guard var batch = outbox.next(ping: { _ in Data("ping".utf8) }) else { return nil }
+        #expect(throws: Never.self) { try batch.encode(with: &encoder) }
+        return batch
     }
 
     @Test func controlFramesGoBetweenFragments() throws {
-        var (outbox, server) = (SocketOutbox(), Server())
+        var (outbox, encoder, server) = (SocketOutbox(), SocketEncoder(), Server())
         outbox.append(Self.item(200_000))
         outbox.append(Self.item(0))
-        try server.read(#require(Self.next(&outbox)))
+        try server.read(#require(Self.next(&outbox, &encoder)))
         outbox.pong(Data("a".utf8))
         outbox.ping(nil)
-        while let batch = Self.next(&outbox) { try server.read(batch) }
+        while let batch = Self.next(&outbox, &encoder) { try server.read(batch) }
         #expect(server.parts == ["pong a", "ping", "message 200000", "message 0"])
         #expect(server.messages[0] == Data(repeating: 0x40, count: 200_000))
         #expect(!outbox.hasWork)
@@ -104,7 +111,7 @@ struct SocketOutboxTests {
         let items = [60, 40, 1, 200].map { Self.item($0) }
         for item in items { outbox.append(item) }
         let refused = outbox.close(SocketClose(code: 1000), room: 100)
-        #expect(refused.map(\.bytes.count) == [1, 200])
+        #expect(refused.map(\.size) == [1, 200])
         outbox.append(Self.item(5))
         try server.read(#require(Self.next(&outbox)))
         #expect(server.parts.prefix(2) == ["message 60", "message 40"] && server.parts.last == "close 1000")

@@ -324,7 +324,7 @@ struct SocketTests {
         await clock.advance(by: 30)
         while transport.sockets.first?.pingCount != 1 { await Task.yield() }
         await clock.sleepers(atLeast: 1, for: .deadline)
-        await clock.advance(by: 30)
+        await clock.advance(by: 31)
         for await state in socket.states {
             guard case .reconnecting(let error, 1, _, 0) = state else { continue }
             guard case .transport(.timedOut, _) = error else {
