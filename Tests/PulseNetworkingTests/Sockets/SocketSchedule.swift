@@ -26,15 +26,17 @@ final class SocketSchedule: Sendable {
 
     /// After that many handshakes no connection breaks by plan.
     private static let limit = 16
+    /// So many that several messages leave together.
+    private static let senders = ["a", "b", "c", "d", "e", "f"]
 
     private let random: SeededRandomness
     private let compresses: Bool
     private let clock = TestClock(autoAdvances: true)
     private let connectivity = ManualConnectivityMonitor()
     private let states = StateLog()
-    /// What the server has received, but for the greetings.
-    private let arrived = Locked<[String]>([])
-    private let serverConnections = Locked(0)
+    /// What the server has received, but for the greetings, with the number of the connection. It may read the rest of
+    /// one that is cut while the next one is open.
+    private let arrived = Locked<[(connection: Int, id: String)]>([])
     /// Whether the connections last.
     private let lasts = Locked(false)
     private let isCalm = Locked(false)
@@ -68,10 +70,7 @@ final class SocketSchedule: Sendable {
     // MARK: The server
 
     private func serve(_ socket: ServerSocket) async throws {
-        let number = serverConnections.withLock { count in
-            defer { count += 1 }
-            return count
-        }
+        let number = socket.request.connection
         // Unless the client leaves before.
         guard let first = try await socket.receive() else { return }
         #expect(first == .text("hello"), "\(self): the greeting is not first")
@@ -85,7 +84,7 @@ final class SocketSchedule: Sendable {
         var left = lasts.withLock { $0 } ? Int.max : below(12)
         while left > 0, let message = try await socket.receive() {
             guard case .text(let text) = message else { continue }
-            arrived.withLock { $0.append(String(text.prefix { $0 != " " })) }
+            arrived.withLock { $0.append((number, String(text.prefix { $0 != " " }))) }
             left -= 1
             for _ in 0..<below(3) { try await send() }
         }
@@ -146,7 +145,7 @@ final class SocketSchedule: Sendable {
             }
         }
         await connect(socket)
-        let senders = ["a", "b"].map { name in Task { await self.send(name, over: socket) } }
+        let senders = Self.senders.map { name in Task { await self.send(name, over: socket) } }
         let pinging = Task {
             while !self.isCalm.withLock({ $0 }) {
                 _ = try? await socket.ping()
@@ -264,10 +263,13 @@ final class SocketSchedule: Sendable {
     // MARK: The checks
 
     private func check(_ outcomes: Outcomes, _ lastUnconfirmed: Int, _ count: CuttingTransport.Count) {
-        let all = arrived.withLock { $0 }
+        let numbers = Set(arrived.withLock { $0 }.map(\.connection)).sorted()
+        let all = numbers.flatMap { number in
+            arrived.withLock { $0 }.filter { $0.connection == number }.map(\.id)
+        }
         let ids = Set(all)
         #expect(ids.count == all.count, "\(self): a message has arrived twice")
-        for name in ["a", "b"] {
+        for name in Self.senders {
             let own = all.filter { $0.hasPrefix(name) }.compactMap { Int($0.dropFirst()) }
             #expect(own == own.sorted(), "\(self): the order is lost")
         }
