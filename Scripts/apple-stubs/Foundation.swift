@@ -13,3 +13,33 @@ extension Stream {
 }
 
 public func CFWriteStreamSetDispatchQueue(_ stream: OutputStream!, _ queue: DispatchQueue?) {}
+
+extension URLRequest {
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+}
+
+extension URLSessionConfiguration {
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { true }
+        set {}
+    }
+    public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv12 }
+        set {}
+    }
+    public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
+        get { .TLSv13 }
+        set {}
+    }
+}

@@ -2,6 +2,9 @@
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Network.
 import Dispatch
+import Foundation
+import FoundationNetworking
+import Security
 
 // Not Sendable: that is not confirmed for every SDK, and the sources do without.
 public final class NWPathMonitor {
@@ -19,11 +22,112 @@ public struct NWPath: Sendable {
     public var status: Status { .satisfied }
     public var isExpensive: Bool { false }
     public var isConstrained: Bool { false }
+    public var remoteEndpoint: NWEndpoint? { nil }
     public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool { false }
 }
 
-public struct NWInterface: Sendable {
-    public enum InterfaceType: Sendable {
+public struct NWInterface: Hashable, Sendable {
+    public enum InterfaceType: Hashable, Sendable {
         case other, wifi, cellular, wiredEthernet, loopback
     }
+}
+
+// Not Sendable, as in earlier SDKs; its closures are, as in later ones.
+public final class NWConnection {
+    public enum State: Equatable, Sendable {
+        case setup, waiting(NWError), preparing, ready, failed(NWError), cancelled
+    }
+
+    public class ContentContext {
+        public static var defaultMessage: ContentContext { ContentContext() }
+        public static var finalMessage: ContentContext { ContentContext() }
+    }
+
+    public enum SendCompletion {
+        case contentProcessed(@Sendable (_ error: NWError?) -> Void)
+        case idempotent
+    }
+
+    public init(host: NWEndpoint.Host, port: NWEndpoint.Port, using: NWParameters) {}
+    public var stateUpdateHandler: (@Sendable (_ state: State) -> Void)?
+    public var currentPath: NWPath? { nil }
+    public func start(queue: DispatchQueue) {}
+    public func receive(
+        minimumIncompleteLength: Int, maximumLength: Int,
+        completion: @escaping @Sendable (
+            _ content: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
+        ) -> Void
+    ) {}
+    public func send(
+        content: Data?, contentContext: ContentContext = .defaultMessage, isComplete: Bool = true,
+        completion: SendCompletion
+    ) {}
+    public func cancel() {}
+}
+
+// In Apple's SDK not frozen, as the enumerations of NWEndpoint; modules that are built from source have no such.
+public enum NWError: Error, Equatable {
+    case posix(POSIXErrorCode)
+    case dns(DNSServiceErrorType)
+    case tls(OSStatus)
+}
+
+// Of the module dnssd.
+public typealias DNSServiceErrorType = Int32
+
+public enum NWEndpoint: Hashable, Sendable {
+    public enum Host: Hashable, Sendable, ExpressibleByStringLiteral {
+        case name(String, NWInterface?)
+        case ipv4(IPv4Address)
+        case ipv6(IPv6Address)
+
+        public init(_ string: String) { self = .name(string, nil) }
+        public init(stringLiteral: StringLiteralType) { self = .name(stringLiteral, nil) }
+    }
+
+    public struct Port: Hashable, Sendable {
+        public init?(rawValue: UInt16) {}
+    }
+
+    case hostPort(host: Host, port: Port)
+    case service(name: String, type: String, domain: String, interface: NWInterface?)
+    case unix(path: String)
+    case url(URL)
+}
+
+public struct IPv4Address: Hashable, Sendable, CustomDebugStringConvertible {
+    public var debugDescription: String { "" }
+}
+
+public struct IPv6Address: Hashable, Sendable, CustomDebugStringConvertible {
+    public var debugDescription: String { "" }
+}
+
+public class NWProtocolOptions {}
+
+public enum NWProtocolTCP {
+    public class Options: NWProtocolOptions {
+        public override init() {}
+        public var noDelay: Bool = false
+    }
+}
+
+public enum NWProtocolTLS {
+    public class Options: NWProtocolOptions {
+        public override init() {}
+        public var securityProtocolOptions: sec_protocol_options_t { sec_protocol_options() }
+    }
+}
+
+public class NWParameters {
+    public init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) {}
+    public final var prohibitedInterfaceTypes: [NWInterface.InterfaceType]?
+    public final var prohibitExpensivePaths: Bool = false
+    public final var prohibitConstrainedPaths: Bool = false
+}
+
+public struct ProxyConfiguration: Hashable, Sendable {}
+
+extension URLSessionConfiguration {
+    public var proxyConfigurations: [ProxyConfiguration] { [] }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// How long a server keeps an idle connection open, by its `Keep-Alive: timeout=n` (RFC 2068, section 19.7.1.1).
@@ -30,4 +29,3 @@ enum KeepAliveTimeout {
         return nil
     }
 }
-#endif

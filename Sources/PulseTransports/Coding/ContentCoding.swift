@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
-import CPulsePlatform
 import PulseCore
 
 /// A supported content coding (RFC 9110, section 8.4.1; RFC 7932; RFC 8878).
@@ -9,19 +7,6 @@ enum ContentCoding: String, CaseIterable, Sendable {
     case gzip, deflate
     case brotli = "br"
     case zstd
-
-    /// The codings whose libraries are present: those that libcurl has loaded.
-    static let available: [ContentCoding] = allCases.filter { pulse_decoder_load($0.decoder) }
-
-    /// The coding for its decoder in C. `deflate` may also come without the zlib wrapper.
-    var decoder: pulse_coding {
-        switch self {
-        case .gzip: PULSE_CODING_GZIP
-        case .deflate: PULSE_CODING_ZLIB
-        case .brotli: PULSE_CODING_BROTLI
-        case .zstd: PULSE_CODING_ZSTD
-        }
-    }
 
     /// The values of `Accept-Encoding`. Over cleartext, browsers accept only gzip and deflate, since a proxy may not
     /// know the other codings.
@@ -52,4 +37,3 @@ enum ContentCoding: String, CaseIterable, Sendable {
         return codings.reversed()
     }
 }
-#endif

@@ -4,6 +4,21 @@
 import CPulsePlatform
 import PulseCore
 
+extension ContentCoding {
+    /// The codings whose libraries are present: those that libcurl has loaded.
+    static let available: [ContentCoding] = allCases.filter { pulse_decoder_load($0.decoder) }
+
+    /// The coding for its decoder in C. `deflate` may also come without the zlib wrapper.
+    var decoder: pulse_coding {
+        switch self {
+        case .gzip: PULSE_CODING_GZIP
+        case .deflate: PULSE_CODING_ZLIB
+        case .brotli: PULSE_CODING_BROTLI
+        case .zstd: PULSE_CODING_ZSTD
+        }
+    }
+}
+
 /// Decodes all content codings of one body, in pieces of bounded size.
 ///
 /// One task or thread uses it at a time. An empty body counts as not coded.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// A partial buffered body, without its content codings and within the limit.
@@ -117,4 +116,3 @@ struct BufferedBody {
         data.append(contentsOf: bytes.prefix(limit - data.count))
     }
 }
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// A connection to the server of an origin, for one exchange after another.
@@ -134,4 +133,3 @@ extension HTTP1ConnectionPool.State {
         return dropped
     }
 }
-#endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
-import CPulsePlatform
 import PulseCore
 
 /// What an exchange gets its connections from.
@@ -29,15 +27,6 @@ struct HTTP1Exchange: Sendable {
     private let connector: any HTTP1Connector
     private let startedAt: TimeInterval
 
-    /// Nil for a request that libcurl must handle.
-    init?(_ request: TransportRequest, _ transport: HTTP1Transport, startedAt: TimeInterval) throws {
-        guard let url = request.urlRequest.url, let origin = Origin(url),
-            let outgoing = try HTTP1Request(
-                request, url, origin, hasNoProxyAround: transport.hasNoProxyAround)
-        else { return nil }
-        try self.init(request, outgoing, origin, transport, startedAt: startedAt)
-    }
-
     /// An upgrade on any connection.
     init(
         upgrade request: TransportRequest, _ url: URL, _ origin: Origin, _ connector: any HTTP1Connector,
@@ -47,11 +36,11 @@ struct HTTP1Exchange: Sendable {
         try self.init(request, outgoing, origin, connector, startedAt: startedAt)
     }
 
-    private init(
+    init(
         _ request: TransportRequest, _ outgoing: HTTP1Request, _ origin: Origin, _ connector: any HTTP1Connector,
         startedAt: TimeInterval
     ) throws {
-        try CurlRequest.validate(request)
+        try request.validate()
         (self.request, self.outgoing, self.origin) = (request, outgoing, origin)
         isUpgrade = request.delivery == .upgrade
         (self.connector, self.startedAt) = (connector, startedAt)
@@ -59,7 +48,7 @@ struct HTTP1Exchange: Sendable {
 
     /// - Parameter isBatched: whether the loop sends the request, together with others.
     func run(isBatched: Bool = false) async throws -> PulseResponse {
-        let queuedAt = pulse_monotonic_now()
+        let queuedAt = SystemClock().uptime
         var timings = TransferTimings()
         timings.queued = queuedAt - startedAt
         timings.isConnectionReused = true
@@ -73,7 +62,7 @@ struct HTTP1Exchange: Sendable {
         }
         let made = try await connector.open(
             to: outgoing.server, isSecure: origin.scheme == "https", for: request,
-            queued: pulse_monotonic_now() - startedAt)
+            queued: SystemClock().uptime - startedAt)
         timings = made.timings
         timings.queued = queuedAt - startedAt
         let pooled = PooledConnection(connection: made.connection, origin: origin)
@@ -102,7 +91,7 @@ struct HTTP1Exchange: Sendable {
             }
             return nil
         }
-        let now = pulse_monotonic_now()
+        let now = SystemClock().uptime
         let sent = connection.sent
         // The response may have come before the whole request was sent.
         let isSent = sent.count == outgoing.bytes.count
@@ -151,7 +140,7 @@ struct HTTP1Exchange: Sendable {
             } catch {
                 throw Lost(cause: error)
             }
-            if timings.firstByte == nil { timings.firstByte = pulse_monotonic_now() - startedAt }
+            if timings.firstByte == nil { timings.firstByte = SystemClock().uptime - startedAt }
             if let bytes {
                 try parser.readOrTruncate(bytes)
             } else if try !parser.readEnd() {
@@ -220,4 +209,3 @@ extension HTTP1ResponseParser {
         } catch  where body.isTruncated {}
     }
 }
-#endif

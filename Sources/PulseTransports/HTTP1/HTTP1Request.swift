@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// A request in the wire format of HTTP/1.1 (RFC 9112, section 3).
@@ -180,6 +179,18 @@ extension [UInt8] {
 }
 
 extension TransportRequest {
+    /// Throws ``PulseError/invalidRequest(reason:)`` for invalid timeouts, an invalid proxy, or an upgrade with a body.
+    func validate() throws {
+        if delivery == .upgrade, body.isPresent {
+            throw PulseError.invalidRequest(reason: "the request for an upgrade has a body")
+        }
+        guard connectTimeout > 0, idleTimeout > 0 else {
+            throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
+        }
+        // libcurl treats an empty host as no proxy.
+        if let problem = proxy.problem { throw PulseError.invalidRequest(reason: problem) }
+    }
+
     fileprivate func isDirect(_ hasNoProxyAround: Bool) -> Bool {
         switch proxy.route {
         case .environment: hasNoProxyAround && proxy == .environment
@@ -197,4 +208,3 @@ extension TransportRequest {
         }
     }
 }
-#endif

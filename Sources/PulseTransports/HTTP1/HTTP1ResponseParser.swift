@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// An incremental parser for a response of HTTP/1.1 or 1.0 (RFC 9112), independent of how the bytes are split: a pure
@@ -254,4 +253,3 @@ struct HTTP1ResponseParser {
         }
     }
 }
-#endif

@@ -52,6 +52,17 @@ final class HTTP1Transport: Transport {
     }
 }
 
+extension HTTP1Exchange {
+    /// Nil for a request that libcurl must handle.
+    fileprivate init?(_ request: TransportRequest, _ transport: HTTP1Transport, startedAt: TimeInterval) throws {
+        guard let url = request.urlRequest.url, let origin = Origin(url),
+            let outgoing = try HTTP1Request(
+                request, url, origin, hasNoProxyAround: transport.hasNoProxyAround)
+        else { return nil }
+        try self.init(request, outgoing, origin, transport, startedAt: startedAt)
+    }
+}
+
 extension HTTP1Transport: HTTP1Connector {
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval

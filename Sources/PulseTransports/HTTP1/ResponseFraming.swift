@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// The framing of a response: what the head says about the body and the connection (RFC 9112, sections 5, 6 and 9).
@@ -155,4 +154,3 @@ extension UnsafeRawBufferPointer {
         String(decoding: self, as: UTF8.self).asciiLowercased
     }
 }
-#endif

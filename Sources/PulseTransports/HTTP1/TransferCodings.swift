@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 /// The transfer codings of a head, parsed as strictly as framing needs (RFC 9112, sections 6 and 7).
 ///
 /// | `Transfer-Encoding` | The body |
@@ -47,4 +46,3 @@ extension UnsafeRawBufferPointer {
         return true
     }
 }
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// The parts of an upgrade's URL, for a request that libcurl only connects. For all others it does the same itself.
@@ -42,4 +41,3 @@ struct UpgradeURL {
         return String(host[..<zone] + host[end...])
     }
 }
-#endif

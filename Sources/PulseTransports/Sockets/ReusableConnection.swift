@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// A connection that carries one exchange after another, until it carries another protocol.
@@ -29,4 +28,3 @@ protocol ReusableConnection: DuplexConnection {
     /// - Parameter unread: the bytes that came behind the last response, which the next read returns.
     func upgrade(unread: Data)
 }
-#endif

@@ -28,6 +28,8 @@ extension URLSessionTransport {
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval {
         min(max(1, seconds.rounded(.up)), 1_000_000_000)
     }
+
+    static let makeChannel: UpgradeConnector.ChannelMaker? = nil
 }
 
 extension HTTPURLResponse {
@@ -92,6 +94,10 @@ extension URLSessionTransport {
     static func resume(_ task: URLSessionTask) { task.resume() }
 
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
+
+    static let makeChannel: UpgradeConnector.ChannelMaker? = { address, isSecure, request, configuration in
+        try NetworkChannel(address, isSecure: isSecure, request, configuration)
+    }
 }
 
 extension HTTPURLResponse {

@@ -5,16 +5,21 @@ public import PulseCore
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
 /// It buffers bodies up to the request's limit, streams them or writes them to files. It sends bodies of bytes, files
-/// and streams. Upgrades throw ``PulseError/unsupported(_:)``, and so do pins, TLS settings and proxies, which it does
-/// not enforce. Connecting counts toward the idle timeout, because `URLSession` has no separate timeout for it.
+/// and streams. Pins, TLS settings and proxies, which it does not enforce, throw ``PulseError/unsupported(_:)``.
+/// Connecting counts toward the idle timeout, because `URLSession` has no separate timeout for it.
 ///
-/// On Linux it streams in neither direction, since it cannot apply backpressure there, and a download's request can
-/// have no body. There a downloaded file is complete before the target is touched, and an error's body of more than 1
-/// MiB is empty. `Docs/Conformance.md` lists further limitations of Foundation's implementation on Linux.
+/// An upgrade has a connection of Network.framework's, over which the transport itself speaks HTTP/1.1, and its own
+/// connect timeout. The session's configuration applies as far as `Docs/Transports.md` lists it.
+///
+/// On Linux upgrades throw ``PulseError/unsupported(_:)``. There it streams in neither direction, since it cannot apply
+/// backpressure there, and a download's request can have no body. A downloaded file is complete before the target is
+/// touched, and an error's body of more than 1 MiB is empty. `Docs/Conformance.md` lists further limitations of
+/// Foundation's implementation on Linux.
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
     let exchanges = SessionDelegate()
+    let upgrades: UpgradeConnector?
     /// Whether it streams bodies.
     package let appliesBackpressure: Bool
     /// The shared session, created by the first request.
@@ -37,13 +42,23 @@ public final class URLSessionTransport: Transport {
     }
 
     /// - Parameter appliesBackpressure: streams bodies, which requires that suspending a task applies backpressure.
-    package init(
+    package convenience init(
         maximumConnectionsPerHost: Int, appliesBackpressure: Bool,
+        configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
+    ) {
+        self.init(
+            maximumConnectionsPerHost, appliesBackpressure: appliesBackpressure, makeChannel: Self.makeChannel,
+            configure: configure)
+    }
+
+    /// - Parameter makeChannel: makes the channels of upgrades; nil without any.
+    init(
+        _ maximumConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.appliesBackpressure = appliesBackpressure
         slots = HostSlots(limit: maximumConnectionsPerHost)
-        settings = {
+        let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
             configuration.urlCache = nil
@@ -55,6 +70,8 @@ public final class URLSessionTransport: Transport {
             configure?(configuration)
             return configuration
         }
+        self.settings = settings
+        upgrades = makeChannel.map { UpgradeConnector(settings: settings, makeChannel: $0) }
     }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
@@ -62,6 +79,9 @@ public final class URLSessionTransport: Transport {
         try request.checkHeadSize()
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
+        }
+        if case .upgrade = request.delivery, let upgrades {
+            return try await upgrades.send(request, url, origin, slots)
         }
         let slot = try await slots.slot(origin, for: request)
         defer { withExtendedLifetime(slot) {} }
@@ -97,7 +117,8 @@ public final class URLSessionTransport: Transport {
         case .streamed where appliesBackpressure: break
         case .file: throw PulseError.unsupported("URLSession downloads without a body on this platform")
         case .streamed: throw PulseError.unsupported("URLSession cannot hold a server back on this platform")
-        case .upgrade: throw PulseError.unsupported("URLSessionTransport makes no upgrades")
+        case .upgrade where upgrades != nil: try request.validate()
+        case .upgrade: throw PulseError.unsupported("URLSessionTransport makes no upgrades on this platform")
         }
         if case .stream = request.body, !SessionUpload.isSupported {
             throw PulseError.unsupported("URLSession sends bodies of bytes and files only on this platform")
@@ -111,6 +132,7 @@ public final class URLSessionTransport: Transport {
         // An unread stream keeps its slot, for which other requests may wait.
         slots.shutdown()
         exchanges.shutdown()
+        upgrades?.shutdown()
         shared.withLock { $0 = nil }
     }
 

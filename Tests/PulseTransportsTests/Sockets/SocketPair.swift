@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
+import CPulsePlatform
 import Foundation
 import Testing
 

@@ -17,6 +17,8 @@ struct UpgradeStage: Sendable {
         case curl, curlOverTLS
         /// The same with the oldest supported version.
         case earlyCurl, earlyCurlOverTLS
+        /// `URLSessionTransport` over a channel with callbacks, as on Apple platforms.
+        case callbacks
 
         var isSecure: Bool { self == .curlOverTLS || self == .earlyCurlOverTLS }
 
@@ -25,6 +27,8 @@ struct UpgradeStage: Sendable {
             case .engine: HTTP1Transport(over: CurlTransport(connections, library: .system))
             case .curl, .curlOverTLS: CurlTransport(connections, library: .system)
             case .earlyCurl, .earlyCurlOverTLS: CurlTransport(connections, library: .pretending(0x074D00))
+            case .callbacks:
+                URLSessionTransport(connections, appliesBackpressure: false, makeChannel: SocketCallbackChannel.make)
             }
         }
     }

@@ -56,7 +56,7 @@ final class CurlRequest: Sendable {
         method = request.urlRequest.httpMethod ?? "GET"
         try request.checkHeadSize()
         guard method.isHTTPToken else { throw PulseError.invalidRequest(reason: "the method is not a token") }
-        try Self.validate(request)
+        try request.validate()
         let fields = request.urlRequest.allHTTPHeaderFields ?? [:]
         var lines = HeaderLines()
         for (name, value) in fields {
@@ -126,18 +126,6 @@ final class CurlRequest: Sendable {
         tls = hasLink ? request.tls : .default
         proxy = hasLink ? request.effectiveProxy : .direct
         self.unixSocketPath = unixSocketPath
-    }
-
-    /// Throws ``PulseError/invalidRequest(reason:)`` for invalid timeouts, an invalid proxy, or an upgrade with a body.
-    static func validate(_ request: TransportRequest) throws {
-        if request.delivery == .upgrade, request.body.isPresent {
-            throw PulseError.invalidRequest(reason: "the request for an upgrade has a body")
-        }
-        guard request.connectTimeout > 0, request.idleTimeout > 0 else {
-            throw PulseError.invalidRequest(reason: "a timeout is no positive number of seconds")
-        }
-        // libcurl treats an empty host as no proxy.
-        if let problem = request.proxy.problem { throw PulseError.invalidRequest(reason: problem) }
     }
 
     /// The request of an idle handle.

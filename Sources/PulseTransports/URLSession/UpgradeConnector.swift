@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Makes the upgrades of a ``URLSessionTransport``, each over a channel of its own.
+final class UpgradeConnector: HTTP1Connector {
+    /// Makes a channel to a server, over TLS or not, for a request in a session with that configuration. Throws
+    /// ``PulseError/unsupported(_:)`` for a setting that the channel cannot enforce.
+    typealias ChannelMaker =
+        @Sendable (ServerAddress, _ isSecure: Bool, URLRequest, URLSessionConfiguration) throws -> any CallbackChannel
+
+    private struct Entry {
+        weak var connection: CallbackConnection?
+    }
+
+    private struct State {
+        var connections: [Entry] = []
+        /// The number of connections at which the released ones are removed.
+        var limit = 64
+        var isShutDown = false
+    }
+
+    private let settings: @Sendable () -> URLSessionConfiguration
+    private let makeChannel: ChannelMaker
+    private let state = Locked(State())
+
+    init(settings: @escaping @Sendable () -> URLSessionConfiguration, makeChannel: @escaping ChannelMaker) {
+        (self.settings, self.makeChannel) = (settings, makeChannel)
+    }
+
+    /// Upgrades have connections of their own.
+    var pool: HTTP1ConnectionPool? { nil }
+
+    /// The connections that are kept track of, released ones among them.
+    var connectionCount: Int { state.withLock { $0.connections.count } }
+
+    func send(
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ slots: HostSlots
+    ) async throws -> PulseResponse {
+        let start = SystemClock().uptime
+        var sent = request
+        sent.urlRequest.add(settings().httpAdditionalHeaders ?? [:])
+        let exchange = try HTTP1Exchange(upgrade: sent, url, origin, self, startedAt: start)
+        let slot = try await slots.slot(origin, for: request)
+        defer { withExtendedLifetime(slot) {} }
+        var response = try await exchange.run()
+        response.request = request.urlRequest
+        response.latency = SystemClock().uptime - start
+        return response
+    }
+
+    func open(
+        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
+        let configuration = settings()
+        if configuration.connectionProxyDictionary?.isEmpty == false {
+            throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
+        }
+        let address = try ServerAddress(server, isSecure: isSecure)
+        let connection = CallbackConnection(
+            try makeChannel(address, isSecure, request.urlRequest, configuration))
+        try add(connection)
+        let start = SystemClock().uptime
+        try await connection.open(timeout: request.connectTimeout)
+        var timings = TransferTimings()
+        timings.isConnectionReused = false
+        let ready = queued + SystemClock().uptime - start
+        // A channel over TLS does not say when TCP was connected.
+        if isSecure { timings.secured = ready } else { timings.connected = ready }
+        return (connection, timings)
+    }
+
+    /// Keeps track of a connection, for the shutdown. Throws `CancellationError` after it.
+    private func add(_ connection: CallbackConnection) throws {
+        try state.withLock { state in
+            guard !state.isShutDown else { throw CancellationError() }
+            if state.connections.count >= state.limit {
+                state.connections.removeAll { $0.connection == nil }
+                state.limit = max(64, 2 * state.connections.count)
+            }
+            state.connections.append(Entry(connection: connection))
+        }
+    }
+
+    /// Closes all connections, and opens none from now on.
+    func shutdown() {
+        let connections = state.withLock { state in
+            state.isShutDown = true
+            defer { state.connections = [] }
+            return state.connections.map(\.connection)
+        }
+        for connection in connections { connection?.close() }
+    }
+}
+
+extension URLRequest {
+    /// Adds the fields of a session's configuration that the request does not have.
+    fileprivate mutating func add(_ fields: [AnyHashable: Any]) {
+        for (name, value) in fields {
+            let name = "\(name)"
+            if self.value(forHTTPHeaderField: name) == nil { setValue("\(value)", forHTTPHeaderField: name) }
+        }
+    }
+}

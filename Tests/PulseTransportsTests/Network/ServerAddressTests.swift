@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.throttled, .timeLimit(.minutes(5)))
+struct ServerAddressTests {
+    @Test(
+        arguments: [
+            ("http://example.com/", false, "example.com", 80, "example.com"),
+            ("https://example.com/", true, "example.com", 443, "example.com"),
+            ("https://example.com:8443/", true, "example.com", 8443, "example.com"),
+            ("http://example.com:/", false, "example.com", 80, "example.com"),
+            ("https://example.com./", true, "example.com.", 443, "example.com"),
+            ("http://ex%61mple.com/", false, "example.com", 80, "example.com"),
+            ("http://127.0.0.1:1/", false, "127.0.0.1", 1, nil),
+            ("http://[::1]/", false, "::1", 80, nil),
+            ("http://[::1]:65535/", false, "::1", 65535, nil),
+            ("https://[fe80::1%25en0]:99/", true, "fe80::1%en0", 99, nil),
+            ("http://example.com?a:1", false, "example.com", 80, "example.com"),
+        ] as [(String, Bool, String, UInt16, String?)])
+    func theURLNamesHostAndPort(url: String, isSecure: Bool, host: String, port: UInt16, name: String?) throws {
+        let address = try ServerAddress(url, isSecure: isSecure)
+        #expect(address.host == host && address.port == port && address.serverName == name)
+    }
+
+    @Test(
+        arguments: [
+            "http://example.com:0/", "http://example.com:65536/", "http://example.com:-1/", "http://example.com:a/",
+            "http:///", "http://:80/", "http://[::1]a80/", "http://[]/",
+        ])
+    func aURLWithoutThemIsInvalid(url: String) {
+        #expect {
+            try ServerAddress(url, isSecure: false)
+        } throws: {
+            PulseError(wrapping: $0).kind == .invalidURL
+        }
+    }
+}
