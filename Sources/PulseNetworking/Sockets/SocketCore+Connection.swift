@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseTransports
 
 /// The two tasks of a connection, and its alarm.
 extension SocketCore {
@@ -14,9 +15,9 @@ extension SocketCore {
         do {
             while let bytes = try await connection.read() {
                 received(bytes.count)
-                // The cooperative pool has few threads.
+                // The cooperative pool has few threads, and the loop of a transport has one.
                 readCount += 1
-                if readCount % 64 == 0 { await Task.yield() }
+                if readCount % 16 == 0 { await Task.yield() }
                 do throws(SocketFault) {
                     decoder.take(bytes)
                     while let element = try decoder.next() { await take(element) }
@@ -128,10 +129,14 @@ extension SocketCore {
     // MARK: Writing
 
     func writeAll(to connection: any DuplexConnection) async {
-        while let batch = await nextBatch() {
+        while let (batch, started) = await nextBatch() {
             do {
-                // A compressor may have kept all of a fragment.
-                if !batch.bytes.isEmpty { try await connection.write(batch.bytes) }
+                if let started {
+                    try await started.finishStarted()
+                } else if !batch.bytes.isEmpty {
+                    // A compressor may have kept all of a fragment.
+                    try await connection.write(batch.bytes)
+                }
             } catch {
                 return couldNotWrite(PulseError(wrapping: error))
             }
@@ -139,10 +144,11 @@ extension SocketCore {
         }
     }
 
-    /// Waits for something to write. Nil once nothing follows.
-    private func nextBatch() async -> SocketOutbox.Batch? {
+    /// Waits for something to write, and returns it with the connection on which it is begun. Nil once nothing follows.
+    private func nextBatch() async -> (SocketOutbox.Batch, (any EagerConnection)?)? {
         enum Step {
             case write(SocketOutbox.Batch)
+            case finish(SocketOutbox.Batch, any EagerConnection)
             case wait
             case fail(SocketFault)
             case end
@@ -150,38 +156,36 @@ extension SocketCore {
         while true {
             let time = now
             let step = state.withLock { state -> Step in
-                guard var link = state.link, !link.isOver, !state.outbox.hasClosed else { return .end }
-                state.link = nil
-                defer { state.link = link }
+                guard let link = state.link, !link.isOver, link.failure == nil else { return .end }
+                if let (batch, connection) = state.link?.takeStarted() { return .finish(batch, connection) }
+                guard !state.outbox.hasClosed else { return .end }
                 do throws(SocketFault) {
-                    let batch = try state.outbox.next(link.encoder) { reply in
-                        link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
-                    }
-                    link.batch = batch
-                    return batch.map { .write($0) } ?? .wait
+                    return try state.takeBatch(at: time).map { .write($0) } ?? .wait
                 } catch {
                     return .fail(error)
                 }
             }
             switch step {
             case .end: return nil
-            case .write(let batch): return batch
+            case .write(let batch): return (batch, nil)
+            case .finish(let batch, let connection): return (batch, connection)
             case .fail(let fault): fail(fault)
-            case .wait:
-                await withCheckedContinuation { writer in
-                    let waits = state.withLock { state in
-                        guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
-                        state.link?.writer = writer
-                        return true
-                    }
-                    if !waits { writer.resume() }
-                }
+            case .wait: await withCheckedContinuation { if !park($0) { $0.resume() } }
             }
         }
     }
 
+    /// Makes the writing task wait for something to write. False if there is something, or nothing follows.
+    func park(_ writer: Waiter) -> Bool {
+        state.withLock { state in
+            guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
+            state.link?.writer = writer
+            return true
+        }
+    }
+
     /// The system has taken a batch. Returns whether both sides have closed.
-    private func wrote(_ batch: SocketOutbox.Batch) -> Bool {
+    func wrote(_ batch: SocketOutbox.Batch) -> Bool {
         let isOver = state.withLock { state in
             state.link?.batch = nil
             state.link?.sentCount += batch.completed.count
@@ -199,7 +203,7 @@ extension SocketCore {
     }
 
     /// What the peer has sent before is still read, and may tell why.
-    private func couldNotWrite(_ error: PulseError) {
+    func couldNotWrite(_ error: PulseError) {
         let time = now
         state.withLock { state in
             guard let link = state.link else { return }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTransports
 
 extension SocketCore {
     /// A connection that is being served.
@@ -8,6 +9,8 @@ extension SocketCore {
         /// Tells connections apart.
         let number: Int
         let connection: any DuplexConnection
+        /// The same, if a sending task may write.
+        let eager: (any EagerConnection)?
         let encoder: SocketEncoder
         /// How the connection ends, if that is known before it does.
         var end: SocketMachine.End?
@@ -17,6 +20,10 @@ extension SocketCore {
         var isOver = false
         /// The batch that is being written, or that could not be.
         var batch: SocketOutbox.Batch?
+        /// Whether a sending task has begun to write the batch, and the writing task has to finish it.
+        var isStarted = false
+        /// The batches that sending tasks have taken.
+        var eagerCount = 0
         /// Why nothing can be written.
         var failure: PulseError?
         /// The messages for the greeting; nil once the socket is open.
@@ -35,6 +42,13 @@ extension SocketCore {
 
         /// Whether what the peer has sent before a failure is read first, however long this side takes.
         var readsOn: Bool { heartbeat.isHeld && end == nil }
+
+        /// The batch to finish, and the connection that has begun with it.
+        mutating func takeStarted() -> (SocketOutbox.Batch, any EagerConnection)? {
+            guard isStarted, let batch, let eager else { return nil }
+            isStarted = false
+            return (batch, eager)
+        }
 
         /// When the alarm is due.
         var deadline: TimeInterval { min(heartbeat.deadline, readsOn ? .infinity : closeDeadline) }
@@ -95,6 +109,18 @@ extension SocketCore.State {
     mutating func ping(_ reply: SocketHeartbeat.Reply?, at time: TimeInterval) {
         outbox.ping(reply)
         link?.heartbeat.request(at: time)
+    }
+
+    /// The next frames to write; nil without any. Throws code 1011 if the compression fails.
+    mutating func takeBatch(at time: TimeInterval) throws(SocketFault) -> SocketOutbox.Batch? {
+        guard var link else { return nil }
+        // Else the heartbeat would be accessed twice.
+        self.link = nil
+        defer { self.link = link }
+        link.batch = try outbox.next(link.encoder) { reply in
+            link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
+        }
+        return link.batch
     }
 
     /// The writing task, if it waits.

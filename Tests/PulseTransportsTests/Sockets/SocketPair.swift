@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
+import CPulsePlatform
 import Foundation
 import Testing
 
@@ -63,6 +64,14 @@ final class SocketPair: Sendable {
     var isFinished: Bool {
         var byte: UInt8 = 0
         return recv(far, &byte, 1, Int32(MSG_DONTWAIT)) == 0
+    }
+}
+
+extension SocketConnection.State {
+    /// Begins to write, as a connection does.
+    mutating func writeNow(_ bytes: Data) throws -> SocketConnection.WriteStep {
+        guard let channel = try write(bytes) else { return try continueWriting() }
+        return try endFirstSend(bytes.withUnsafeBytes { channel.send($0) }, pulse_poller())
     }
 }
 #endif
