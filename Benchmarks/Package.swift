@@ -4,8 +4,8 @@
 import PackageDescription
 
 // The framework's own cost, beside the work that no framework can avoid, and its transports beside other clients.
-// `swift run -c release pulse-benchmarks` prints the first, `./transports` the second; `./check` only checks that they
-// run. Docs/Benchmarks.md explains the figures.
+// `swift run -c release pulse-benchmarks` prints the first, `./transports` and `./sockets` the second; `./check` only
+// checks that they run. Docs/Benchmarks.md explains the figures.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v12)],

@@ -13,10 +13,6 @@ import Reporting
 /// starts itself with `--contender` for PulseKit.
 @main
 struct SocketBenchmarks {
-    private static let (pulse, prepared) = ("PulseKit", "prepared bytes in C, without a codec")
-    private static let (handler, channel) = ("swift-nio, a channel handler", "swift-nio, an async channel")
-    private static let websockets = "Python's websockets"
-
     private struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -69,8 +65,7 @@ struct SocketBenchmarks {
     }
 
     private static func promises(_ work: EchoWork, _ results: [EchoResult]) -> [Promise] {
-        let limits = [(handler, 0.8), (channel, 0.8), (websockets, 3)]
-        return limits.compactMap { name, limit in
+        work.limits.compactMap { name, limit in
             guard let result = results.first(where: { $0.name == name }) else { return nil }
             return Promise(
                 "\(work.name): rate / that of \(name)", .atLeast, limit, measured: result.median / results[0].median,
@@ -81,7 +76,7 @@ struct SocketBenchmarks {
     // MARK: Times
 
     private func results(_ work: EchoWork) throws -> [EchoResult] {
-        let contestants = try contestants()
+        let contestants = try Lineup(server: server).start()
         defer { contestants.forEach { try? $0.leave() } }
         let assignment = Assignment.echoes(
             server, size: work.size, window: work.window, seconds: isShort ? 0.05 : 0.2)
@@ -94,28 +89,6 @@ struct SocketBenchmarks {
             }
         }
         return zip(contestants, figures).map { EchoResult($0.name, $1) }
-    }
-
-    /// PulseKit first.
-    private func contestants() throws -> [Contestant] {
-        var contestants = [try Contestant(Self.pulse, CommandLine.arguments[0], ["--contender"])]
-        if let nio = option("--nio") {
-            contestants.append(try Contestant(Self.handler, nio, ["handler"]))
-            contestants.append(try Contestant(Self.channel, nio, ["channel"]))
-        }
-        if let python = option("--python"), let script = option("--script") {
-            contestants.append(try Contestant(Self.websockets, python, [script]))
-        }
-        if let echo = option("--echo"), let port = server.port {
-            contestants.append(try Contestant(Self.prepared, echo, ["drive", String(port)]))
-        }
-        return contestants
-    }
-
-    private func option(_ name: String) -> String? {
-        let arguments = CommandLine.arguments
-        guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return nil }
-        return arguments[index + 1]
     }
 
     // MARK: Allocations

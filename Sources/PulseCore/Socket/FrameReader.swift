@@ -71,6 +71,9 @@ package struct FrameReader: Sendable {
     /// Whether the bytes may end here without a part of a message or a frame being lost.
     package var isBetweenMessages: Bool { input.isEmpty && message == nil && frame == nil }
 
+    /// The bytes of the current message on the wire, as far as its frames have told. At most the maximum.
+    package var announcedSize: Int { message?.announced ?? 0 }
+
     /// Takes the next bytes from the wire.
     package mutating func take(_ bytes: Data) {
         guard !isClosed, fault == nil else { return }

@@ -145,7 +145,13 @@ struct SocketDecoder: Sendable {
     private mutating func add(_ bytes: Data) throws(SocketFault) {
         guard bytes.count <= maximumMessageSize - message.count else { throw .tooLarge(maximumMessageSize) }
         // A slice would keep its whole chunk, and give the application a `Data` that does not begin at 0.
-        if message.isEmpty { message = isText ? bytes : Data(bytes) } else { message.append(bytes) }
+        guard bytes.count < reader.announcedSize || !message.isEmpty else {
+            message = isText ? bytes : Data(bytes)
+            return
+        }
+        // Growing step by step copies a large message several times. The system lends memory only as it is filled.
+        if message.isEmpty { message.reserveCapacity(reader.announcedSize) }
+        message.append(bytes)
     }
 
     /// - Parameter bytes: nil at the end of the message.

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseTransports
 
 /// The two tasks of a connection, and its alarm.
 extension SocketCore {
@@ -14,9 +15,9 @@ extension SocketCore {
         do {
             while let bytes = try await connection.read() {
                 received(bytes.count)
-                // The cooperative pool has few threads.
+                // The cooperative pool has few threads, and the loop of a transport has one.
                 readCount += 1
-                if readCount % 64 == 0 { await Task.yield() }
+                if readCount % 16 == 0 { await Task.yield() }
                 do throws(SocketFault) {
                     decoder.take(bytes)
                     while let element = try decoder.next() {
@@ -138,18 +139,17 @@ extension SocketCore {
 
     // MARK: Writing
 
-    func writeAll(to connection: any DuplexConnection, _ compression: DeflateParameters?) async {
-        var encoder = SocketEncoder(compression)
-        while var batch = await nextBatch() {
-            do throws(SocketFault) {
-                try batch.encode(with: &encoder)
-            } catch {
-                couldNotEncode(batch, error)
-                continue
-            }
+    func writeAll(to connection: any DuplexConnection) async {
+        while let (next, started) = await nextBatch() {
+            var batch = next
+            guard started != nil || encode(&batch) else { continue }
             do {
-                // A compressor may have kept all of a fragment.
-                if !batch.bytes.isEmpty { try await connection.write(batch.bytes) }
+                if let started {
+                    try await started.finishStarted()
+                } else if !batch.bytes.isEmpty {
+                    // A compressor may have kept all of a fragment.
+                    try await connection.write(batch.bytes)
+                }
             } catch {
                 return couldNotWrite(PulseError(wrapping: error))
             }
@@ -157,42 +157,42 @@ extension SocketCore {
         }
     }
 
-    /// Waits for something to write. Nil once nothing follows.
-    private func nextBatch() async -> SocketOutbox.Batch? {
+    /// Waits for something to write, and returns it with the connection on which it is begun. Nil once nothing follows.
+    private func nextBatch() async -> (SocketOutbox.Batch, (any EagerConnection)?)? {
         enum Step {
             case write(SocketOutbox.Batch)
+            case finish(SocketOutbox.Batch, any EagerConnection)
             case wait
             case end
         }
         while true {
             let time = now
             let step = state.withLock { state -> Step in
-                guard var link = state.link, !link.isOver, !state.outbox.hasClosed else { return .end }
-                state.link = nil
-                defer { state.link = link }
-                link.batch = state.outbox.next { reply in
-                    link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply)
-                }
-                return link.batch.map { .write($0) } ?? .wait
+                guard let link = state.link, !link.isOver, link.failure == nil else { return .end }
+                if let (batch, connection) = state.link?.takeStarted() { return .finish(batch, connection) }
+                guard !state.outbox.hasClosed else { return .end }
+                return state.takeBatch(at: time).map { .write($0) } ?? .wait
             }
             switch step {
             case .end: return nil
-            case .write(let batch): return batch
-            case .wait:
-                await withCheckedContinuation { writer in
-                    let waits = state.withLock { state in
-                        guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
-                        state.link?.writer = writer
-                        return true
-                    }
-                    if !waits { writer.resume() }
-                }
+            case .write(let batch): return (batch, nil)
+            case .finish(let batch, let connection): return (batch, connection)
+            case .wait: await withCheckedContinuation { if !park($0) { $0.resume() } }
             }
         }
     }
 
+    /// Makes the writing task wait for something to write. False if there is something, or nothing follows.
+    func park(_ writer: Waiter) -> Bool {
+        state.withLock { state in
+            guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
+            state.link?.writer = writer
+            return true
+        }
+    }
+
     /// The system has taken a batch. Returns whether both sides have closed.
-    private func wrote(_ batch: SocketOutbox.Batch) -> Bool {
+    func wrote(_ batch: SocketOutbox.Batch) -> Bool {
         let isOver = state.withLock { state in
             state.link?.batch = nil
             state.link?.sentCount += batch.completed.count
@@ -206,13 +206,26 @@ extension SocketCore {
     }
 
     /// What the peer has sent before is still read, and may tell why.
-    private func couldNotWrite(_ error: PulseError) {
+    func couldNotWrite(_ error: PulseError) {
         let time = now
         state.withLock { state in
             state.link?.failure = error
             state.link?.limitReading(at: time, options.closeTimeout)
         }
         schedule()
+    }
+
+    /// Encodes a batch, without the lock. False if the connection fails for it.
+    func encode(_ batch: inout SocketOutbox.Batch) -> Bool {
+        guard var encoder = state.withLock({ $0.link?.encoder }) else { return false }
+        do throws(SocketFault) {
+            try batch.encode(with: &encoder)
+        } catch {
+            couldNotEncode(batch, error)
+            return false
+        }
+        state.withLock { $0.link?.encoder = encoder }
+        return true
     }
 
     /// The rest of a message cannot be compressed, so that no other may follow.

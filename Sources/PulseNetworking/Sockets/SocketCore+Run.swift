@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTransports
 
 /// The one task of a socket: it makes the handshakes, serves each connection to its end, and waits between them.
 extension SocketCore {
@@ -101,7 +102,8 @@ extension SocketCore {
             state.statistics.unconfirmed = 0
             state.outbox.isGreeting = true
             state.link = Link(
-                number: state.linkCount, connection: connection,
+                number: state.linkCount, connection: connection, eager: connection as? any EagerConnection,
+                encoder: SocketEncoder(compression),
                 greeting: SocketInbox(limit: options.receiveBuffer),
                 heartbeat: SocketHeartbeat(
                     interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time),
@@ -109,8 +111,13 @@ extension SocketCore {
             return state.linkCount
         }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { [self] in await readAll(from: connection, number, compression) }
-            group.addTask { [self] in await writeAll(to: connection, compression) }
+            group.addTask { [self] in
+                let readAll: @Sendable () async -> Void = { await self.readAll(from: connection, number, compression) }
+                // Decompression would take the thread of all connections for too long.
+                guard compression == nil, let eager = connection as? any EagerConnection else { return await readAll() }
+                await eager.readingNearby(readAll)
+            }
+            group.addTask { [self] in await writeAll(to: connection) }
             schedule()
             do {
                 try await greet(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTransports
 
 extension SocketCore {
     /// A connection that is being served.
@@ -8,6 +9,10 @@ extension SocketCore {
         /// Tells connections apart.
         let number: Int
         let connection: any DuplexConnection
+        /// The same, if a sending task may write.
+        let eager: (any EagerConnection)?
+        /// Of the task that has the batch.
+        var encoder: SocketEncoder
         /// How the connection ends, if that is known before it does.
         var end: SocketMachine.End?
         /// Whether this side has closed the connection before it was the open one.
@@ -20,6 +25,10 @@ extension SocketCore {
         var isOver = false
         /// The batch that is being written, or that could not be.
         var batch: SocketOutbox.Batch?
+        /// Whether a sending task has begun to write the batch, and the writing task has to finish it.
+        var isStarted = false
+        /// The batches that sending tasks have taken.
+        var eagerCount = 0
         /// Why nothing can be written.
         var failure: PulseError?
         /// Whether the peer has closed, or violates the protocol: this side sends nothing after its close frame.
@@ -40,6 +49,18 @@ extension SocketCore {
 
         /// Whether messages can be sent.
         var isUp: Bool { !isOver && failure == nil && end == nil }
+
+        /// A sending task has begun to write a batch.
+        mutating func begin(_ batch: SocketOutbox.Batch) {
+            (self.batch, isStarted) = (batch, true)
+        }
+
+        /// The batch to finish, and the connection that has begun with it.
+        mutating func takeStarted() -> (SocketOutbox.Batch, any EagerConnection)? {
+            guard isStarted, let batch, let eager else { return nil }
+            isStarted = false
+            return (batch, eager)
+        }
 
         /// When the alarm is due.
         var deadline: TimeInterval { min(heartbeat.deadline, closeDeadline) }
@@ -110,6 +131,16 @@ extension SocketCore.State {
     mutating func ping(_ reply: SocketHeartbeat.Reply?, at time: TimeInterval) {
         outbox.ping(reply)
         link?.heartbeat.request(at: time, isAwaited: reply != nil)
+    }
+
+    /// The next frames to write; nil without any.
+    mutating func takeBatch(at time: TimeInterval) -> SocketOutbox.Batch? {
+        guard var link else { return nil }
+        // Else the heartbeat would be accessed twice.
+        self.link = nil
+        defer { self.link = link }
+        link.batch = outbox.next { reply in link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply) }
+        return link.batch
     }
 
     /// The writing task, if it waits.

@@ -150,7 +150,7 @@ final class SocketCore: Sendable {
             state.outbox.append(item)
             return state.takeWriter()
         }
-        writer?.resume()
+        if let writer { write(insteadOf: writer) }
         try await item.reply.value { [self] in
             if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
         }.get()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTransports
 
 /// One of two connected ends of a connection without a wire.
 ///
 /// What an end has sent before it closes or resets the connection still reaches the other end.
-package final class MemoryConnection: DuplexConnection {
+package final class MemoryConnection: EagerConnection {
     private let incoming: MemoryPipe
     private let outgoing: MemoryPipe
 
@@ -38,9 +39,25 @@ package final class MemoryConnection: DuplexConnection {
         try await incoming.read()
     }
 
+    package func readingNearby(_ work: @Sendable () async -> Void) async {
+        await work()
+    }
+
     package func write(_ bytes: Data) async throws {
+        try await closingIfCancelled { try await outgoing.write(bytes, heedsCancellation: true) }
+    }
+
+    package func startWriting(_ bytes: Data) throws -> Bool {
+        try outgoing.startWriting(bytes)
+    }
+
+    package func finishStarted() async throws {
+        try await closingIfCancelled { try await outgoing.finishStarted() }
+    }
+
+    private func closingIfCancelled(_ write: () async throws -> Void) async throws {
         do {
-            try await outgoing.write(bytes, heedsCancellation: true)
+            try await write()
         } catch let error as CancellationError {
             close()
             throw error

@@ -35,15 +35,39 @@ final class MemoryPipe: Sendable {
     /// - Parameter heedsCancellation: whether a cancelled task waits for no room.
     func write(_ bytes: Data, heedsCancellation: Bool) async throws {
         try state.withLock { try $0.beginWriting() }
+        try await finish(bytes, heedsCancellation: heedsCancellation)
+    }
+
+    /// Begins to write. Returns whether the pipe has all bytes; if not, ``finishStarted()`` is called next.
+    func startWriting(_ bytes: Data) throws -> Bool {
+        try state.withLock { try $0.beginWriting() }
+        var isLeft = false
+        defer { if !isLeft { change { $0.endWriting() } } }
+        let count = try append(bytes, from: 0)
+        isLeft = count < bytes.count
+        if isLeft { state.withLock { $0.started = (bytes, count) } }
+        return !isLeft
+    }
+
+    func finishStarted() async throws {
+        guard let (bytes, count) = state.withLock({ $0.started.take() }) else { return }
+        try await finish(bytes, from: count, heedsCancellation: true)
+    }
+
+    private func append(_ bytes: Data, from start: Int) throws -> Int {
+        let (count, reader) = try state.withLock { state in
+            let count = try state.append(bytes, from: start)
+            return (count, count > 0 ? state.reader.take() : nil)
+        }
+        reader?.resume()
+        return count
+    }
+
+    private func finish(_ bytes: Data, from start: Int = 0, heedsCancellation: Bool) async throws {
         defer { change { $0.endWriting() } }
-        var taken = 0
+        var taken = start
         while true {
-            let (count, reader) = try state.withLock { state in
-                let count = try state.append(bytes, from: taken)
-                return (count, count > 0 ? state.reader.take() : nil)
-            }
-            reader?.resume()
-            taken += count
+            taken += try append(bytes, from: taken)
             guard taken < bytes.count else { return }
             if heedsCancellation {
                 try Task.checkCancellation()
@@ -129,6 +153,8 @@ extension MemoryPipe {
         var isWriterClosed = false
         var isReaderClosed = false
         var isWriting = false
+        /// The write that has begun, and the number of its bytes that the pipe has taken.
+        var started: (bytes: Data, count: Int)?
         /// Whether the direction ends with the write in progress.
         var isFinishing = false
         var reader: Waiter?

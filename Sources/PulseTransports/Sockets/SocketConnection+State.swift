@@ -40,6 +40,12 @@ extension SocketConnection {
         var writer: Waiter?
         /// Whether a send may find room: the loop gets one event each time that there is some again.
         var hasRoom = true
+        /// Whether a task sends the first bytes of a write, without the lock.
+        var isFlushing = false
+        /// Whether room was reported meanwhile.
+        var hasGainedRoom = false
+        /// What was closed meanwhile.
+        var closing: SocketChannel?
         /// The bytes to send, of which the first ``outgoingSentCount`` are sent.
         var outgoing = Data()
         var outgoingSentCount = 0
@@ -77,7 +83,8 @@ extension SocketConnection.State {
 
     /// Ends both directions, and drops all bytes, whatever the connection's end was before.
     mutating func close(_ poller: pulse_poller) -> [SocketConnection.Waiter] {
-        channel?.close(poller)
+        // Its descriptor would become another connection's.
+        if isFlushing { closing = closing ?? channel } else { channel?.close(poller) }
         (channel, arrival, outgoing, outgoingSentCount) = (nil, nil, Data(), 0)
         end = CancellationError()
         return end(CancellationError())
@@ -89,6 +96,7 @@ extension SocketConnection.State {
         let isIndirect = channel?.isIndirect == true
         isReadable = isReadable || event.is_readable || isIndirect
         hasRoom = hasRoom || event.is_writable || isIndirect
+        hasGainedRoom = hasGainedRoom || isFlushing && event.is_writable
         hasEnded = hasEnded || event.has_ended
     }
 
@@ -175,7 +183,7 @@ extension SocketConnection.State {
     /// Whether the loop must still check that nothing can be read.
     var isUnsent: Bool { mustBeIdle && isSending && end == nil }
     /// Whether the next ``flush()`` may send something.
-    var maySend: Bool { isSending && hasRoom && end == nil && sendFailure == nil }
+    var maySend: Bool { isSending && !isFlushing && hasRoom && end == nil && sendFailure == nil }
 
     mutating func start(_ bytes: Data, ifIdle: Bool) {
         (outgoing, outgoingSentCount, mustBeIdle) = (bytes, 0, ifIdle)
@@ -183,15 +191,20 @@ extension SocketConnection.State {
 
     /// Sends as many bytes as possible without waiting, or a turn of them.
     mutating func flush() {
-        guard isSending, end == nil, sendFailure == nil, let channel else { return }
+        guard isSending, !isFlushing, end == nil, sendFailure == nil, let channel else { return }
         guard !mustBeIdle || isSilent else {
             end = TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
             return
         }
         mustBeIdle = false
-        let outcome = outgoing.withUnsafeBytes { bytes in
-            channel.send(UnsafeRawBufferPointer(rebasing: bytes[outgoingSentCount...]))
-        }
+        note(
+            outgoing.withUnsafeBytes { bytes in
+                channel.send(UnsafeRawBufferPointer(rebasing: bytes[outgoingSentCount...]))
+            })
+    }
+
+    /// Notes what a send has done.
+    private mutating func note(_ outcome: SocketChannel.Outcome) {
         switch outcome {
         case .bytes(let count):
             outgoingSentCount += count
@@ -199,7 +212,7 @@ extension SocketConnection.State {
             sentAt = pulse_monotonic_now()
             lastActivity = sentAt
             // A socket takes all that it has room for.
-            hasRoom = channel.isIndirect || !isSending
+            hasRoom = channel?.isIndirect == true || !isSending
             if !isSending { outgoing = Data(); outgoingSentCount = 0 }
             finishIfSent()
         case .blocked:
@@ -214,14 +227,29 @@ extension SocketConnection.State {
     /// Whether a part of the outgoing bytes may be sent.
     private var isBegun: Bool { outgoingSentCount > 0 || channel?.mayHaveSent == true }
 
-    /// Begins to write. Unless the task returns, it calls ``continueWriting()`` next.
-    mutating func write(_ bytes: Data) throws -> SocketConnection.WriteStep {
+    /// Begins to write. Returns the channel that the task sends on next, without the lock, before it calls
+    /// ``endFirstSend(_:_:)``; nil if it calls ``continueWriting()`` instead.
+    mutating func write(_ bytes: Data) throws -> SocketChannel? {
         if let error = end ?? sendFailure { throw Self.writeFailure(error, isBegun: false) }
         guard !isWriting, !isSending else { throw PulseError.invalidRequest(reason: "another task writes") }
         guard !finishesWhenSent else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend, underlying: POSIXError(.EPIPE))
         }
         start(bytes, ifIdle: false)
+        isWriting = isSending
+        guard isSending, hasRoom, let channel, !channel.isIndirect else { return nil }
+        (isFlushing, hasGainedRoom) = (true, false)
+        return channel
+    }
+
+    /// Notes what the first send has done.
+    mutating func endFirstSend(
+        _ outcome: SocketChannel.Outcome, _ poller: pulse_poller
+    ) throws -> SocketConnection.WriteStep {
+        isFlushing = false
+        closing.take()?.close(poller)
+        note(outcome)
+        hasRoom = hasRoom || hasGainedRoom
         return try continueWriting()
     }
 

@@ -44,27 +44,31 @@ final class SocketLoop: Sendable {
 
     /// The part that the thread holds.
     final class Core: Sendable {
-        private struct Entry {
+        struct Entry {
             weak var connection: SocketConnection?
         }
 
-        private struct State {
+        struct State {
             /// The connections, each at the index that is its number.
             var connections: [Entry] = []
             /// The unused numbers.
             var free: [Int] = []
             /// The connections on which the thread sends.
             var sends: [SocketConnection] = []
+            /// The parts of tasks that run on the thread.
+            var jobs: [UnownedJob] = []
+            /// Whether the thread runs no more jobs.
+            var hasLeft = false
             /// Whether the thread waits, or is about to, and has not been woken.
             var isAsleep = false
             var isClosed = false
 
-            var isIdle: Bool { sends.isEmpty && !isClosed }
+            var isIdle: Bool { sends.isEmpty && jobs.isEmpty && !isClosed }
         }
 
         let poller: pulse_poller
         let threadEnd = ThreadEnd()
-        private let state = Locked(State())
+        let state = Locked(State())
         /// When the first timeout can expire: the bits of the time, which sort as times do.
         private let nextCheck = Atomic(TimeInterval.infinity.bitPattern)
 
@@ -144,6 +148,8 @@ final class SocketLoop: Sendable {
                 return state.connections.map(\.connection)
             }
             for connection in all { connection?.close() }
+            state.withLock { $0.hasLeft = true }
+            runJobs()
             threadEnd.come()
         }
 
@@ -168,6 +174,7 @@ final class SocketLoop: Sendable {
                 var waiters: [SocketConnection.Waiter] = []
                 for connection in sends { connection.flush(&waiters) }
                 for waiter in waiters { waiter.resume() }
+                runJobs()
                 checkTimeouts(now: now)
                 return !isClosed
             }

@@ -92,6 +92,40 @@ struct SocketTests {
         await client.shutdown()
     }
 
+    /// Sending tasks write themselves while the writing task has nothing to do, and hand over to it in the middle of a
+    /// message: no message is left behind, and none overtakes another of its task.
+    @Test func tasksThatSendAtOnceLoseNothing() async throws {
+        let (tasks, count) = (6, 150)
+        let (client, transport) = Self.client(Self.echo)
+        let socket = PulseSocket(endpoint: Chat(), client: client)
+        try await socket.connect()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    let random = SeededRandomness(seed: UInt64(task))
+                    for number in 0..<count {
+                        // Some are longer than the wire, and some than a fragment.
+                        let size = random.next() % 16 == 0 ? Int(random.next() % 150_000) : Int(random.next() % 200)
+                        let name = [UInt8(task), UInt8(number)]
+                        try await socket.send(.binary(Data(name) + Data(count: size)))
+                    }
+                }
+            }
+            var next = [UInt8](repeating: 0, count: tasks)
+            for _ in 0..<(tasks * count) {
+                guard case .binary(let data) = try await socket.receive(), data.count >= 2 else { break }
+                #expect(next[Int(data[0])] == data[1])
+                next[Int(data[0])] += 1
+            }
+            #expect(next.allSatisfy { $0 == count })
+            try await group.waitForAll()
+        }
+        #expect(socket.statistics.messagesSent == tasks * count)
+        await socket.close()
+        #expect(transport.sockets.allSatisfy { $0.violation == nil })
+        await client.shutdown()
+    }
+
     @Test func everyUseAfterTheEndThrowsIt() async throws {
         let (client, _) = Self.client(Self.echo)
         let socket = PulseSocket(endpoint: Chat(), client: client)

@@ -41,6 +41,20 @@ struct MemoryConnectionTests {
         try await writer.value
     }
 
+    @Test func aStartedWriteIsFinishedByAnyTask() async throws {
+        #expect(try client.startWriting(bytes("0123456789")))
+        #expect(try await server.read() == bytes("0123456789"))
+        #expect(try !client.startWriting(bytes("0123456789ab")))
+        #expect { try client.startWriting(bytes("c")) } throws: { isInvalidRequest($0) }
+        let finishing = Task { [client] in try await client.finishStarted() }
+        #expect(try await server.read() == bytes("0123456789"))
+        #expect(try await server.read() == bytes("ab"))
+        try await finishing.value
+        #expect(try client.startWriting(bytes("c")))
+        client.close()
+        #expect(throws: CancellationError.self) { try client.startWriting(bytes("d")) }
+    }
+
     @Test func oneTaskReadsWhileAnotherWrites() async throws {
         let reader = Task { [client] in try await client.read() }
         try await client.write(bytes("up"))

@@ -296,14 +296,14 @@ struct SocketConnectionTests {
         #expect(try state.read(isAgain: true) != nil)
         #expect(try state.read(isAgain: false) == nil)
 
-        #expect(try state.write(large) == .waits)
+        #expect(try state.writeNow(large) == .waits)
         while state.isSending {
             _ = other.taken()
             state.flush()
         }
         #expect(throws: PulseError.self) { try state.write(Data([1])) }
         #expect(try state.continueWriting() == .returns)
-        #expect(try state.write(Data([1])) == .returns)
+        #expect(try state.writeNow(Data([1])) == .returns)
     }
 
     /// A failure of earlier bytes, or of a read, says nothing about bytes of which none is sent.
@@ -311,7 +311,7 @@ struct SocketConnectionTests {
     func aWriteAfterALossIsUnsent(isNoticedByARead: Bool) throws {
         let other = try SocketPair()
         var state = SocketConnection.State(SocketChannel(other.near))
-        #expect(try state.write(isNoticedByARead ? Data([1]) : large) == (isNoticedByARead ? .returns : .waits))
+        #expect(try state.writeNow(isNoticedByARead ? Data([1]) : large) == (isNoticedByARead ? .returns : .waits))
         // Unread bytes make it a reset.
         other.cut()
         if isNoticedByARead {

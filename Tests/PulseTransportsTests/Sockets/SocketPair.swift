@@ -66,4 +66,12 @@ final class SocketPair: Sendable {
         return recv(far, &byte, 1, Int32(MSG_DONTWAIT)) == 0
     }
 }
+
+extension SocketConnection.State {
+    /// Begins to write, as a connection does.
+    mutating func writeNow(_ bytes: Data) throws -> SocketConnection.WriteStep {
+        guard let channel = try write(bytes) else { return try continueWriting() }
+        return try endFirstSend(bytes.withUnsafeBytes { channel.send($0) }, pulse_poller())
+    }
+}
 #endif
