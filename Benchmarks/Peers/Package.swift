@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// Other clients, in a separate package: building them takes minutes, and only `../transports` and `../sockets` need them.
+// Other clients, in a separate package: building them takes minutes, and only `../transports` and `../sockets` do it.
 let package = Package(
     name: "Peers",
     platforms: [.macOS(.v14)],
