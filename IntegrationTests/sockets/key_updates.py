@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""TLS 1.3 servers before a server in cleartext that update their keys (RFC 8446, section 4.6.3). One does so with each piece that
-it sends, the other asks the client for the same, and again with the first piece after the client has done so. Python's `ssl`
-has no function for it, so this calls OpenSSL.
+"""TLS 1.3 servers before a server in cleartext that update their keys (RFC 8446, section 4.6.3). One does so with each piece
+that it sends. The other one asks the client to do so, too, and again with the first piece after the client has done so.
+Python's `ssl` has no function for it, so this calls OpenSSL.
 """
 import asyncio
 import ctypes
