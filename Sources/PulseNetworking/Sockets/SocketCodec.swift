@@ -150,7 +150,7 @@ struct SocketDecoder: Sendable {
             return
         }
         // Growing step by step copies a large message several times. The system lends memory only as it is filled.
-        if message.isEmpty { message.reserveCapacity(reader.announcedSize) }
+        if message.isEmpty { message.reserveCapacity(min(reader.announcedSize, maximumMessageSize)) }
         message.append(bytes)
     }
 

@@ -54,6 +54,13 @@ struct SocketCodecTests {
         }
     }
 
+    /// A header costs a peer nothing, so it takes no memory of this side beyond the limit.
+    @Test func anEndlessFrameIsNoReasonToReserveMemory() {
+        let header = Data([0x82, 127, 0x3F] + [UInt8](repeating: 0xFF, count: 7))
+        let (codes, messages) = Self.fault(of: header + Data(repeating: 1, count: 100_001), in: 1000, limit: 100_000)
+        #expect(messages == 0 && Set(codes) == [1009])
+    }
+
     /// The limit counts the bytes after decompression, also if they are fewer than those on the wire.
     @Test func theLimitCountsDecompressedBytes() throws {
         guard DeflateParameters.offer != nil else { return }
