@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package import PulseCore
+import PulseCore
 
 /// A connection for tasks that avoid switches of threads.
 package protocol EagerConnection: DuplexConnection {
