@@ -57,6 +57,7 @@ struct SocketHandshakeTests {
                 // A refusal leaves HTTP on the connection.
                 try await client.send(SocketBase.request())
                 #expect(try await client.receiveResponse(hasBody: false).status == 101)
+                try await FrameClient(client).expect(.close(1000))
             }
             #expect(server.activity.sockets.count == 1)
         }
