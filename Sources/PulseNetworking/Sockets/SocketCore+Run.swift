@@ -242,9 +242,9 @@ extension SocketCore {
             let wasAbandoned = state.isAbandoned
             state.isAbandoned = false
             if state.close != nil { return (state.machine.finish(nil), [], []) }
+            note(.idle, &state)
             if wasAbandoned, !state.connects.isEmpty { return (state.machine.connect(), [], []) }
             state.machine.rest()
-            note(.idle, &state)
             client.calls.remove(self)
             defer { state.connects = [] }
             return (nil, state.connects, state.outbox.removeAll())

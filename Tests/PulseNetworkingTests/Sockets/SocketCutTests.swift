@@ -103,7 +103,11 @@ struct SocketCutTests {
             #expect(outcome.error == nil, "\(cut)")
             #expect(outcome.states.map(name) == ["idle", "connecting", "open", "closing", "closed"], "\(cut)")
         default:
-            #expect(outcome.states.map(name) == ["idle", "connecting", "open", "closed lost"], "\(cut)")
+            // A `send` fails at once, and the application may close the socket before its reading task has met the loss.
+            let isLate = outcome.states.map(name) == ["idle", "connecting", "open", "closing", "closed"]
+            #expect(
+                isLate && cut.hasPrefix("written")
+                    || outcome.states.map(name) == ["idle", "connecting", "open", "closed lost"], "\(cut)")
         }
         guard next != .close else { return }
         guard case .transport(.networkConnectionLost, _) = outcome.error else {

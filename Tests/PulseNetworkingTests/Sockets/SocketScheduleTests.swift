@@ -6,8 +6,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Sockets that break at random points in every way, while tasks send, receive, ping, cancel and close. `PULSE_STEPS`
-/// sets the number of broken connections.
+/// Sockets that break at random points in every way, while tasks send, receive, ping, cancel and close. A
+/// four-hundredth of `PULSE_STEPS` connections break in each of the four cases.
 @Suite(.tags(.schedule, .threads), .throttled, .timeLimit(.minutes(5)))
 struct SocketScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 4_000
@@ -15,7 +15,7 @@ struct SocketScheduleTests {
     @Test(arguments: [false, true], [false, true])
     func cutsLoseNothingInSilence(isWire: Bool, compresses: Bool) async throws {
         var (ended, seed) = (0, UInt64(0))
-        while ended < Self.steps / 100 {
+        while ended < Self.steps / 400 {
             let schedule = SocketSchedule(seed: seed, compresses: compresses)
             ended += isWire ? try await schedule.overWire() : try await schedule.overMemory()
             seed += 1
