@@ -233,6 +233,9 @@ final class SocketSchedule: Sendable {
         case 2:
             let connecting = Task { try await socket.connect() }
             if below(2) == 0 { connecting.cancel() }
+            await pause()
+            // Not for as long as the greeting waits: this task is the one that makes its timeout come.
+            connecting.cancel()
             _ = await connecting.result
         default: break
         }
