@@ -15,14 +15,14 @@ struct EchoWork {
 
     static let all = [
         EchoWork(
-            name: "1 KB, one at a time", size: 1024, window: 1, maximumAllocations: 26,
+            name: "1 KB, one at a time", size: 1024, window: 1, maximumAllocations: 32,
             limits: [(Lineup.handler, 0.8), (Lineup.channel, 0.8), (Lineup.websockets, 3)]),
         EchoWork(
-            name: "1 MiB, one at a time", size: 1 << 20, window: 1, maximumAllocations: 150,
+            name: "1 MiB, one at a time", size: 1 << 20, window: 1, maximumAllocations: 200,
             limits: [(Lineup.handler, 0.8), (Lineup.channel, 0.8), (Lineup.websockets, 3)]),
         // A handler replies to all that one read brings in one write. PulseKit's `send` returns after its own.
         EchoWork(
-            name: "1 KB, 64 at a time", size: 1024, window: 64, maximumAllocations: 26,
+            name: "1 KB, 64 at a time", size: 1024, window: 64, maximumAllocations: 32,
             limits: [(Lineup.channel, 0.8), (Lineup.websockets, 1)]),
     ]
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Contending
 import Foundation
 
 /// The contenders, and how each is started.

@@ -242,14 +242,19 @@ extension SocketConnection.State {
         return channel
     }
 
-    /// Notes what the first send has done.
+    /// Notes what the first send of so many bytes has done.
     mutating func endFirstSend(
-        _ outcome: SocketChannel.Outcome, _ poller: pulse_poller
+        _ outcome: SocketChannel.Outcome, of count: Int, _ poller: pulse_poller
     ) throws -> SocketConnection.WriteStep {
         isFlushing = false
         closing.take()?.close(poller)
         note(outcome)
         hasRoom = hasRoom || hasGainedRoom
+        // All is sent, also if the peer has ended the connection meanwhile.
+        if case .bytes(count) = outcome, channel != nil {
+            isWriting = false
+            return .returns
+        }
         return try continueWriting()
     }
 

@@ -130,7 +130,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             return try step { try $0.continueWriting() }
         }
         let outcome = bytes.withUnsafeBytes { channel.send($0) }
-        return try step { try $0.endFirstSend(outcome, loop.core.poller) }
+        return try step { try $0.endFirstSend(outcome, of: bytes.count, loop.core.poller) }
     }
 
     private func finishWriting(from first: WriteStep) async throws {

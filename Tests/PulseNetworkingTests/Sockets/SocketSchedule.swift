@@ -157,6 +157,14 @@ final class SocketSchedule: Sendable {
                 await self.disturb(socket)
             }
         }
+        // Whatever waits for a timeout gets it: the others may all wait for that.
+        let ticking = Task {
+            while !Task.isCancelled {
+                for _ in 0..<2_000 { await Task.yield() }
+                try? await self.clock.sleep(1)
+            }
+        }
+        defer { ticking.cancel() }
         let lifetime = closesEarly ? below(Self.limit) : Self.limit
         while transport.count.handshakes <= lifetime { await Task.yield() }
         if !closesEarly {

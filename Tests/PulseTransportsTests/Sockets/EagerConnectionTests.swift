@@ -39,7 +39,7 @@ struct EagerConnectionTests {
         #expect(pair.taken() == [])
         #expect(throws: PulseError.self) { try state.write(Data([3])) }
         let outcome = Data([1, 2]).withUnsafeBytes { channel.send($0) }
-        #expect(try state.endFirstSend(outcome, loop.core.poller) == .returns)
+        #expect(try state.endFirstSend(outcome, of: 2, loop.core.poller) == .returns)
         #expect(pair.taken() == [1, 2])
         close(pair.near)
     }
@@ -52,7 +52,7 @@ struct EagerConnectionTests {
         _ = pair.taken()
         if isReported { state.note(event(isWritable: true)) }
         state.note(event(isWritable: false))
-        #expect(try state.endFirstSend(.blocked, loop.core.poller) == (isReported ? .returns : .waits))
+        #expect(try state.endFirstSend(.blocked, of: 2, loop.core.poller) == (isReported ? .returns : .waits))
         #expect(pair.taken() == (isReported ? [1, 2] : []))
         close(pair.near)
     }
@@ -64,10 +64,22 @@ struct EagerConnectionTests {
         for _ in 0..<2 { #expect(state.close(loop.core.poller).isEmpty) }
         #expect(pair.isOpen)
         let outcome = Data([1]).withUnsafeBytes { channel.send($0) }
-        #expect(throws: CancellationError.self) { try state.endFirstSend(outcome, loop.core.poller) }
+        #expect(throws: CancellationError.self) { try state.endFirstSend(outcome, of: 1, loop.core.poller) }
         #expect(pair.taken() == [1])
         #expect(pair.isFinished)
         #expect(throws: CancellationError.self) { try state.write(Data([1])) }
+    }
+
+    /// Else a message that has left would count as unsent.
+    @Test func whatIsSentIsSentThoughThePeerEndsTheConnectionMeanwhile() throws {
+        var state = SocketConnection.State(SocketChannel(pair.near))
+        let channel = try #require(try state.write(Data([1])))
+        let outcome = Data([1]).withUnsafeBytes { channel.send($0) }
+        state.end = TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+        #expect(try state.endFirstSend(outcome, of: 1, loop.core.poller) == .returns)
+        #expect(pair.taken() == [1])
+        #expect(throws: TransportFailure.self) { try state.write(Data([2])) }
+        close(pair.near)
     }
 
     @Test func finishingMeanwhileEndsTheDirectionAfterTheBytes() throws {
@@ -77,7 +89,7 @@ struct EagerConnectionTests {
         state.finishIfSent()
         #expect(pair.isOpen)
         let outcome = Data([1]).withUnsafeBytes { channel.send($0) }
-        #expect(try state.endFirstSend(outcome, loop.core.poller) == .returns)
+        #expect(try state.endFirstSend(outcome, of: 1, loop.core.poller) == .returns)
         #expect(pair.taken() == [1])
         #expect(pair.isFinished)
         close(pair.near)

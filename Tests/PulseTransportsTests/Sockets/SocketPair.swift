@@ -71,7 +71,7 @@ extension SocketConnection.State {
     /// Begins to write, as a connection does.
     mutating func writeNow(_ bytes: Data) throws -> SocketConnection.WriteStep {
         guard let channel = try write(bytes) else { return try continueWriting() }
-        return try endFirstSend(bytes.withUnsafeBytes { channel.send($0) }, pulse_poller())
+        return try endFirstSend(bytes.withUnsafeBytes { channel.send($0) }, of: bytes.count, pulse_poller())
     }
 }
 #endif
