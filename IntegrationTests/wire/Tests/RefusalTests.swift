@@ -55,7 +55,7 @@ struct RefusalTests {
                 }
             }
         }
-        let allowance = upload.server == .plainRefuser ? 10 : upload.isReused ? 1 : 95
+        let allowance = upload.server == .plainRefuser ? 10 : upload.isReused ? 1 : 50
         #expect(lost.count <= allowance, "\(lost.count) lost: \(Set(lost))")
     }
 

@@ -125,6 +125,8 @@ package final class Call: Sendable {
         let before = state.withLock { ($0.store.typed, $0.secrets) }
         other.state.withLock { state in
             (state.store.typed, state.secrets) = before
+            // A query may need a login, which writes.
+            _ = state.store.set(nil, for: ObjectIdentifier(OnlyReads.self))
             state.idempotencyKey = request.header("Idempotency-Key")
         }
         return other

@@ -136,6 +136,18 @@ struct PluginContextTests {
         #expect(home.idempotencyKey == "own" && home.builtHeaders == nil)
     }
 
+    /// A login during a GraphQL query by POST must not be sent twice.
+    @Test
+    func aPluginsOwnRequestMayWriteWhereTheCallOnlyReads() throws {
+        let context = try context(method: .post)
+        let post = try request(.post, "https://api.example.com/")
+        context.store[OnlyReads.self] = true
+        #expect(ReplaySafety(of: post, sent: post, in: context).allowsRepeat())
+        #expect(ReplaySafety(of: post, in: context.detached()).allowsRepeat())
+        let own = try context.auxiliaryRequest(try request(.post, "https://api.example.com/login"), limit: 10)
+        #expect(!ReplaySafety(of: own.request, sent: own.request, in: own.context).allowsRepeat())
+    }
+
     @Test
     func aPluginsOwnRequestNeedsAnAbsoluteURLAndABody() throws {
         let context = try context()
