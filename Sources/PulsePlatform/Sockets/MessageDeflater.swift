@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// Its state of up to 270 KB exists from the first message on, and without context takeover only within a message.
 package final class MessageDeflater: @unchecked Sendable {
-    // Unchecked: it belongs to the only writer of a socket.
+    // Unchecked: it belongs to the task that has the batch of a socket, and tasks hand that on under a lock.
 
     private static let room = 64 << 10
     /// What a flush ends with. The receiver adds it again.
