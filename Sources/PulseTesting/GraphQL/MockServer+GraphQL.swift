@@ -3,18 +3,29 @@
 import PulseCore
 
 extension MockServer {
-    /// Serves GraphQL operations at that path: by POST and GET, with uploads, and with persisted queries.
+    /// Serves GraphQL operations at that path: by POST and GET, with uploads and persisted queries, and over WebSockets
+    /// with the subprotocol `graphql-transport-ws`.
     ///
     /// ```swift
     /// server.onGraphQL("/graphql") { operation in
-    ///     operation.name == "GetHero"
-    ///         ? .data(["hero": ["name": "R2-D2"]]) : .errors(GraphQLError(message: "unknown operation"))
+    ///     switch operation.name {
+    ///     case "GetHero": .data(["hero": ["name": "R2-D2"]])
+    ///     case "Messages": .events(messages())
+    ///     default: .errors(GraphQLError(message: "unknown operation"))
+    ///     }
     /// }
     /// ```
     ///
     /// A request without an operation gets a 400 with the error, a mutation by GET a 405. The media type of responses
     /// is `application/graphql-response+json` for clients that accept it, else `application/json`. An error that the
-    /// closure throws becomes the error of the operation.
+    /// closure throws becomes the error of the operation; a `GraphQLError` keeps its members.
+    ///
+    /// Over a socket each operation has a task of its own, which is cancelled when the client completes it or leaves,
+    /// and when the server shuts down. A violation of the protocol closes the socket with its code, such as 4401. The
+    /// client has 3 seconds of the server's clock for `connection_init`.
+    ///
+    /// A test cuts a connection by ``ReceivedOperation/socket``, `try await operation.socket?.run(.reset)`, and closes
+    /// it with a code by ``OperationReply/close(code:reason:)``. ``Activity/sockets`` counts sockets and messages.
     ///
     /// - Parameter knowsHashes: whether the server knows persisted queries. It then keeps the documents that it gets
     ///   with their hash, and says `PersistedQueryNotFound` for any other hash; else `PersistedQueryNotSupported`.
@@ -22,126 +33,15 @@ extension MockServer {
         _ pathTemplate: String, knowsHashes: Bool = true,
         _ respond: @escaping @Sendable (ReceivedOperation) async throws -> OperationReply
     ) {
-        let documents = Locked<[String: String]>([:])
-        let serve: @Sendable (RecordedRequest) async throws -> Response = { request in
-            let accepts = (request.headers["Accept"] ?? "").contains("application/graphql-response+json")
-            let type = accepts ? "application/graphql-response+json" : "application/json"
-            do {
-                let operation = try ReceivedOperation(request) { hash, document in
-                    guard knowsHashes else {
-                        throw ReceivedOperation.Fault(
-                            message: "PersistedQueryNotSupported", code: "PERSISTED_QUERY_NOT_SUPPORTED", status: 200)
-                    }
-                    guard
-                        let known = documents.withLock({ documents in
-                            if let document { documents[hash] = document }
-                            return documents[hash]
-                        })
-                    else {
-                        throw ReceivedOperation.Fault(
-                            message: "PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND", status: 200)
-                    }
-                    return known
-                }
-                guard request.method == .post || operation.kind == .query else {
-                    throw ReceivedOperation.Fault(message: "a \(operation.kind) by GET", status: 405)
-                }
-                return .data(try await respond(operation).body.get(), contentType: type)
-            } catch let fault as ReceivedOperation.Fault {
-                let errors = OperationReply.errors(fault.error)
-                return .data(try errors.body.get(), contentType: type, status: fault.status)
-            } catch {
-                let errors = OperationReply.errors(GraphQLError(message: "\(error)"))
-                return .data(try errors.body.get(), contentType: type)
+        let service = OperationService(knowsHashes: knowsHashes, clock: clock, respond: respond)
+        on(.post, pathTemplate) { try await service.response(to: $0) }
+        on(.get, pathTemplate) { request in
+            guard request.headers.list("Upgrade").contains("websocket") else {
+                return try await service.response(to: request)
+            }
+            return try .socket(accepting: request, subprotocols: [OperationSocket.subprotocol]) { socket in
+                await OperationSocket(socket, of: service).serve()
             }
         }
-        on(.post, pathTemplate, serve)
-        on(.get, pathTemplate, serve)
-    }
-}
-
-extension ReceivedOperation {
-    /// Reads the operation of a request: of its body, or of the query of a GET.
-    fileprivate init(
-        _ request: RecordedRequest, document find: (_ hash: String, _ document: String?) throws -> String?
-    ) throws {
-        if request.method == .get {
-            var members: [String: JSONValue] = [:]
-            for item in request.queryItems {
-                let value = item.value ?? ""
-                let isText = item.name == "query" || item.name == "operationName"
-                members[item.name] = isText ? .string(value) : try Self.json(Data(value.utf8))
-            }
-            try self.init(members, of: request, document: find)
-        } else if let boundary = MultipartFormData.boundary(in: request.headers["Content-Type"] ?? "") {
-            try self.init(parts: Self.parts(of: request.body, boundary: boundary), of: request, document: find)
-        } else {
-            try self.init(Self.object(request.body), of: request, document: find)
-        }
-    }
-
-    private init(
-        parts: [(headers: HTTPHeaders, data: Data)], of request: RecordedRequest,
-        document find: (_ hash: String, _ document: String?) throws -> String?
-    ) throws {
-        let named = parts.map { part in
-            let disposition = Array((part.headers["Content-Disposition"] ?? "").utf8)
-            let text = { (name: String) in
-                HeaderParameter.value(of: name, in: disposition).map { String(decoding: $0, as: UTF8.self) }
-            }
-            return (name: text("name") ?? "", filename: text("filename"), part: part)
-        }
-        guard named.count >= 2, named[0].name == "operations", named[1].name == "map" else {
-            throw Fault(message: "a form needs operations and a map first")
-        }
-        try self.init(Self.object(named[0].part.data), of: request, document: find)
-        let map = try Self.object(named[1].part.data)
-        for (name, filename, part) in named.dropFirst(2) {
-            guard let places = map[name]?.arrayValue?.compactMap(\.stringValue) else {
-                throw Fault(message: "the map does not name the file \(name)")
-            }
-            uploads.append(
-                Upload(
-                    variables: places.map { String($0.dropFirst("variables.".count)) }, filename: filename,
-                    mimeType: part.headers["Content-Type"], data: part.data))
-        }
-        guard uploads.count == map.count else { throw Fault(message: "a file of the map is missing") }
-    }
-
-    private static func json(_ data: Data) throws -> JSONValue {
-        do {
-            return try JSONDecoder().decode(JSONValue.self, from: data)
-        } catch {
-            throw Fault(message: "the request is no JSON")
-        }
-    }
-
-    private static func object(_ data: Data) throws -> [String: JSONValue] {
-        guard let members = try json(data).objectValue else { throw Fault(message: "the request is no JSON object") }
-        return members
-    }
-
-    /// The parts of a form (RFC 7578).
-    private static func parts(of body: Data, boundary: String) throws -> [(headers: HTTPHeaders, data: Data)] {
-        let delimiter = Data("\r\n--\(boundary)".utf8)
-        let (lineBreak, end) = (Data("\r\n".utf8), Data("\r\n\r\n".utf8))
-        let text = lineBreak + body
-        var parts: [(headers: HTTPHeaders, data: Data)] = []
-        var position = text.range(of: delimiter)?.upperBound
-        while let start = position, let next = text.range(of: delimiter, in: start..<text.endIndex) {
-            let part = text[start..<next.lowerBound]
-            guard let head = part.range(of: end) else {
-                throw Fault(message: "a part of the form has no head")
-            }
-            var headers = HTTPHeaders()
-            for line in String(decoding: part[..<head.lowerBound], as: UTF8.self).components(separatedBy: "\r\n") {
-                guard let colon = line.firstIndex(of: ":") else { continue }
-                headers[String(line[..<colon])] =
-                    line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
-            }
-            parts.append((headers, Data(part[head.upperBound...])))
-            position = next.upperBound
-        }
-        return parts
     }
 }

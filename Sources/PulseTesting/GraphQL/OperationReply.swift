@@ -2,26 +2,78 @@
 
 import PulseCore
 
-/// The outcome of an operation: data, errors, or both.
+/// The outcome of an operation: data, errors, or both; over a socket also a stream of these, or the end of the socket.
 public struct OperationReply: Sendable {
-    let body: Result<Data, PulseError>
+    enum Content: Sendable {
+        /// A response as JSON.
+        case response(Result<Data, PulseError>)
+        case errors([GraphQLError])
+        /// Passes each event to a function, in order.
+        case events(@Sendable (@Sendable (OperationReply) async throws -> Void) async throws -> Void)
+        case close(ServerSocket.Close)
+    }
 
-    /// Data, which is encoded as JSON, and the errors beside it. Data that cannot be encoded fails the request.
+    let content: Content
+
+    /// Data, which is encoded as JSON, and the errors beside it. Data that cannot be encoded fails the operation.
     public static func data(
         _ value: some Encodable, errors: [GraphQLError] = [], extensions: [String: JSONValue] = [:]
     ) -> OperationReply {
-        OperationReply(Response(data: value, errors: errors, extensions: extensions))
+        OperationReply(.response(Response(data: value, errors: errors, extensions: extensions).json))
     }
 
-    /// Errors without data.
+    /// Errors without data. Over a socket they fail the operation, and as one of its events they are that event.
     public static func errors(_ errors: GraphQLError...) -> OperationReply {
-        OperationReply(Response<JSONValue>(data: nil, errors: errors, extensions: [:]))
+        OperationReply(errors: errors)
     }
 
-    private init(_ response: some Encodable) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        body = Result { try encoder.encode(response) }.mapError { PulseError.encodingFailed(underlying: $0) }
+    /// The events of a subscription: data or errors each, until the sequence ends or the client leaves.
+    ///
+    /// An error that the sequence throws fails the operation. The task of the sequence is cancelled when the client
+    /// completes the operation or leaves, and when the server shuts down. Cancellation ends an `AsyncStream` for all
+    /// its readers: make a stream for each operation, not one for all. Events that are events in turn stand in their
+    /// place.
+    ///
+    /// By HTTP the response is an error.
+    public static func events<Events: AsyncSequence & Sendable>(
+        _ events: Events
+    ) -> OperationReply where Events.Element == OperationReply {
+        OperationReply(
+            .events { receive in
+                for try await event in events {
+                    // The sequence may ignore the cancellation.
+                    if Task.isCancelled { return }
+                    try await receive(event)
+                }
+            })
+    }
+
+    /// Closes the socket, as the reply or as an event. A code that may not be sent, or a reason of more than 123 bytes,
+    /// fails the operation. By HTTP the response is an error.
+    public static func close(code: Int, reason: String = "") -> OperationReply {
+        OperationReply(.close(ServerSocket.Close(code: code, reason: reason)))
+    }
+
+    private init(_ content: Content) {
+        self.content = content
+    }
+
+    init(errors: [GraphQLError]) {
+        self.init(.errors(errors))
+    }
+
+    /// The response as JSON. Throws ``ReceivedOperation/Fault`` for what only a socket can carry.
+    var body: Data {
+        get throws {
+            switch content {
+            case .response(let json): try json.get()
+            case .errors(let errors):
+                try Response<JSONValue>(data: nil, errors: errors, extensions: [:]).json.get()
+            case .events:
+                throw ReceivedOperation.Fault(message: "events need a WebSocket of \(OperationSocket.subprotocol)")
+            case .close: throw ReceivedOperation.Fault(message: "only a WebSocket has a close code")
+            }
+        }
     }
 
     private struct Response<Value: Encodable>: Encodable {
@@ -40,6 +92,12 @@ public struct OperationReply: Sendable {
             if !errors.isEmpty { try container.encode(errors, forKey: .errors) }
             if !extensions.isEmpty { try container.encode(extensions, forKey: .extensions) }
         }
+
+        var json: Result<Data, PulseError> {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return Result { try encoder.encode(self) }.mapError { PulseError.encodingFailed(underlying: $0) }
+        }
     }
 }
 
@@ -55,14 +113,18 @@ extension Stub {
         graphQL(operationName, .data(data, errors: errors))
     }
 
-    /// A stub for a GraphQL operation of that name, at any path, by POST or GET, with any outcome.
+    /// A stub for a GraphQL operation of that name, at any path, by POST or GET, with any outcome that a response can
+    /// have: for ``OperationReply/events(_:)`` and a close the call fails with ``PulseError/unsupported(_:)``.
     public static func graphQL(_ operationName: String, _ reply: OperationReply) -> Stub {
         let stub = Stub().matching("it is no operation named \(operationName)") { request in
             operationNames(of: request).contains(operationName)
         }
-        switch reply.body {
-        case .success(let body): return stub.reply(.data(body, contentType: "application/graphql-response+json"))
-        case .failure(let error): return stub.reply(.failure(error))
+        do {
+            return stub.reply(.data(try reply.body, contentType: "application/graphql-response+json"))
+        } catch let fault as ReceivedOperation.Fault {
+            return stub.reply(.failure(PulseError.unsupported("a stub has no sockets: \(fault.message)")))
+        } catch {
+            return stub.reply(.failure(error))
         }
     }
 

@@ -39,8 +39,12 @@ public struct ReceivedOperation: Sendable {
     public let extensions: [String: JSONValue]
     /// The files, in the order of the request.
     public internal(set) var uploads: [Upload] = []
-    /// The request.
+    /// The payload of `connection_init`; empty for none, and by HTTP.
+    public internal(set) var connectionPayload: [String: JSONValue] = [:]
+    /// The request; over a socket its handshake.
     public let request: RecordedRequest
+    /// The socket of the operation, to cut it or to send what the protocol forbids; nil by HTTP.
+    public internal(set) var socket: ServerSocket?
 
     /// Why a request has no operation.
     struct Fault: Error {
