@@ -162,6 +162,8 @@ final class OperationSocket: Sendable {
         switch reply.content {
         case .response, .errors:
             await send(try OperationMessage.text("next", id: operation.id, payload: reply.body), of: operation)
+            // Events that are always ready would keep the thread from the other operations and the client's messages.
+            await Task.yield()
         case .events(let forEach):
             try await forEach { try await self.deliver($0, of: operation) }
         case .close(let close):

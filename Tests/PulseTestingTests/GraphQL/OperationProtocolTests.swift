@@ -315,12 +315,13 @@ struct OperationProtocolTests {
     }
 
     @Test func aCompletedFloodIsSilent() async throws {
+        let text = String(repeating: "x", count: 50_000)
         try await OperationClient.run { _ in
-            .events(AsyncStream { .data(1) })
+            .events(AsyncStream { .data(text) })
         } test: { client, _ in
-            for _ in 0..<20 {
+            for _ in 0..<3 {
                 try await client.subscribe("1")
-                try await client.expect(.next("1", 1))
+                try await client.expect(.next("1", .string(text)))
                 try await client.complete("1")
                 _ = try await client.messagesBeforePong()
                 #expect(try await client.messagesBeforePong().isEmpty)
