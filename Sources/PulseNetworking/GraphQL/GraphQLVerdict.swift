@@ -54,7 +54,7 @@ struct GraphQLEnvelope {
     /// Throws `DecodingError` for text that is no GraphQL response.
     init(_ text: Data) throws {
         members = try JSONMembers(of: text)
-        errors = try members["errors"].map { try JSONDecoder().decode([GraphQLError].self, from: $0) } ?? []
+        errors = try members["errors"].map { try JSONResponseDecoder().decode([GraphQLError].self, from: $0) } ?? []
         data = members["data"]
         guard !errors.isEmpty || members.has("data") else {
             throw DecodingError.dataCorrupted(
@@ -63,7 +63,8 @@ struct GraphQLEnvelope {
     }
 
     var extensions: [String: JSONValue] {
-        guard let text = members["extensions"], let value = try? JSONDecoder().decode(JSONValue.self, from: text),
+        guard let text = members["extensions"],
+            let value = try? JSONResponseDecoder().decode(JSONValue.self, from: text),
             case .object(let extensions) = value
         else { return [:] }
         return extensions

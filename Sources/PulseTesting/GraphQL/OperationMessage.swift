@@ -18,7 +18,7 @@ enum OperationMessage: Sendable {
     /// Throws ``Fault``.
     init(_ message: SocketMessage) throws(Fault) {
         guard case .text(let text) = message else { throw Fault(reason: "the message is binary") }
-        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)),
+        guard let value = try? JSONResponseDecoder().decode(JSONValue.self, from: Data(text.utf8)),
             let members = value.objectValue
         else { throw Fault(reason: "the message is no JSON object") }
         guard let type = members["type"]?.stringValue else { throw Fault(reason: "the message has no type") }

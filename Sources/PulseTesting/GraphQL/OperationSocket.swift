@@ -61,7 +61,7 @@ final class OperationSocket: Sendable {
         try? await close(ServerSocket.Close(code: 4408, reason: "Connection initialisation timeout"))
     }
 
-    /// Cancels the operations, and returns their tasks. No other starts.
+    /// Cancels the operations, and returns their tasks. No other operation starts.
     @discardableResult
     private func end() -> [Task<Void, Never>] {
         let tasks = state.withLock { state in
@@ -189,12 +189,7 @@ final class OperationSocket: Sendable {
             if isLast { state.active[operation.id] = nil }
             return true
         }
-        guard isDue else { return }
-        do {
-            try await socket.send(message)
-        } catch {
-            // Nothing can be sent any more, unless the operation was cancelled while it waited.
-            if !Task.isCancelled { end() }
-        }
+        // After a failure the client leaves, which ends all operations.
+        if isDue { try? await socket.send(message) }
     }
 }

@@ -52,7 +52,7 @@ extension ReceivedOperation {
 
     private static func json(_ data: Data) throws -> JSONValue {
         do {
-            return try JSONDecoder().decode(JSONValue.self, from: data)
+            return try JSONResponseDecoder().decode(JSONValue.self, from: data)
         } catch {
             throw Fault(message: "the request is no JSON")
         }

@@ -119,6 +119,32 @@ struct GraphQLVerdictTests {
         #expect(await outcome(400, "multipart/mixed; boundary=-", text) == .failure(.http))
     }
 
+    /// Each status with each media type and body.
+    @Test(arguments: [200, 201, 204, 400, 401, 403, 404, 429, 500, 503])
+    func eachResponseHasTheOutcomeOfTheRules(status: Int) async {
+        let isAccepted = status < 300
+        let statusError: Outcome =
+            status == 401 ? .failure(.unauthorized) : .failure(status == 429 ? .rateLimited : .http)
+        for body in Self.bodies {
+            let isEmpty = body.text.isEmpty
+            let refusal: Outcome =
+                body.errors > 0 && [400, 403, 404].contains(status) ? .errors(body.errors) : statusError
+            let outcomes: [(type: String?, Outcome)] = [
+                (Self.graphQL, isAccepted || Self.isWellFormed(body) ? body.accepted : statusError),
+                (Self.json, isAccepted ? body.accepted : refusal),
+                (nil, isAccepted ? body.accepted : refusal),
+                ("text/html", isAccepted ? .failure(isEmpty ? .emptyBody : .decodingFailed) : statusError),
+                (
+                    "multipart/mixed; boundary=-",
+                    isAccepted ? .failure(isEmpty ? .emptyBody : .unsupported) : statusError
+                ),
+            ]
+            for (type, expected) in outcomes {
+                #expect(await outcome(status, type, body.text) == expected, "\(body.text) as \(type ?? "nothing")")
+            }
+        }
+    }
+
     @Test func anotherMediaTypeIsNoGraphQLResponse() async {
         let text = #"{"data":{"name":"R2"}}"#
         #expect(await outcome(200, "text/html", text) == .failure(.decodingFailed))

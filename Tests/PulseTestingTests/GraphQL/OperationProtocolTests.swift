@@ -190,7 +190,10 @@ struct OperationProtocolTests {
         let server = try await MockServer.start()
         server.onGraphQL("/graphql") { operation in
             received.add(operation)
-            if operation.name == "Close" { return .close(code: 4403, reason: "no") }
+            if operation.name == "Close" {
+                // Its stream goes on, and the client does not confirm the close.
+                return .events(AsyncStream { $0.yield(.close(code: 4403, reason: "no")) })
+            }
             let isFirst = First()
             return .events(
                 AsyncStream {
@@ -281,37 +284,74 @@ struct OperationProtocolTests {
             let sequence: Late
             mutating func next() async -> OperationReply? {
                 await Task { [gate = sequence.gate] in for await _ in gate {} }.value
-                return .data("late")
+                return sequence.reply
             }
         }
+        let reply: OperationReply
         let gate: AsyncStream<Void>
         let released: Released
         func makeAsyncIterator() -> AsyncIterator { AsyncIterator(sequence: self) }
     }
 
     @Test func nothingFollowsTheEndOfAnOperation() async throws {
-        let gate = AsyncStream<Void>.makeStream()
-        let released = AsyncStream<Void>.makeStream()
-        let new = AsyncStream<OperationReply>.makeStream()
-        let isFirst = First()
-        try await OperationClient.run { _ in
-            guard isFirst.take() else { return .events(new.stream) }
-            await Task { for await _ in gate.stream {} }.value
-            return .events(Late(gate: gate.stream, released: Late.Released(released.continuation)))
-        } test: { client, _ in
-            try await client.subscribe("1")
-            #expect(try await client.messagesBeforePong().isEmpty)
-            try await client.complete("1")
-            try await client.subscribe("1")
-            #expect(try await client.messagesBeforePong().isEmpty)
-            gate.continuation.finish()
-            for await _ in released.stream {}
-            #expect(try await client.messagesBeforePong().isEmpty)
-            new.continuation.yield(.data("new"))
-            try await client.expect(.next("1", "new"))
-            new.continuation.finish()
-            try await client.expect(.complete("1"))
+        for reply in [OperationReply.data("late"), .errors(GraphQLError(message: "late")), .close(code: 4000)] {
+            let gate = AsyncStream<Void>.makeStream()
+            let released = AsyncStream<Void>.makeStream()
+            let new = AsyncStream<OperationReply>.makeStream()
+            let isFirst = First()
+            try await OperationClient.run { _ in
+                guard isFirst.take() else { return .events(new.stream) }
+                return .events(
+                    Late(reply: reply, gate: gate.stream, released: Late.Released(released.continuation)))
+            } test: { client, _ in
+                try await client.subscribe("1")
+                #expect(try await client.messagesBeforePong().isEmpty)
+                try await client.complete("1")
+                try await client.subscribe("1")
+                #expect(try await client.messagesBeforePong().isEmpty)
+                gate.continuation.finish()
+                for await _ in released.stream {}
+                #expect(try await client.messagesBeforePong().isEmpty)
+                new.continuation.yield(.data("new"))
+                try await client.expect(.next("1", "new"))
+                new.continuation.finish()
+                try await client.expect(.complete("1"))
+            }
         }
+    }
+
+    @Test func aLateReplyOfTheClosureIsDiscarded() async throws {
+        for reply in [OperationReply.data("late"), .errors(GraphQLError(message: "late")), .close(code: 4000)] {
+            let gate = AsyncStream<Void>.makeStream()
+            try await OperationClient.run { _ in
+                await Task { for await _ in gate.stream {} }.value
+                return reply
+            } test: { client, _ in
+                try await client.subscribe("1")
+                try await client.complete("1")
+                #expect(try await client.messagesBeforePong().isEmpty)
+                gate.continuation.finish()
+                for _ in 0..<50 { #expect(try await client.messagesBeforePong().isEmpty) }
+            }
+        }
+    }
+
+    @Test func aShutdownWaitsForTheClosures() async throws {
+        let ended = Seen<Int>()
+        let server = try await MockServer.start()
+        server.onGraphQL("/graphql") { _ in
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            await Task { for _ in 0..<1000 { await Task.yield() } }.value
+            ended.add(1)
+            return .data(1)
+        }
+        let client = OperationClient(of: server)
+        try await client.open([:])
+        for id in 0..<3 { try await client.subscribe("\(id)") }
+        #expect(try await client.messagesBeforePong().isEmpty)
+        await server.shutdown()
+        #expect(ended.values.count == 3)
+        await client.shutdown()
     }
 
     @Test func aCompletedFloodIsSilent() async throws {
