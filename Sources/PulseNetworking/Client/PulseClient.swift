@@ -35,6 +35,8 @@ public final class PulseClient: Sendable {
     let hasStreams: Bool
     /// Whether the servers of this client know persisted GraphQL queries.
     let persistedQueries = PersistedQueryPlugin.Support()
+    /// The GraphQL subscriptions.
+    let subscriptions = SubscriptionHubs()
     #if DEBUG
     let endpointCheck: EndpointCheck
     #endif

@@ -42,6 +42,16 @@ extension GraphQLResponse {
         }
     }
 
+    /// Decodes the response in an event. It may have no data: others follow.
+    init(eventOf text: Data, using decoder: any ResponseDecoder) throws {
+        let envelope = try GraphQLEnvelope(text)
+        do {
+            try self.init(envelope, using: decoder)
+        } catch PulseError.graphQL, PulseError.emptyBody {
+            self.init(data: nil, errors: envelope.errors, extensions: envelope.extensions)
+        }
+    }
+
     /// Decodes the response in an event or a body. Throws ``PulseError/graphQL(_:)`` for errors without data, and
     /// ``PulseError/emptyBody`` for neither.
     init(_ envelope: GraphQLEnvelope, using decoder: any ResponseDecoder) throws {

@@ -37,6 +37,71 @@ extension PulseClient {
     }
 }
 
+extension PulseClient {
+    /// Returns the responses of a subscription. It starts with its reader.
+    ///
+    /// The subscriptions of this client at one path share a socket, whose handshakes are calls of their own with the
+    /// client's plugins. Of the options, the coders and the tag count. Headers, query and plugins of the operation are
+    /// not used, and emit a ``NetworkEvent/warning(_:)``.
+    public func subscribe<O: GraphQLOperation>(
+        _ operation: O, options: RequestOptions = RequestOptions()
+    ) -> GraphQLSubscription<O.Value> {
+        var options = options
+        options.inherit(operation.options)
+        let isPlain =
+            operation.headers.isEmpty && operation.queryParameters.isEmpty && operation.queryItems.isEmpty
+            && operation.plugins.isEmpty
+        return subscription(Result { try operation.path }, options, isPlain: isPlain) {
+            GraphQLContent(
+                document: O.document, operationName: O.operationName, variables: operation.variables,
+                uploads: operation.uploads, extensions: operation.requestExtensions)
+        }
+    }
+
+    /// Returns the responses of a subscription as text, as ``subscribe(_:options:)``.
+    public func subscribe<Value: Decodable & Sendable>(
+        query: String, variables: [String: JSONValue]? = nil, responseType: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) -> GraphQLSubscription<Value> {
+        subscribe(query: query, variables: variables ?? [:], responseType: responseType, options: options)
+    }
+
+    /// Returns the responses of a subscription as text, with variables that the call's encoder writes.
+    public func subscribe<Variables: Encodable & Sendable, Value: Decodable & Sendable>(
+        query: String, variables: Variables, responseType: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) -> GraphQLSubscription<Value> {
+        subscription(.success(""), options, isPlain: true) {
+            GraphQLContent(
+                document: query, operationName: nil, variables: variables, uploads: [], extensions: [:])
+        }
+    }
+
+    /// - Parameter isPlain: whether the operation has nothing that the shared socket cannot have.
+    private func subscription<Value>(
+        _ path: Result<String, any Error>, _ options: RequestOptions, isPlain: Bool, _ content: () -> GraphQLContent
+    ) -> GraphQLSubscription<Value> {
+        let settings = configuration.graphQL
+        let own = (try? path.get()) ?? ""
+        let hub = subscriptions.hub(at: own.isEmpty ? settings.socketPath ?? settings.path : own)
+        let (content, encoder) = (content(), options.encoder ?? configuration.encoder)
+        let operation = Result { try content.operation() }
+        let name = (try? operation.get())?.name
+        let feed = SubscriptionFeed(self, hub, name: name, tag: options.tag) {
+            _ = try path.get()
+            guard try operation.get().kind == .subscription else {
+                throw PulseError.invalidRequest(reason: "GraphQL: the operation is no subscription")
+            }
+            guard content.uploads.isEmpty else {
+                throw PulseError.invalidRequest(reason: "GraphQL: a subscription has no uploads")
+            }
+            return try GraphQLContent.object(content.members(.document, using: encoder))
+        }
+        if !isPlain { feed.warn("headers, query and plugins do not apply to the shared socket") }
+        return GraphQLSubscription(feed, options.decoder ?? configuration.decoder)
+    }
+}
+
 /// An operation whose document is no constant.
 struct GraphQLText<Value: Decodable & Sendable>: Endpoint {
     let content: GraphQLContent

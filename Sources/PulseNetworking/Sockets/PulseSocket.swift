@@ -25,7 +25,8 @@ public final class PulseSocket: Sendable {
     /// Creates a socket, which does nothing before ``connect()``.
     ///
     /// - Parameter onOpen: runs after each handshake, before any other message is sent: to log in, or to subscribe.
-    ///   What it throws fails the attempt. It may take the idle timeout of a call. It must not capture the socket.
+    ///   What it throws fails the attempt; ``PulseError/socketClosed(code:reason:)`` closes the connection with that
+    ///   code. It may take the idle timeout of a call. It must not capture the socket.
     public init(
         endpoint: some SocketEndpoint, client: PulseClient = .default,
         onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil

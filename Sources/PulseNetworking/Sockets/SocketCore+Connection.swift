@@ -21,7 +21,7 @@ extension SocketCore {
                 do throws(SocketFault) {
                     decoder.take(bytes)
                     while let element = try decoder.next() {
-                        guard await take(element) else {
+                        guard await take(element, number) else {
                             return warn("a socket has dropped messages that came before its end: none was received")
                         }
                     }
@@ -45,10 +45,11 @@ extension SocketCore {
     }
 
     /// Returns whether more may follow.
-    private func take(_ element: SocketDecoder.Element) async -> Bool {
+    private func take(_ element: SocketDecoder.Element, _ number: Int) async -> Bool {
         switch element {
         case .message(let message):
-            return await deliver(message)
+            guard let receiver else { return await deliver(message) }
+            await deliver(message, to: receiver, number)
         case .ping(let payload):
             state.withLock { state in
                 state.outbox.pong(payload)
@@ -94,6 +95,14 @@ extension SocketCore {
             guard let link = state.link, link.isOver else { return true }
             return !(link.greeting ?? state.inbox).isFull
         }
+    }
+
+    private func deliver(_ message: SocketMessage, to receiver: any SocketReceiver, _ number: Int) async {
+        state.withLock { $0.statistics.messagesReceived += 1 }
+        guard let wait = receiver.receive(message, from: self, connection: number) else { return }
+        hold(true)
+        await wait()
+        hold(false)
     }
 
     /// While this side does not read, no pong is missed.

@@ -40,7 +40,7 @@ extension SocketCore.EndedLink {
         switch end {
         case .failed(let fault): return SocketClose(code: fault.code, reason: fault.reason)
         case .closedHere, .closedByPeer: return close ?? SocketClose(code: 1000)
-        case .lost: return link.isRefused ? close ?? SocketClose(code: 1000) : SocketClose(code: 1006)
+        case .lost: return link.refusal ?? SocketClose(code: 1006)
         }
     }
 
@@ -48,7 +48,7 @@ extension SocketCore.EndedLink {
         switch end {
         case .closedByPeer: .server
         case .closedHere, .failed: .client
-        case .lost: link.isRefused ? .client : nil
+        case .lost: link.refusal != nil ? .client : nil
         }
     }
 
@@ -58,7 +58,7 @@ extension SocketCore.EndedLink {
         case .closedHere: closeError ?? (hasSentClose ? nil : link.failure)
         case .failed(let fault): .socketClosed(code: fault.code, reason: fault.reason)
         // The application closes the socket during the greeting.
-        case .lost where link.isRefused && close != nil: closeError
+        case .lost where link.refusal != nil && close != nil: closeError
         case .lost(let error): error
         }
     }

@@ -87,6 +87,7 @@ extension SocketCore {
             }
             return action
         }
+        if case .wait(_, let error, _) = action { receiver?.interrupted(self, by: error) }
         tell()
         return action
     }
@@ -108,13 +109,16 @@ extension SocketCore {
                 heartbeat: SocketHeartbeat(
                     interval: pingInterval, pongTimeout: options.pongTimeout, openedAt: time),
                 openedAt: time, initial: state.statistics)
+            if receiver != nil { state.machine.keep() }
             return state.linkCount
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 let readAll: @Sendable () async -> Void = { await self.readAll(from: connection, number, compression) }
-                // Decompression would take the thread of all connections for too long.
-                guard compression == nil, let eager = connection as? any EagerConnection else { return await readAll() }
+                // Decompression and a receiver would take the thread of all connections for too long.
+                guard compression == nil, receiver == nil, let eager = connection as? any EagerConnection else {
+                    return await readAll()
+                }
                 await eager.readingNearby(readAll)
             }
             group.addTask { [self] in await writeAll(to: connection) }
@@ -183,10 +187,11 @@ extension SocketCore {
         let time = now
         let writer = state.withLock { state -> Waiter? in
             guard let link = state.link, link.isUp else { return nil }
+            let close = state.close ?? SocketClose(refusing: error)
             state.link?.end = .lost(error)
-            state.link?.isRefused = true
+            state.link?.refusal = close
             state.link?.closeDeadline = time + options.closeTimeout
-            state.outbox.closeNow(state.close ?? SocketClose(code: 1000))
+            state.outbox.closeNow(close)
             return state.takeWriter()
         }
         writer?.resume()
@@ -275,9 +280,20 @@ extension SocketCore {
         }
         client.calls.remove(self)
         tell()
+        receiver?.ended(self, by: error ?? state.withLock { $0.closeError } ?? .cancelled)
         ended.reader?.resume()
         for connect in ended.connects { connect.give(.failure(ended.error)) }
         for item in ended.items { item.reply.give(.failure(ended.error.ofUnsent)) }
         for close in ended.closes { close.give(()) }
+    }
+}
+
+extension SocketClose {
+    /// What this side sends if the greeting fails with that error.
+    fileprivate init(refusing error: PulseError) {
+        self.init(code: 1000)
+        guard case .socketClosed(let code, let reason) = error else { return }
+        let close = SocketClose(code: code, reason: reason)
+        if close.payload != nil { self = close }
     }
 }

@@ -15,8 +15,8 @@ extension SocketCore {
         var encoder: SocketEncoder
         /// How the connection ends, if that is known before it does.
         var end: SocketMachine.End?
-        /// Whether this side has closed the connection before it was the open one.
-        var isRefused = false
+        /// With what this side has closed the connection before it was the open one.
+        var refusal: SocketClose?
         /// The peer's close frame.
         var closeReceived: SocketClose?
         /// When the connection is closed at last: it fails, or a close handshake is under way.

@@ -21,12 +21,17 @@ final class SocketCore: Sendable {
     let idleTimeout: TimeInterval
     let handshake: Handshake
     let greeter: Greeter?
+    /// Takes the messages; nil for the inbox.
+    let receiver: (any SocketReceiver)?
     let state: Locked<State>
     private let tag: String?
     private let broadcast = Broadcast(SocketState.idle, bufferSize: 64)
 
-    init<E: SocketEndpoint>(_ endpoint: E, _ client: PulseClient, _ greeter: Greeter?) {
+    init<E: SocketEndpoint>(
+        _ endpoint: E, _ client: PulseClient, _ greeter: Greeter?, receiver: (any SocketReceiver)? = nil
+    ) {
         self.client = client
+        self.receiver = receiver
         options = endpoint.socketOptions
         // With its type: without it, the whole seconds would be meant, which have a default.
         let interval: TimeInterval = endpoint.pingInterval
@@ -154,6 +159,20 @@ final class SocketCore: Sendable {
         try await item.reply.value { [self] in
             if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
         }.get()
+    }
+
+    /// Puts a message into the queue of a connection, without waiting until it is sent. It is dropped with the
+    /// connection. Returns the writing task, which is to be resumed by ``write(insteadOf:)`` outside of all locks.
+    ///
+    /// - Parameter limit: the number of messages that may wait; the message is dropped if there are as many.
+    func enqueue(_ message: SocketMessage, on connection: Int, limit: Int = .max) -> Waiter? {
+        state.withLock { state in
+            guard state.close == nil, let link = state.link, link.number == connection, link.isUp,
+                state.outbox.count < limit
+            else { return nil }
+            state.outbox.append(SocketOutbox.Item(message, isGreeting: link.greeting != nil))
+            return state.takeWriter()
+        }
     }
 
     func ping() async throws -> TimeInterval {

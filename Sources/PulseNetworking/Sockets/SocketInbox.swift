@@ -2,6 +2,23 @@
 
 import PulseCore
 
+/// Takes what comes over a socket in the place of its inbox, in order, in the tasks of the socket.
+///
+/// The socket keeps trying to get through the greeting once a handshake has succeeded.
+protocol SocketReceiver: Sendable {
+    /// Takes a message of a connection, also before that is open. Returns what waits until the next one may be read;
+    /// nil to go on at once.
+    func receive(
+        _ message: SocketMessage, from socket: SocketCore, connection: Int
+    ) -> (@Sendable () async -> Void)?
+
+    /// A connection or an attempt to connect has ended, and another attempt follows once this returns.
+    func interrupted(_ socket: SocketCore, by error: PulseError)
+
+    /// The socket has ended. ``PulseError/cancelled`` if its client ends it.
+    func ended(_ socket: SocketCore, by error: PulseError)
+}
+
 /// The messages that were received ahead of their reader. The tasks that its functions return are to be resumed outside
 /// of all locks.
 struct SocketInbox: Sendable {
@@ -9,6 +26,7 @@ struct SocketInbox: Sendable {
     typealias Waiter = Reply.Waiter
 
     private let limit: Int
+    private let maximumCount: Int
     private var messages = SocketQueue<SocketMessage>()
     private var size = 0
     /// The task that waits for a message.
@@ -17,12 +35,13 @@ struct SocketInbox: Sendable {
     private var source: Waiter?
 
     /// - Parameter limit: bytes.
-    init(limit: Int) {
-        self.limit = limit
+    init(limit: Int, maximumCount: Int = .max) {
+        (self.limit, self.maximumCount) = (limit, maximumCount)
     }
 
     /// Whether nothing may be read from the wire.
-    var isFull: Bool { size >= limit }
+    var isFull: Bool { size >= limit || messages.count >= maximumCount }
+    var isEmpty: Bool { messages.isEmpty }
 
     /// Takes a message that has come. Returns the task that gets it.
     mutating func append(_ message: SocketMessage) -> Waiter? {
@@ -50,8 +69,7 @@ struct SocketInbox: Sendable {
     /// - Parameter error: thrown if no message is left.
     mutating func read(_ reply: Reply, orThrow error: PulseError?) throws(PulseError) -> Waiter? {
         guard reader == nil else { throw .invalidRequest(reason: "another task reads from the socket") }
-        if let message = messages.popFirst() {
-            size -= message.size + Self.overhead
+        if let message = popFirst() {
             // Nothing waits for the reply yet.
             _ = reply.store(.success(message))
             return isFull ? nil : source.take()
@@ -59,6 +77,13 @@ struct SocketInbox: Sendable {
         if let error { throw error }
         reader = reply
         return nil
+    }
+
+    /// Removes the oldest message.
+    mutating func popFirst() -> SocketMessage? {
+        guard let message = messages.popFirst() else { return nil }
+        size -= message.size + Self.overhead
+        return message
     }
 
     mutating func leave(_ reply: Reply) {

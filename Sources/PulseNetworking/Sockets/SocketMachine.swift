@@ -41,6 +41,8 @@ struct SocketMachine: Sendable {
     private var openedAt: TimeInterval?
     /// Whether the socket was open since it was idle.
     private(set) var hasBeenOpen = false
+    /// Whether a connection that was not open is followed by another one, although the socket never was.
+    private var isKept = false
     /// Whether this side has closed the socket before it was open.
     private var isClosed = false
 
@@ -53,6 +55,11 @@ struct SocketMachine: Sendable {
         attempts = 1
         phase = .connecting(attempt: 1)
         return .connect(attempt: 1)
+    }
+
+    /// The handshake is done, and the greeting may fail without an end.
+    mutating func keep() {
+        isKept = true
     }
 
     /// The handshake is done, and the application has greeted the server. False if the socket was closed meanwhile.
@@ -90,14 +97,17 @@ struct SocketMachine: Sendable {
             let error = PulseError.socketClosed(code: fault.code, reason: fault.reason)
             return ended(by: error, isFinal: reconnect.fatalCodes.contains(fault.code), retryAfter, unit)
         case .lost(let error):
-            return ended(by: error, isFinal: error.isFinalForSocket, retryAfter, unit)
+            var isFinal = error.isFinalForSocket
+            // The greeting has closed the connection.
+            if case .socketClosed(let code, _) = error { isFinal = reconnect.fatalCodes.contains(code) }
+            return ended(by: error, isFinal: isFinal, retryAfter, unit)
         }
     }
 
     private mutating func ended(
         by error: PulseError, isFinal: Bool, _ retryAfter: TimeInterval?, _ unit: Double
     ) -> Action {
-        guard hasBeenOpen else { return .rest(error) }
+        guard hasBeenOpen || isKept else { return .rest(error) }
         guard !isFinal, attempts < reconnect.maxAttempts ?? .max else { return finish(error) }
         attempts += 1
         phase = .waiting(attempt: attempts)
@@ -107,7 +117,7 @@ struct SocketMachine: Sendable {
 
     /// The socket is idle again, after ``Action/rest(_:)``.
     mutating func rest() {
-        (phase, attempts) = (.idle, 0)
+        (phase, attempts, isKept) = (.idle, 0, false)
     }
 
     /// The wait is over, or was cut short.

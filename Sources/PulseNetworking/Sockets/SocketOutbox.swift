@@ -93,6 +93,9 @@ struct SocketOutbox: Sendable {
     /// Whether only greetings are sent.
     var isGreeting = false
 
+    /// The messages that are not begun.
+    var count: Int { queue.count + greetings.count }
+
     // MARK: Filling
 
     mutating func append(_ item: Item) {

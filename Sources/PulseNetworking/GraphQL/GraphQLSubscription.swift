@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// The responses of a GraphQL subscription, over a socket that the subscriptions of a client share.
+///
+/// ```swift
+/// for try await response in client.subscribe(PriceChanged(variables: .init(id: "7"))) {
+///     print(response.data?.price ?? response.errors)
+/// }
+/// ```
+///
+/// It starts when the first response is asked for, and survives the loss of the connection: ``states`` tells when
+/// responses may be missing. A response without data is an element like any other. The loop ends when the server
+/// completes the subscription. It throws ``PulseError/graphQL(_:)`` if the server refuses it,
+/// ``PulseError/socketClosed(code:reason:)`` if the server closes the socket for good,
+/// ``PulseError/decodingFailed(type:underlying:)`` for a response that does not decode, and the error of the first
+/// connection.
+///
+/// It has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping the
+/// iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client end it. Safe to use from
+/// any thread.
+public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    public typealias Element = GraphQLResponse<Value>
+
+    private let feed: SubscriptionFeed
+    private let decoder: any ResponseDecoder
+
+    init(_ feed: SubscriptionFeed, _ decoder: any ResponseDecoder) {
+        self.feed = feed
+        self.decoder = decoder
+    }
+
+    /// The states: the present one first, then every change, until ``GraphQLSubscriptionState/ended(_:)``. A reader
+    /// that does not keep up loses the oldest.
+    public var states: AsyncStream<GraphQLSubscriptionState> { feed.states }
+
+    /// Ends the subscription; its reader gets ``PulseError/cancelled``, and no response that it has not taken. Does
+    /// nothing once the subscription has ended.
+    public func cancel() {
+        feed.cancel()
+    }
+
+    /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(reader: feed.takeReader() ? SubscriptionReader(feed) : nil, decoder: decoder)
+    }
+
+    /// The reader of a subscription.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let reader: SubscriptionReader?
+        fileprivate let decoder: any ResponseDecoder
+
+        /// Returns the next response; nil once the server has completed the subscription. Throws ``PulseError``.
+        ///
+        /// A response that does not decode throws ``PulseError/decodingFailed(type:underlying:)`` and does not end the
+        /// subscription: the next call goes on after it.
+        public mutating func next() async throws -> GraphQLResponse<Value>? {
+            guard let reader else {
+                throw PulseError.invalidRequest(reason: "a subscription can be read only once")
+            }
+            guard let payload = try await reader.next() else { return nil }
+            do {
+                return try GraphQLResponse(eventOf: payload, using: decoder)
+            } catch {
+                throw error as? PulseError ?? PulseError.decodingFailed(type: "\(Value.self)", underlying: error)
+            }
+        }
+    }
+}
+
+/// What a subscription does.
+public enum GraphQLSubscriptionState: Sendable {
+    /// It was not subscribed yet.
+    case starting
+    /// The server was asked for its responses.
+    case active
+    /// The connection is lost, and responses may be missing until it is active again.
+    case interrupted(PulseError)
+    /// It has ended; nil if the server has completed it. The last state.
+    case ended(PulseError?)
+}
+
+/// Ends the subscription when it is dropped, even if others retain that.
+final class SubscriptionReader {
+    private let feed: SubscriptionFeed
+    private var hasStarted = false
+
+    init(_ feed: SubscriptionFeed) {
+        self.feed = feed
+    }
+
+    deinit {
+        feed.cancel()
+    }
+
+    func next() async throws -> Data? {
+        if Task.isCancelled { feed.cancel() }
+        if !hasStarted {
+            hasStarted = true
+            try feed.start()
+        }
+        return try await feed.next()
+    }
+}

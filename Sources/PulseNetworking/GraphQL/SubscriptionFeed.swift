@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A subscription between its socket, which fills it, and its reader, which empties it.
+final class SubscriptionFeed: Sendable {
+    private struct State {
+        /// The responses that are not read, as text.
+        var inbox: SocketInbox
+        var hasReader = false
+        var end: Result<Void, PulseError>?
+        /// The responses that were dropped since the reader took one.
+        var dropped = 0
+    }
+
+    let client: PulseClient
+    let hub: SubscriptionHub
+    /// Its id for the hub and the server.
+    let id: Int
+    /// The name of the operation, for warnings.
+    private let name: String?
+    private let tag: String?
+    private let dropsOldest: Bool
+    /// Returns the members of the request. Throws if there can be no subscription.
+    private let makeRequest: @Sendable () throws -> Data
+    private let state: Locked<State>
+    private let broadcast = Broadcast(GraphQLSubscriptionState.starting, bufferSize: 64)
+
+    init(
+        _ client: PulseClient, _ hub: SubscriptionHub, name: String?, tag: String?,
+        request: @escaping @Sendable () throws -> Data
+    ) {
+        (self.client, self.hub, id) = (client, hub, hub.newID())
+        (self.name, self.tag, makeRequest) = (name, tag, request)
+        let count: Int
+        switch client.configuration.graphQL.subscriptionBuffer {
+        case .holds(let limit): (count, dropsOldest) = (limit, false)
+        case .newest(let limit): (count, dropsOldest) = (limit, true)
+        }
+        state = Locked(State(inbox: SocketInbox(limit: Self.maximumSize, maximumCount: count)))
+    }
+
+    /// In bytes.
+    private static let maximumSize = 16 << 20
+
+    // MARK: States
+
+    var states: AsyncStream<GraphQLSubscriptionState> { broadcast.updates() }
+
+    func note(_ state: GraphQLSubscriptionState) {
+        broadcast.set(state)
+    }
+
+    /// Ends the subscription, unless it has ended. The reader still gets what has come, unless it is cancelled.
+    func end(_ error: PulseError?) {
+        let waiters = state.withLock { state -> [SocketCore.Waiter?] in
+            guard state.end == nil else { return [] }
+            state.end = error.map { .failure($0) } ?? .success(())
+            if case .cancelled? = error {
+                while state.inbox.popFirst() != nil {}
+            }
+            return [state.inbox.takeSource(), state.inbox.end(.cancelled)]
+        }
+        guard !waiters.isEmpty else { return }
+        client.calls.remove(self)
+        broadcast.finish(with: .ended(error))
+        for waiter in waiters { waiter?.resume() }
+    }
+
+    func cancel() {
+        end(.cancelled)
+        hub.remove(self)
+    }
+
+    // MARK: Filling
+
+    /// Takes a response. Returns what waits until there is room for another one; nil to go on at once.
+    func take(_ payload: Data) -> (@Sendable () async -> Void)? {
+        let (reader, isFull) = state.withLock { state -> (SocketCore.Waiter?, Bool) in
+            guard state.end == nil else { return (nil, false) }
+            while dropsOldest, state.inbox.isFull, state.inbox.popFirst() != nil { state.dropped += 1 }
+            let reader = state.inbox.append(.binary(payload))
+            return (reader, !dropsOldest && state.inbox.isFull)
+        }
+        reader?.resume()
+        guard isFull else { return nil }
+        return { [self] in
+            await withCheckedContinuation { source in
+                let waits = state.withLock { $0.end == nil && $0.inbox.waitForRoom(source) }
+                if !waits { source.resume() }
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// True for the first reader only.
+    func takeReader() -> Bool {
+        state.withLock { state in
+            defer { state.hasReader = true }
+            return !state.hasReader
+        }
+    }
+
+    /// Starts the subscription. Throws ``PulseError`` if there can be none, or if it has ended before.
+    func start() throws {
+        try state.withLock { $0.end }?.get()
+        do {
+            try client.configuration.graphQL.checkSubscriptions()
+            let request = try makeRequest()
+            guard client.calls.add(self, tag: tag, cancel: { [weak self] in self?.cancel() }) else {
+                throw PulseError.cancelled
+            }
+            hub.add(self, .subscribe(id: id, request))
+        } catch {
+            end(PulseError(wrapping: error))
+        }
+        // Its end may have come meanwhile: the hub must not keep it.
+        if let end = state.withLock({ $0.end }) {
+            client.calls.remove(self)
+            hub.remove(self)
+            try end.get()
+        }
+    }
+
+    /// The next response, as text; nil after the last one. Throws the error with which the subscription has ended.
+    func next() async throws -> Data? {
+        let reply = SocketInbox.Reply()
+        let (source, dropped) = try state.withLock { state -> (SocketCore.Waiter?, Int) in
+            if let end = state.end, state.inbox.isEmpty {
+                _ = reply.store(.failure(.cancelled))
+                try end.get()
+                return (nil, 0)
+            }
+            defer { state.dropped = 0 }
+            return (try state.inbox.read(reply, orThrow: nil), state.dropped)
+        }
+        source?.resume()
+        if dropped > 0 { warn("\(dropped) responses were dropped: the reader does not keep up") }
+        if case .success(let message) = await reply.value(onCancel: { self.cancel() }) { return message.bytes }
+        try state.withLock { $0.end }?.get()
+        return nil
+    }
+
+    func warn(_ text: String) {
+        guard let events = client.environment.events, events.isActive else { return }
+        events.emit(.warning("GraphQL subscription\(name.map { " " + $0 } ?? ""): \(text)"))
+    }
+}
+
+extension GraphQLSettings {
+    /// Throws ``PulseError/invalidRequest(reason:)`` for settings with which there can be no subscription.
+    fileprivate func checkSubscriptions() throws {
+        let count =
+            switch subscriptionBuffer {
+            case .holds(let count), .newest(let count): count
+            }
+        guard acknowledgeTimeout > 0, pingInterval >= 0, lingers >= 0, count > 0 else {
+            throw PulseError.invalidRequest(
+                reason: "GraphQL: acknowledgeTimeout is \(acknowledgeTimeout), pingInterval \(pingInterval), "
+                    + "lingers \(lingers), and the subscriptionBuffer \(count)")
+        }
+    }
+}
