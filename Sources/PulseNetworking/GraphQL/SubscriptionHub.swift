@@ -34,6 +34,9 @@ final class SubscriptionHub: Sendable {
         self.path = path
     }
 
+    /// The subscriptions that have not ended.
+    var count: Int { state.withLock { $0.entries.count } }
+
     func newID() -> Int {
         state.withLock { state in
             state.lastID += 1
