@@ -30,6 +30,9 @@ let package = Package(
         .testTarget(
             name: "TransferTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
             path: "transfers/Tests"),
+        .testTarget(
+            name: "GraphQLTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "graphql/Tests"),
         // For tests that need a separate process, environment or file system.
         .executableTarget(
             name: "wire-probe",

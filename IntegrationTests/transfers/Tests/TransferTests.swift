@@ -213,19 +213,6 @@ struct TransferTests {
     }
 
     #if os(Linux)
-    /// The most memory that this process has had since ``resetPeak()``, and what it has now, in bytes.
-    private static func memory() throws -> (peak: Int, now: Int) {
-        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8).split(separator: "\n")
-        func value(_ name: String) -> Int {
-            status.first { $0.hasPrefix(name) }.flatMap { Int($0.filter(\.isNumber)) } ?? 0
-        }
-        return (value("VmHWM:") << 10, value("VmRSS:") << 10)
-    }
-
-    private static func resetPeak() throws {
-        try Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
-    }
-
     /// It is sent again after a 401 and a 307, from the file each time.
     @Test(arguments: ["plain", "tls"])
     func anUploadOfOneGiBTakesLittleMemory(server: String) async throws {
@@ -243,10 +230,8 @@ struct TransferTests {
         let isSecure = server == "tls"
         try await LocalServers.withClient(of: server, isSecure: isSecure, "", plugins: [.auth(Session())]) { client in
             let upload = Request<EmptyResponse>(.put, "/guarded/big-\(server)").body(.file(file))
-            try Self.resetPeak()
-            let before = try Self.memory().now
-            let last = try await Self.lastProgress(client.uploading(upload))
-            #expect(try Self.memory().peak - before <= 30 << 20)
+            let (last, rise) = try await Memory.rise { try await Self.lastProgress(client.uploading(upload)) }
+            #expect(rise <= 30 << 20)
             #expect(last?.completed == Int64(size) && last?.attempt == 3)
         }
         let stored = try FileManager.default.attributesOfItem(atPath: target)[.size] as? Int
