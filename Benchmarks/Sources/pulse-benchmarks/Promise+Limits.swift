@@ -19,6 +19,8 @@ extension Promise {
     static let logLine = 0.5
     /// How many bare calls the whole recommended chain may add to one.
     static let chain = 6.0
+    /// The allocations of a GraphQL operation against those of an ordinary call with the same JSON.
+    static let graphQL = 1.5
     /// The margin of the limits above: the difference of minima of the same code from run to run on a busy machine.
     static let noise = 0.03
     /// Bytes that the process may grow by over 100,000 calls: the allocator's overhead, and two bytes per call at most.

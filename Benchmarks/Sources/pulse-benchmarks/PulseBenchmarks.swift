@@ -50,8 +50,10 @@ struct PulseBenchmarks {
     private mutating func run() async throws -> Bool {
         let parts = try Unavoidable.measurements()
         let calls = try Self.calls()
-        let costs = try await (parts + calls).costs(rounds: isShort ? 30 : 1_500, times: 100)
-        let (partCosts, callCosts) = (costs[..<parts.count], costs[parts.count...])
+        let operations = try GraphQLWorkload.measurements()
+        let costs = try await (parts + calls + operations).costs(rounds: isShort ? 30 : 1_500, times: 100)
+        let (partCosts, callCosts) = (costs[..<parts.count], costs[parts.count...].prefix(calls.count))
+        let operationCosts = Array(costs.suffix(operations.count))
         let sum = partCosts.reduce(Cost(minimum: 0, median: 0, allocations: 0), +)
 
         report.heading("Unavoidable parts")
@@ -59,8 +61,10 @@ struct PulseBenchmarks {
         report.row("sum", sum)
         report.heading("client.request over MockTransport")
         for (call, cost) in zip(calls, callCosts) { report.row(call.name, cost) }
+        for (operation, cost) in zip(operations, operationCosts) { report.row(operation.name, cost) }
 
         var promises = Self.promises(sum: sum, calls: Array(callCosts), isShort: isShort)
+        if let promise = GraphQLWorkload.promise(operationCosts) { promises.append(promise) }
         if let growth = try await memoryGrowth(of: calls[0]) {
             promises.append(
                 Promise(
@@ -88,7 +92,8 @@ struct PulseBenchmarks {
         let subjects = try Plugins.subjects()
         let all =
             [Measurement("unavoidable parts", of: try Unavoidable.measurements())] + (try Self.calls())
-            + subjects.map(\.essential) + subjects.map(\.call) + (try Plugins.others())
+            + (try GraphQLWorkload.measurements()) + subjects.map(\.essential) + subjects.map(\.call)
+            + (try Plugins.others())
         guard let measurement = all.first(where: { $0.name == name }) else { return false }
         try await measurement.run(times)
         return true

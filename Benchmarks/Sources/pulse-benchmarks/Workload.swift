@@ -26,11 +26,13 @@ enum Workload {
     static let json = Data(#"{"id":42,"name":"Ada Lovelace","isActive":true}"#.utf8)
 
     /// A client whose mock returns one prepared response, with a bus of its own without subscribers.
-    static func client(plugins: [any PulsePlugin] = [], cacheControl: String? = nil) throws -> PulseClient {
+    static func client(
+        plugins: [any PulsePlugin] = [], cacheControl: String? = nil, response data: Data = json
+    ) throws -> PulseClient {
         guard let url = URL(string: "https://api.example.com") else { throw URLError(.badURL) }
         var headers: HTTPHeaders = ["Content-Type": "application/json"]
         headers["Cache-Control"] = cacheControl
-        let response = PulseResponse(statusCode: 200, headers: headers, data: json, request: URLRequest(url: url))
+        let response = PulseResponse(statusCode: 200, headers: headers, data: data, request: URLRequest(url: url))
         return PulseClient(
             configuration: PulseConfiguration(baseURL: url), plugins: plugins,
             transport: MockTransport(recordsRequests: false) { _ in response }, events: PulseEventBus())
@@ -43,9 +45,10 @@ enum Workload {
     }
 
     static func calls<E: Endpoint>(
-        _ name: String, to endpoint: E, plugins: [any PulsePlugin] = [], cacheControl: String? = nil
+        _ name: String, to endpoint: E, plugins: [any PulsePlugin] = [], cacheControl: String? = nil,
+        response: Data = json
     ) throws -> Measurement {
-        let client = try client(plugins: plugins, cacheControl: cacheControl)
+        let client = try client(plugins: plugins, cacheControl: cacheControl, response: response)
         return Measurement(name) { times in
             for _ in 0..<times { keep(try await client.request(endpoint)) }
         }
