@@ -34,6 +34,7 @@ type Query {
     required: Int!
     method(text: String!): String!
     wait(topic: String!, subscribers: Int!, ended: Int!): Boolean!
+    connections(topics: [String!]!): Int!
 }
 
 type Mutation {
@@ -51,7 +52,7 @@ type Subscription {
 """
 
 
-def application(topics):
+def application(hub):
     query, mutation, friend = QueryType(), MutationType(), ObjectType("Friend")
     subscription = SubscriptionType()
 
@@ -74,7 +75,11 @@ def application(topics):
 
     @query.field("wait")
     async def wait(*_, topic, subscribers, ended):
-        return await topics.wait(topic, subscribers, ended)
+        return await hub.wait(topic, subscribers, ended)
+
+    @query.field("connections")
+    def connections(*_, topics):
+        return hub.connection_count(topics)
 
     @mutation.field("add")
     def add(*_, name, count):
@@ -94,7 +99,7 @@ def application(topics):
 
     @mutation.field("publish")
     async def publish(*_, topic, value):
-        return await topics.publish(topic, value)
+        return await hub.publish(topic, value)
 
     @subscription.source("count")
     async def count_source(*_, to):
@@ -102,8 +107,8 @@ def application(topics):
             yield value
 
     @subscription.source("topic")
-    async def topic_source(*_, topic):
-        async with topics.subscription(topic) as queue:
+    async def topic_source(_, info, topic):
+        async with hub.subscription(topic, info.context["request"]) as queue:
             while True:
                 yield await queue.get()
 

@@ -44,6 +44,8 @@ class Topics:
         self.queues = collections.defaultdict(list)
         self.changes = asyncio.Condition()
         self.ended = collections.Counter()
+        # The connections that a topic's subscriptions had.
+        self.connections = collections.defaultdict(list)
 
     async def publish(self, topic, value):
         """Returns the number of subscriptions that get the value."""
@@ -52,9 +54,11 @@ class Topics:
         return len(self.queues[topic])
 
     @contextlib.asynccontextmanager
-    async def subscription(self, topic):
+    async def subscription(self, topic, connection):
         queue = asyncio.Queue()
         self.queues[topic].append(queue)
+        # Kept, so that no other one gets its identity.
+        self.connections[topic].append(connection)
         await self.tell()
         try:
             yield queue
@@ -63,6 +67,9 @@ class Topics:
             self.queues[topic].remove(queue)
             self.ended[topic] += 1
             asyncio.get_running_loop().create_task(self.tell())
+
+    def connection_count(self, topics):
+        return len({id(connection) for topic in topics for connection in self.connections[topic]})
 
     async def tell(self):
         async with self.changes:

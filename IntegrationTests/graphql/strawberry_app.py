@@ -44,7 +44,7 @@ async def file(upload):
                 checksum=str(found["checksum"]))
 
 
-def application(topics):
+def application(hub):
     @strawberry.type
     class Query:
         @strawberry.field
@@ -62,7 +62,11 @@ def application(topics):
 
         @strawberry.field
         async def wait(self, topic: str, subscribers: int, ended: int) -> bool:
-            return await topics.wait(topic, subscribers, ended)
+            return await hub.wait(topic, subscribers, ended)
+
+        @strawberry.field
+        def connections(self, topics: list[str]) -> int:
+            return hub.connection_count(topics)
 
     @strawberry.type
     class Mutation:
@@ -84,7 +88,7 @@ def application(topics):
 
         @strawberry.mutation
         async def publish(self, topic: str, value: int) -> int:
-            return await topics.publish(topic, value)
+            return await hub.publish(topic, value)
 
     @strawberry.type
     class Subscription:
@@ -94,8 +98,8 @@ def application(topics):
                 yield value
 
         @strawberry.subscription
-        async def topic(self, topic: str) -> int:
-            async with topics.subscription(topic) as queue:
+        async def topic(self, info: strawberry.Info, topic: str) -> int:
+            async with hub.subscription(topic, info.context["request"]) as queue:
                 while True:
                     yield await queue.get()
 

@@ -36,6 +36,14 @@ enum GraphQLServers {
             adjust: { $0.graphQL = settings }, body)
     }
 
+    /// Kills the process of nginx that has the connections; nginx starts another one.
+    static func killWorker() throws {
+        let nginx = try String(contentsOfFile: LocalServers.directory + "/nginx.pid", encoding: .utf8).filter(
+            \.isNumber)
+        let children = try String(contentsOfFile: "/proc/\(nginx)/task/\(nginx)/children", encoding: .utf8)
+        for worker in children.split(separator: " ") { kill(try #require(pid_t(worker)), SIGKILL) }
+    }
+
     /// A name on a server that no other test has.
     static func newName() -> String { UUID().uuidString.lowercased() }
 }
