@@ -35,8 +35,8 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
     /// that does not keep up loses the oldest.
     public var states: AsyncStream<GraphQLSubscriptionState> { feed.states }
 
-    /// Ends the subscription; its reader gets ``PulseError/cancelled``, and no response that it has not taken. Does
-    /// nothing once the subscription has ended.
+    /// Ends the subscription. Its reader gets no response that it has not taken, and ``PulseError/cancelled`` unless
+    /// the subscription has ended before.
     public func cancel() {
         feed.cancel()
     }

@@ -51,14 +51,14 @@ final class SubscriptionFeed: Sendable {
         broadcast.set(state)
     }
 
-    /// Ends the subscription, unless it has ended. The reader still gets what has come, unless it is cancelled.
+    /// Ends the subscription, unless it has ended. The reader still gets what has come, but not once it is cancelled.
     func end(_ error: PulseError?) {
         let waiters = state.withLock { state -> [SocketCore.Waiter?] in
-            guard state.end == nil else { return [] }
-            state.end = error.map { .failure($0) } ?? .success(())
             if case .cancelled? = error {
                 while state.inbox.popFirst() != nil {}
             }
+            guard state.end == nil else { return [] }
+            state.end = error.map { .failure($0) } ?? .success(())
             return [state.inbox.takeSource(), state.inbox.end(.cancelled)]
         }
         guard !waiters.isEmpty else { return }
