@@ -34,6 +34,16 @@ struct SetPortrait: GraphQLOperation {
 }
 // snippet.end
 
+// snippet.subscription
+struct PriceChanged: GraphQLOperation {
+    struct Value: Decodable, Sendable { let price: Int }
+    struct Variables: Encodable, Sendable { let tea: String }
+
+    static let document = "subscription PriceChanged($tea: ID!) { price(tea: $tea) }"
+    let variables: Variables
+}
+// snippet.end
+
 let server = try await MockServer.start()
 
 // snippet.server
@@ -44,6 +54,12 @@ server.onGraphQL("/graphql") { operation in
             ["hero": ["name": "R2-D2", "friends": ["Luke", nil]]] as JSONValue,
             errors: [GraphQLError(message: "no access", path: ["hero", "friends", 1])])
     case "SetPortrait": .data(["url": "/portraits/\(operation.uploads[0].data.count)"])
+    case "PriceChanged":
+        .events(
+            AsyncStream { prices in
+                for price in [11, 12] { prices.yield(.data(["price": price])) }
+                prices.finish()
+            })
     default: .errors(GraphQLError(message: "unknown operation"))
     }
 }
@@ -83,6 +99,37 @@ do {
 } catch PulseError.graphQL(let errors) {
     print(errors.map(\.message))  // ["unknown operation"]
 }
+// snippet.end
+
+// snippet.subscribe
+let subscription = client.subscribe(PriceChanged(variables: .init(tea: "sencha")))
+for try await response in subscription {
+    print(response.data?.price ?? 0)  // 11, then 12
+}
+// snippet.end
+
+let token = "t1"
+// snippet.sockets
+let live = GraphQLSettings()
+    .with(\.socketPath, value: "/graphql/live")
+    .with(\.connectionPayload, value: { ["token": .string(token)] })
+    .with(\.subscriptionBuffer, value: .newest(1))
+// snippet.end
+print(live.lingers)
+
+// snippet.states
+let prices = client.subscribe(PriceChanged(variables: .init(tea: "sencha")))
+Task {
+    for await state in prices.states {
+        switch state {
+        case .starting: print("connecting")
+        case .active: print("live")  // after an interruption: load what may be missing
+        case .interrupted(let error): print("offline: \(error)")
+        case .ended(let error): print(error.map { "failed: \($0)" } ?? "done")
+        }
+    }
+}
+for try await response in prices { print(response.data?.price ?? 0) }
 // snippet.end
 
 // snippet.stub

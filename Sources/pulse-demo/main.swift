@@ -82,6 +82,7 @@ try await stage.showCache(bus)
 await stage.showStreams(server, bus)
 await stage.showSocket(server, bus)
 await stage.showGraphQL(server, bus)
+await stage.showSubscription(server, bus)
 try await stage.showTransfers(server, bus)
 await stage.showQueue(server, client.configuration, bus)
 
