@@ -399,6 +399,58 @@ struct SubscriptionTests {
         #expect(waiting.withLock { $0 } < 5_000)
     }
 
+    @Test func aHugeMessageEndsAll() async throws {
+        let (client, _) = Wire.client { wire in
+            try await wire.greet()
+            let (id, _) = try await wire.expect("subscribe")
+            try await wire.send(
+                #"{"id":"\#(id)","type":"next","payload":{}}"# + String(repeating: " ", count: 16 << 20))
+            try await wire.untilClosed()
+        }
+        guard case .socketClosed(1009, _)? = await client.subscribe(Ticks()).all().error else {
+            Issue.record("no end")
+            return
+        }
+        await client.shutdown()
+    }
+
+    /// A buffer has a limit in bytes too: 64 messages of a megabyte would be more.
+    @Test(arguments: [false, true])
+    func aFloodOfLargeMessagesIsBounded(dropsOldest: Bool) async throws {
+        let sent = Locked(0)
+        let settings = GraphQLSettings().with(
+            \.subscriptionBuffer, value: dropsOldest ? .newest(64) : .holds(64))
+        let (client, _) = Wire.client(settings: settings) { wire in
+            try await wire.greet()
+            let slow = try await wire.expect("subscribe").id
+            try await wire.next(slow, 0)
+            let other = try await wire.expect("subscribe").id
+            let space = String(repeating: " ", count: 1 << 20)
+            for number in 1...40 {
+                try await wire.send(
+                    #"{"id":"\#(slow)","type":"next","payload":{"data":{"number":\#(number)}\#(space)}}"#)
+                sent.withLock { $0 += 1 }
+            }
+            try await wire.complete(other)
+            try await wire.complete(slow)
+            try await wire.untilClosed()
+        }
+        var slow = client.subscribe(Ticks()).makeAsyncIterator()
+        #expect(try await slow.next()?.data?.number == 0)
+        async let other = client.subscribe(Ticks()).all()
+        if dropsOldest {
+            _ = await other
+        } else {
+            while sent.withLock({ $0 }) < 16 { await Task.yield() }
+            for _ in 0..<1_000 { await Task.yield() }
+            #expect(sent.withLock { $0 } < 24)
+        }
+        var numbers: [Int?] = []
+        while let response = try await slow.next() { numbers.append(response.data?.number) }
+        #expect(numbers == (dropsOldest ? 25...40 : 1...40).map { $0 })
+        await client.shutdown()
+    }
+
     // MARK: Buffers
 
     @Test func aFullBufferHoldsTheSocket() async throws {
