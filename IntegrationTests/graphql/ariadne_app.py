@@ -98,8 +98,8 @@ def application(hub):
         return [await resolvers.described(file) for file in album["files"]]
 
     @mutation.field("publish")
-    async def publish(*_, topic, value):
-        return await hub.publish(topic, value)
+    def publish(*_, topic, value):
+        return hub.publish(topic, value)
 
     @subscription.source("count")
     async def count_source(*_, to):

@@ -12,7 +12,6 @@ HEROES = {
 }
 TOKEN = "new"
 
-
 # By names that tests have chosen.
 sums = collections.Counter()
 
@@ -42,12 +41,13 @@ class Topics:
 
     def __init__(self):
         self.queues = collections.defaultdict(list)
-        self.changes = asyncio.Condition()
+        # Set with the next change.
+        self.change = asyncio.Event()
         self.ended = collections.Counter()
         # The connections that a topic's subscriptions had.
         self.connections = collections.defaultdict(list)
 
-    async def publish(self, topic, value):
+    def publish(self, topic, value):
         """Returns the number of subscriptions that get the value."""
         for queue in self.queues[topic]:
             queue.put_nowait(value)
@@ -59,27 +59,25 @@ class Topics:
         self.queues[topic].append(queue)
         # Kept, so that no other one gets its identity.
         self.connections[topic].append(connection)
-        await self.tell()
+        self.tell()
         try:
             yield queue
         finally:
-            # Without a suspension: this runs in a task that is cancelled.
             self.queues[topic].remove(queue)
             self.ended[topic] += 1
-            asyncio.get_running_loop().create_task(self.tell())
+            self.tell()
 
     def connection_count(self, topics):
         return len({id(connection) for topic in topics for connection in self.connections[topic]})
 
-    async def tell(self):
-        async with self.changes:
-            self.changes.notify_all()
+    def tell(self):
+        self.change.set()
+        self.change = asyncio.Event()
 
     async def wait(self, topic, subscribers, ended):
         """Returns when the topic has so many subscriptions, and so many have ended."""
-        async with self.changes:
-            await self.changes.wait_for(
-                lambda: len(self.queues[topic]) == subscribers and self.ended[topic] >= ended)
+        while len(self.queues[topic]) != subscribers or self.ended[topic] < ended:
+            await self.change.wait()
         return True
 
 

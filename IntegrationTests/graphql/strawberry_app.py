@@ -38,7 +38,7 @@ class Album:
     files: list[Upload]
 
 
-async def file(upload):
+async def read(upload):
     found = await resolvers.described(upload)
     return File(filename=found["filename"], mime_type=found["mimeType"], size=found["size"],
                 checksum=str(found["checksum"]))
@@ -80,15 +80,15 @@ def application(hub):
 
         @strawberry.mutation
         async def upload(self, file: Upload) -> File:
-            return await globals()["file"](file)
+            return await read(file)
 
         @strawberry.mutation
         async def upload_album(self, album: Album) -> list[File]:
-            return [await file(upload) for upload in album.files]
+            return [await read(upload) for upload in album.files]
 
         @strawberry.mutation
-        async def publish(self, topic: str, value: int) -> int:
-            return await hub.publish(topic, value)
+        def publish(self, topic: str, value: int) -> int:
+            return hub.publish(topic, value)
 
     @strawberry.type
     class Subscription:

@@ -44,13 +44,12 @@ struct SubscriptionTests {
 
     /// A subscription to a topic, with a task that reads it.
     private struct Listener {
-        let topic: String
+        let topic = GraphQLServers.newName()
         let subscription: GraphQLSubscription<Topic.Value>
         let values: AsyncThrowingStream<Int, any Error>
         let reading: Task<Void, Never>
 
-        init(_ client: PulseClient, topic: String = GraphQLServers.newName()) {
-            self.topic = topic
+        init(_ client: PulseClient) {
             let subscription = client.subscribe(Topic(topic))
             let (values, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
             reading = Task {
@@ -76,22 +75,19 @@ struct SubscriptionTests {
         }
 
         /// Publishes a value, and expects it.
-        func expect(_ value: Int, _ client: PulseClient, sourceLocation: SourceLocation = #_sourceLocation) async throws
-        {
+        func expect(_ value: Int, _ client: PulseClient, at place: SourceLocation = #_sourceLocation) async throws {
             let publication: [String: Int] = try await client.graphQL(
                 query: "mutation Publish($topic: String!, $value: Int!) { publish(topic: $topic, value: $value) }",
                 variables: ["topic": .string(topic), "value": .integer(Int64(value))])
-            #expect(publication == ["publish": 1], sourceLocation: sourceLocation)
+            #expect(publication == ["publish": 1], sourceLocation: place)
             var iterator = values.makeAsyncIterator()
             let received = try await iterator.next()
-            #expect(received == value, sourceLocation: sourceLocation)
+            #expect(received == value, sourceLocation: place)
         }
     }
 
     /// The names of the first states.
-    private static func names(
-        _ states: AsyncStream<GraphQLSubscriptionState>, _ count: Int
-    ) async -> [String] {
+    private static func names(_ states: AsyncStream<GraphQLSubscriptionState>, _ count: Int) async -> [String] {
         var names: [String] = []
         for await state in states {
             switch state {
