@@ -16,11 +16,23 @@ struct GraphQLContent: OperationContent {
     let variables: any Encodable & Sendable
     let uploads: [GraphQLUpload]
     let extensions: [String: JSONValue]
+    /// Read once for all parts of the call.
+    private let parsed: Result<GraphQLDocument.Operation, any Error>
+
+    init(
+        document: String, operationName: String?, variables: any Encodable & Sendable, uploads: [GraphQLUpload],
+        extensions: [String: JSONValue]
+    ) {
+        self.document = document
+        self.operationName = operationName
+        self.variables = variables
+        self.uploads = uploads
+        self.extensions = extensions
+        parsed = Result { try GraphQLDocument(document).operation(named: operationName) }
+    }
 
     /// The operation in the document. Throws ``PulseError/invalidRequest(reason:)`` if that is not one.
-    func operation() throws -> GraphQLDocument.Operation {
-        try GraphQLDocument(document).operation(named: operationName)
-    }
+    func operation() throws -> GraphQLDocument.Operation { try parsed.get() }
 
     /// The `Accept` of a request.
     var accept: String { "application/graphql-response+json, application/json;q=0.9" }
@@ -35,8 +47,8 @@ struct GraphQLContent: OperationContent {
             extensions["persistedQuery"] = ["version": 1, "sha256Hash": .string(hash.hex)]
         }
         var members: [(name: String, json: Data)] = []
-        if form != .hash { members.append(("query", try Self.json(document))) }
-        if let name = try operation().name { members.append(("operationName", try Self.json(name))) }
+        if form != .hash { members.append(("query", JSONText.string(document))) }
+        if let name = try operation().name { members.append(("operationName", JSONText.string(name))) }
         if let variables = try variablesText(encoder) { members.append(("variables", variables)) }
         if !extensions.isEmpty { members.append(("extensions", try Self.json(extensions))) }
         return members
@@ -61,15 +73,16 @@ struct GraphQLContent: OperationContent {
 
     /// The request as a JSON object.
     static func object(_ members: [(name: String, json: Data)]) -> Data {
-        var text = Data("{".utf8)
+        // An array, to which text is appended faster than to `Data`: the row "GraphQL query" of pulse-benchmarks.
+        var text = [UInt8(ascii: "{")]
         for (index, (name, json)) in members.enumerated() {
-            text.append(contentsOf: (index > 0 ? ",\"" : "\"").utf8)
-            text.append(contentsOf: name.utf8)
-            text.append(contentsOf: "\":".utf8)
-            text.append(json)
+            text += (index > 0 ? ",\"" : "\"").utf8
+            text += name.utf8
+            text += "\":".utf8
+            text += json
         }
         text.append(UInt8(ascii: "}"))
-        return text
+        return Data(text)
     }
 
     /// The body of a POST: JSON, or a form with the uploads.

@@ -6,17 +6,17 @@ import PulseCore
 struct GraphQLPlan {
     private let content: GraphQLContent
     private let settings: GraphQLSettings
-    /// Read once, before the call starts; a faulty document fails the call.
-    private let operation: Result<GraphQLDocument.Operation, any Error>
 
     init(_ content: GraphQLContent, _ settings: GraphQLSettings) {
         self.content = content
         self.settings = settings
-        operation = Result { try content.operation() }
     }
 
+    /// Nil for a faulty document, which fails the call.
+    private var operation: GraphQLDocument.Operation? { try? content.operation() }
+
     /// The name of the operation, which is the route of the call.
-    var name: String? { (try? operation.get())?.name }
+    var name: String? { operation?.name }
 
     func path(_ path: String) -> String {
         path.isEmpty ? settings.path : path
@@ -24,14 +24,14 @@ struct GraphQLPlan {
 
     /// Throws the error of an operation that cannot be sent as a request.
     func check() throws {
-        guard try operation.get().kind != .subscription else {
+        guard try content.operation().kind != .subscription else {
             throw PulseError.invalidRequest(reason: "GraphQL: a subscription is no request")
         }
     }
 
     /// The plugin that sends hashes; nil if the document is sent.
     func persisting(_ support: PersistedQueryPlugin.Support) -> PersistedQueryPlugin? {
-        guard settings.persistedQueries != .off, content.uploads.isEmpty, let kind = (try? operation.get())?.kind else {
+        guard settings.persistedQueries != .off, content.uploads.isEmpty, let kind = operation?.kind else {
             return nil
         }
         return PersistedQueryPlugin(content: content, kind: kind, settings: settings, support: support)
@@ -39,7 +39,7 @@ struct GraphQLPlan {
 
     /// Tells the chain whether the call may be repeated.
     func mark(_ call: Call) {
-        ContextStore(call: call)[OnlyReads.self] = (try? operation.get())?.kind == .query
+        ContextStore(call: call)[OnlyReads.self] = operation?.kind == .query
     }
 
     /// Whether a response is the outcome of a GraphQL call although its status is not accepted.

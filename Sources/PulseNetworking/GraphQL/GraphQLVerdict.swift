@@ -47,20 +47,20 @@ enum GraphQLVerdict {
 /// The members of a GraphQL response (GraphQL specification, section 7.1), with `data` as text.
 struct GraphQLEnvelope {
     let errors: [GraphQLError]
-    /// Nil for none, and for null.
-    let data: Data?
     private let members: JSONMembers
 
     /// Throws `DecodingError` for text that is no GraphQL response.
     init(_ text: Data) throws {
         members = try JSONMembers(of: text)
         errors = try members["errors"].map { try JSONResponseDecoder().decode([GraphQLError].self, from: $0) } ?? []
-        data = members["data"]
         guard !errors.isEmpty || members.has("data") else {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: [], debugDescription: "The response has neither data nor errors."))
         }
     }
+
+    /// Nil for none, and for null.
+    var data: Data? { members["data"] }
 
     var extensions: [String: JSONValue] {
         guard let text = members["extensions"],

@@ -5,9 +5,10 @@ import PulseCore
 extension PulseResponse {
     /// The media type without its parameters, in lower case (RFC 9110, section 8.3.1); empty without one.
     var mediaType: String {
-        let value = headers["Content-Type"] ?? ""
-        let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
-        return value[..<end].trimmingCharacters(in: .whitespaces).asciiLowercased
+        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let type = (headers["Content-Type"] ?? "").utf8.prefix { $0 != UInt8(ascii: ";") }.drop(while: isSpace)
+        guard let last = type.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(Substring(type[...last])).asciiLowercased
     }
 }
 

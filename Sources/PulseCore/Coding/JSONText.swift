@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// The escapes of JSON strings (RFC 8259, section 7), for scanning text without decoding it.
-enum JSONText {
+/// The escapes of JSON strings (RFC 8259, section 7), for reading and writing text without a coder.
+package enum JSONText {
+    /// A string as JSON.
+    package static func string(_ text: String) -> Data {
+        Data([UInt8(ascii: "\"")] + escaped(Array(text.utf8)) + [UInt8(ascii: "\"")])
+    }
+
     /// The content of a string, unescaped; invalid escapes stay.
     static func unescaped(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
         var output: [UInt8] = []
