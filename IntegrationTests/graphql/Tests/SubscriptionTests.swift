@@ -71,7 +71,7 @@ struct SubscriptionTests {
                 variables: [
                     "topic": .string(topic), "subscribers": .integer(Int64(subscribers)),
                     "ended": .integer(Int64(ended)),
-                ], responseType: JSONValue.self)
+                ], responseType: JSONValue.self, options: RequestOptions().with(\.deadline, value: 60))
         }
 
         /// Publishes a value, and expects it.
