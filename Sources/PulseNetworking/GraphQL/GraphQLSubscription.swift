@@ -15,7 +15,8 @@ public import PulseCore
 /// completes the subscription. It throws ``PulseError/graphQL(_:)`` if the server refuses it,
 /// ``PulseError/socketClosed(code:reason:)`` if the server closes the socket for good,
 /// ``PulseError/decodingFailed(type:underlying:)`` for a response that does not decode, and the error of the first
-/// connection.
+/// handshake, of a later one that cannot succeed, such as a 403, or of three connections in a row that the server has
+/// not acknowledged.
 ///
 /// It has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping the
 /// iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client end it. Safe to use from
@@ -71,9 +72,9 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
 
 /// What a subscription does.
 public enum GraphQLSubscriptionState: Sendable {
-    /// It was not subscribed yet.
+    /// The server does not know it yet.
     case starting
-    /// The server was asked for its responses.
+    /// The message that subscribes it is on its way.
     case active
     /// The connection is lost, and responses may be missing until it is active again.
     case interrupted(PulseError)

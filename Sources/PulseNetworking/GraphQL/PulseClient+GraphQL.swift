@@ -41,8 +41,8 @@ extension PulseClient {
     /// Returns the responses of a subscription. It starts with its reader.
     ///
     /// The subscriptions of this client at one path share a socket, whose handshakes are calls of their own with the
-    /// client's plugins. Of the options, the coders and the tag count. Headers, query and plugins of the operation are
-    /// not used, and emit a ``NetworkEvent/warning(_:)``.
+    /// client's plugins. Of the options, the coders and the tag count. Header fields, query and plugins of the
+    /// subscription are not used, and emit a ``NetworkEvent/warning(_:)``.
     public func subscribe<O: GraphQLOperation>(
         _ operation: O, options: RequestOptions = RequestOptions()
     ) -> GraphQLSubscription<O.Value> {
@@ -77,7 +77,7 @@ extension PulseClient {
         }
     }
 
-    /// - Parameter isPlain: whether the operation has nothing that the shared socket cannot have.
+    /// - Parameter isPlain: whether the operation has no parts that the shared socket cannot have.
     private func subscription<Value>(
         _ path: Result<String, any Error>, _ options: RequestOptions, isPlain: Bool, _ content: () -> GraphQLContent
     ) -> GraphQLSubscription<Value> {
@@ -97,7 +97,9 @@ extension PulseClient {
             }
             return try GraphQLContent.object(content.members(.document, using: encoder))
         }
-        if !isPlain { feed.warn("headers, query and plugins do not apply to the shared socket") }
+        if !isPlain || options.headers?.isEmpty == false {
+            feed.warn("header fields, query and plugins do not apply to the shared socket")
+        }
         return GraphQLSubscription(feed, options.decoder ?? configuration.decoder)
     }
 }

@@ -48,10 +48,15 @@ final class SubscriptionFeed: Sendable {
     var states: AsyncStream<GraphQLSubscriptionState> { broadcast.updates() }
 
     func note(_ state: GraphQLSubscriptionState) {
+        if case .interrupted = state {
+            // It may not have been subscribed on that connection.
+            guard case .active = broadcast.current else { return }
+        }
         broadcast.set(state)
     }
 
-    /// Ends the subscription, unless it has ended. The reader still gets what has come, but not once it is cancelled.
+    /// Ends the subscription, unless it has ended. The reader still gets the responses that have come, but none once it
+    /// is cancelled.
     func end(_ error: PulseError?) {
         let waiters = state.withLock { state -> [SocketCore.Waiter?] in
             if case .cancelled? = error {
@@ -74,8 +79,8 @@ final class SubscriptionFeed: Sendable {
 
     // MARK: Filling
 
-    /// Takes a response. Returns what waits until there is room for another one; nil to go on at once.
-    func take(_ payload: Data) -> (@Sendable () async -> Void)? {
+    /// Takes a response. Returns a closure that waits for room, and then whether there is some; nil to go on at once.
+    func take(_ payload: Data) -> (@Sendable () async -> Bool)? {
         let (reader, isFull) = state.withLock { state -> (SocketCore.Waiter?, Bool) in
             guard state.end == nil else { return (nil, false) }
             while dropsOldest, state.inbox.isFull, state.inbox.popFirst() != nil { state.dropped += 1 }
@@ -89,7 +94,13 @@ final class SubscriptionFeed: Sendable {
                 let waits = state.withLock { $0.end == nil && $0.inbox.waitForRoom(source) }
                 if !waits { source.resume() }
             }
+            return state.withLock { $0.end != nil || !$0.inbox.isFull }
         }
+    }
+
+    /// The connection is over, so that nothing more comes.
+    func stopWaiting() {
+        state.withLock { $0.inbox.takeSource() }?.resume()
     }
 
     // MARK: Reading
@@ -137,8 +148,12 @@ final class SubscriptionFeed: Sendable {
         }
         source?.resume()
         if dropped > 0 { warn("\(dropped) responses were dropped: the reader does not keep up") }
-        if case .success(let message) = await reply.value(onCancel: { self.cancel() }) { return message.bytes }
-        try state.withLock { $0.end }?.get()
+        let result = await reply.value { self.cancel() }
+        let end = state.withLock { $0.end }
+        // Not a response that has overtaken the cancellation.
+        if case .failure(.cancelled)? = end { throw PulseError.cancelled }
+        if case .success(let message) = result { return message.bytes }
+        try end?.get()
         return nil
     }
 

@@ -6,7 +6,7 @@ import PulseCore
 final class SubscriptionHub: Sendable {
     private struct Entry {
         let feed: SubscriptionFeed
-        /// What subscribes it.
+        /// The message that subscribes it.
         let message: SocketMessage
     }
 
@@ -21,10 +21,13 @@ final class SubscriptionHub: Sendable {
         var isUnused = false
         /// Tells the times apart in which the socket is unused.
         var unusedCount = 0
+        /// The states that are to be told, in order.
+        var untold: [(feed: SubscriptionFeed, state: GraphQLSubscriptionState)] = []
+        var isTelling = false
         var lastID = 0
     }
 
-    /// What follows from a change of the state, outside of the lock.
+    /// The work that follows from a change of the state, outside of the lock.
     private typealias Effects = [@Sendable () -> Void]
 
     private let path: String
@@ -46,9 +49,9 @@ final class SubscriptionHub: Sendable {
 
     // MARK: The application
 
-    /// - Parameter message: what subscribes it.
+    /// - Parameter message: the message that subscribes it.
     func add(_ feed: SubscriptionFeed, _ message: SocketMessage) {
-        let effects = state.withLock { state -> Effects in
+        change { state in
             state.entries[feed.id] = Entry(feed: feed, message: message)
             let action = state.machine.add(feed.id)
             var effects: Effects = []
@@ -60,22 +63,21 @@ final class SubscriptionHub: Sendable {
             if let alarm = state.alarm.take() { effects.append { feed.client.deadlines.remove(alarm) } }
             return effects + perform(action, &state)
         }
-        for effect in effects { effect() }
     }
 
     func remove(_ feed: SubscriptionFeed) {
-        let effects = state.withLock { state in
+        change { state in
             state.entries[feed.id] = nil
             return perform(state.machine.remove(feed.id), &state)
         }
-        for effect in effects { effect() }
     }
 
     private func makeSocket(_ client: PulseClient) -> SocketCore {
         let settings = client.configuration.graphQL
         return SocketCore(
             GraphQLSocket(path: path, pingInterval: settings.pingInterval), client,
-            { [self] in try await greet($0, settings) }, receiver: self)
+            { [self] in try await greet($0, settings) }, receiver: self,
+            greetingTimeout: client.configuration.timeout + settings.acknowledgeTimeout)
     }
 
     private func open(_ socket: SocketCore) {
@@ -110,7 +112,7 @@ final class SubscriptionHub: Sendable {
         socket?.beginClose(SocketClose(code: 1000))
     }
 
-    /// Leaves the socket. Returns it with the subscriptions that end with it.
+    /// Drops the socket. Returns it with the subscriptions that end with it.
     private func drop(_ state: inout State) -> (socket: SocketCore?, feeds: [SubscriptionFeed]) {
         defer { (state.socket, state.acknowledgement, state.alarm, state.isUnused) = (nil, nil, nil, false) }
         let feeds = state.machine.endAll().compactMap { state.entries.removeValue(forKey: $0)?.feed }
@@ -121,55 +123,73 @@ final class SubscriptionHub: Sendable {
 
     /// Opens the protocol on a new connection.
     private func greet(_ greeting: SocketGreeting, _ settings: GraphQLSettings) async throws {
-        guard greeting.response.headers["Sec-WebSocket-Protocol"] == SubscriptionMessage.subprotocol else {
-            throw PulseError.unsupported("GraphQL: the server has no \(SubscriptionMessage.subprotocol)")
-        }
+        let initialization = try SocketMessage.initialization(await settings.connectionPayload?())
         let reply = SocketReply<Result<Void, PulseError>>()
-        state.withLock { state in
-            guard state.socket === greeting.core else { return }
-            state.machine.connected()
+        try state.withLock { state in
+            // The greeting of a connection that is over may run late.
+            guard state.socket === greeting.core, !Task.isCancelled else { throw PulseError.cancelled }
+            state.machine.initialized()
             state.acknowledgement = reply
         }
-        try await greeting.send(.initialization(settings.connectionPayload?()))
+        try await greeting.send(initialization)
         let client = greeting.core.client
-        let alarm = client.deadlines.add(client.environment.clock.uptime + settings.acknowledgeTimeout) {
-            reply.give(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time")))
-        }
+        let deadline = client.environment.clock.uptime + settings.acknowledgeTimeout
+        let alarm = client.deadlines.add(deadline) { [self] in refuse(reply) }
         defer { client.deadlines.remove(alarm) }
         try await reply.value { reply.give(.failure(.cancelled)) }.get()
     }
 
-    // MARK: Actions
+    /// The acknowledgement is late. A later one counts for nothing.
+    private func refuse(_ reply: SocketReply<Result<Void, PulseError>>) {
+        let isRefused = state.withLock { $0.acknowledgement === reply && $0.machine.refused() }
+        if isRefused { reply.give(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time"))) }
+    }
+
+    // MARK: Changes
+
+    /// Changes the state, and then does the work that follows, without the lock.
+    private func change(_ body: (inout State) -> Effects) {
+        for effect in state.withLock(body) { effect() }
+        tell()
+    }
+
+    /// Tells the states in their order, without the lock: a reader may run on an executor of its own.
+    private func tell() {
+        while true {
+            let next = state.withLock { state -> (feed: SubscriptionFeed, state: GraphQLSubscriptionState)? in
+                guard !state.isTelling, !state.untold.isEmpty else { return nil }
+                state.isTelling = true
+                return state.untold.removeFirst()
+            }
+            guard let next else { return }
+            next.feed.note(next.state)
+            state.withLock { $0.isTelling = false }
+        }
+    }
 
     private func perform(_ action: SubscriptionMachine.Action, _ state: inout State) -> Effects {
         var effects: Effects = []
-        func send(_ message: SocketMessage, _ connection: Int, limit: Int = .max) {
-            guard let socket = state.socket,
-                let writer = socket.enqueue(message, on: connection, limit: limit)
-            else { return }
-            effects.append { socket.write(insteadOf: writer) }
-        }
         switch action {
         case .nothing, .connect, .deliver:
             break
         case .subscribe(let ids, let connection):
             if let reply = state.acknowledgement.take() { effects.append { reply.give(.success(())) } }
-            for entry in ids.compactMap({ state.entries[$0] }) {
-                send(entry.message, connection)
-                // In the order of the actions. A broadcast runs no foreign code.
-                entry.feed.note(.active)
-            }
+            let entries = ids.compactMap { state.entries[$0] }
+            let sent = send(entries.map(\.message), connection, state, &effects)
+            // The others are subscribed on the next connection.
+            state.untold += entries.prefix(sent).map { ($0.feed, .active) }
         case .interrupt(let ids, let error):
-            for id in ids { state.entries[id]?.feed.note(.interrupted(error)) }
+            state.untold += ids.compactMap { state.entries[$0] }.map { ($0.feed, .interrupted(error)) }
         case .pong(let connection):
-            send(.pong, connection, limit: Self.maximumWaiting)
+            // A peer that pings and does not read fills the queue no further.
+            _ = send([.pong], connection, limit: state.entries.count + 64, state, &effects)
         case .complete(let id, let connection):
-            if let connection { send(.complete(id: id), connection) }
+            _ = send([.complete(id: id)], connection, state, &effects)
         case .end(let id, let error):
             if let feed = state.entries.removeValue(forKey: id)?.feed { effects.append { feed.end(error) } }
         case .fail(let ids, let error, let close):
-            for id in ids {
-                if let feed = state.entries.removeValue(forKey: id)?.feed { effects.append { feed.end(error) } }
+            for feed in ids.compactMap({ state.entries.removeValue(forKey: $0)?.feed }) {
+                effects.append { feed.end(error) }
             }
             if let socket = drop(&state).socket { effects.append { socket.beginClose(close, because: error) } }
         }
@@ -183,32 +203,53 @@ final class SubscriptionHub: Sendable {
         return effects
     }
 
-    /// The messages with which a peer that pings and does not read can fill the queue.
-    private static let maximumWaiting = 64
+    /// Returns how many of the messages will be sent, unless the connection is lost before.
+    private func send(
+        _ messages: [SocketMessage], _ connection: Int, limit: Int = .max, _ state: State, _ effects: inout Effects
+    ) -> Int {
+        guard let socket = state.socket else { return 0 }
+        var writer: SocketCore.Waiter?
+        let sent = messages.prefix { socket.enqueue($0, on: connection, limit: limit, resuming: &writer) }.count
+        if let writer { effects.append { socket.write(insteadOf: writer) } }
+        return sent
+    }
 }
 
 extension SubscriptionHub: SocketReceiver {
-    func receive(
-        _ message: SocketMessage, from socket: SocketCore, connection: Int
-    ) -> (@Sendable () async -> Void)? {
-        let parsed = Result { () throws(SubscriptionMessage.Fault) in try SubscriptionMessage(message) }
-        let (effects, delivery) = state.withLock { state -> (Effects, (SubscriptionFeed, Data)?) in
-            guard state.socket === socket else { return ([], nil) }
-            let action = state.machine.received(parsed, connection: connection)
-            if case .deliver(let id, let payload) = action {
-                return ([], state.entries[id].map { ($0.feed, payload) })
-            }
-            return (perform(action, &state), nil)
+    func connected(_ socket: SocketCore, with response: PulseResponse) throws {
+        guard response.headers["Sec-WebSocket-Protocol"] == SubscriptionMessage.subprotocol else {
+            throw PulseError.unsupported("GraphQL: the server has no \(SubscriptionMessage.subprotocol)")
         }
-        for effect in effects { effect() }
-        return delivery.flatMap { feed, payload in feed.take(payload) }
+        state.withLock { if $0.socket === socket { $0.machine.connected() } }
     }
 
-    func interrupted(_ socket: SocketCore, by error: PulseError) {
-        let effects = state.withLock { state in
+    func receive(
+        _ message: SocketMessage, from socket: SocketCore, connection: Int
+    ) -> (@Sendable () async -> Bool)? {
+        let parsed = Result { () throws(SubscriptionMessage.Fault) in try SubscriptionMessage(message) }
+        var delivery: (feed: SubscriptionFeed, payload: Data)?
+        change { state in
+            guard state.socket === socket else { return [] }
+            let action = state.machine.received(parsed, connection: connection)
+            if case .deliver(let id, let payload) = action {
+                delivery = state.entries[id].map { ($0.feed, payload) }
+            }
+            return perform(action, &state)
+        }
+        return delivery.flatMap { $0.feed.take($0.payload) }
+    }
+
+    func disconnected(_ socket: SocketCore) {
+        let feeds = state.withLock { $0.socket === socket ? $0.entries.values.map(\.feed) : [] }
+        for feed in feeds { feed.stopWaiting() }
+    }
+
+    func interrupted(_ socket: SocketCore, by error: PulseError) async {
+        change { state in
             state.socket === socket ? perform(state.machine.interrupted(by: error), &state) : []
         }
-        for effect in effects { effect() }
+        // Another task may be telling: the loss is told before anything of the next connection.
+        while state.withLock({ $0.isTelling || !$0.untold.isEmpty }) { await Task.yield() }
     }
 
     func ended(_ socket: SocketCore, by error: PulseError) {
@@ -233,15 +274,20 @@ private struct GraphQLSocket: SocketEndpoint {
     }
 }
 
-/// The hubs of a client.
+/// The hubs of a client by their paths, as long as they are in use.
 final class SubscriptionHubs: Sendable {
-    private let hubs = Locked<[String: SubscriptionHub]>([:])
+    private struct Entry {
+        weak var hub: SubscriptionHub?
+    }
+
+    private let hubs = Locked<[String: Entry]>([:])
 
     func hub(at path: String) -> SubscriptionHub {
         hubs.withLock { hubs in
-            if let hub = hubs[path] { return hub }
+            if let hub = hubs[path]?.hub { return hub }
+            hubs = hubs.filter { $0.value.hub != nil }
             let hub = SubscriptionHub(path: path)
-            hubs[path] = hub
+            hubs[path] = Entry(hub: hub)
             return hub
         }
     }

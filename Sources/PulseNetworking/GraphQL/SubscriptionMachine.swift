@@ -16,8 +16,8 @@ struct SubscriptionMachine: Sendable {
         case interrupt([Int], PulseError)
         case deliver(Int, payload: Data)
         case pong(connection: Int)
-        /// Tell the server on that connection, which knows of the subscription; nil if it does not.
-        case complete(Int, connection: Int?)
+        /// Tell the server on that connection, which knows the subscription.
+        case complete(Int, connection: Int)
         /// The server has ended a subscription; nil for a good end.
         case end(Int, PulseError?)
         /// End these, and the socket with the close frame.
@@ -28,9 +28,13 @@ struct SubscriptionMachine: Sendable {
         /// Without a socket.
         case idle
         case connecting
-        /// The server has not acknowledged the connection.
-        case greeting
+        /// A handshake is done.
+        case connected
+        /// `connection_init` is sent.
+        case initialized
         case acknowledged(connection: Int)
+        /// This side closes a connection that was not acknowledged.
+        case refused
     }
 
     /// That many connections in a row without an acknowledgement end all.
@@ -47,15 +51,13 @@ struct SubscriptionMachine: Sendable {
         if case .idle = phase { false } else { subscriptions.isEmpty }
     }
 
-    // MARK: The application
-
     mutating func add(_ id: Int) -> Action {
         subscriptions.insert(id)
         switch phase {
         case .idle:
             phase = .connecting
             return .connect
-        case .connecting, .greeting:
+        case .connecting, .connected, .initialized, .refused:
             return .nothing
         case .acknowledged(let connection):
             return .subscribe([id], connection: connection)
@@ -63,27 +65,37 @@ struct SubscriptionMachine: Sendable {
     }
 
     mutating func remove(_ id: Int) -> Action {
-        guard subscriptions.remove(id) != nil else { return .nothing }
-        if case .acknowledged(let connection) = phase { return .complete(id, connection: connection) }
-        return .complete(id, connection: nil)
+        guard subscriptions.remove(id) != nil, case .acknowledged(let connection) = phase else { return .nothing }
+        return .complete(id, connection: connection)
     }
-
-    // MARK: The socket
 
     /// A handshake is done.
     mutating func connected() {
-        phase = .greeting
+        phase = .connected
+    }
+
+    /// `connection_init` is about to be sent.
+    mutating func initialized() {
+        phase = .initialized
+    }
+
+    /// The acknowledgement has not come in time. True unless it has.
+    mutating func refused() -> Bool {
+        guard case .initialized = phase else { return false }
+        phase = .refused
+        return true
     }
 
     /// A message has come on that connection.
     mutating func received(
         _ message: Result<SubscriptionMessage, SubscriptionMessage.Fault>, connection: Int
     ) -> Action {
+        if case .refused = phase { return .nothing }
         switch message {
         case .failure(let fault):
             return violated(fault.reason)
         case .success(.acknowledgement):
-            guard case .greeting = phase else { return violated("an unexpected connection_ack") }
+            guard case .initialized = phase else { return violated("an unexpected connection_ack") }
             phase = .acknowledged(connection: connection)
             refusals = 0
             return .subscribe(subscriptions.sorted(), connection: connection)
@@ -100,12 +112,13 @@ struct SubscriptionMachine: Sendable {
         }
     }
 
-    /// What comes for a subscription that has ended is passed over: the server may not know yet.
+    /// Messages to a subscription that has ended are passed over: the server may not know yet.
     private mutating func received(
         for text: String, _ action: (inout SubscriptionMachine, Int) -> Action
     ) -> Action {
         guard case .acknowledged = phase else { return violated("an id before connection_ack") }
-        guard let id = Int(text), subscriptions.contains(id) else { return .nothing }
+        // A number has several spellings.
+        guard let id = Int(text), String(id) == text, subscriptions.contains(id) else { return .nothing }
         return action(&self, id)
     }
 
@@ -121,21 +134,22 @@ struct SubscriptionMachine: Sendable {
 
     /// A connection or an attempt to connect has ended, and the socket makes another attempt.
     mutating func interrupted(by error: PulseError) -> Action {
-        switch phase {
-        case .idle, .connecting:
-            return .nothing
-        case .greeting:
-            phase = .connecting
-            refusals += 1
-            guard refusals == Self.maximumRefusals else { return .nothing }
-            return .fail(endAll(), error, SocketClose(code: 1000))
-        case .acknowledged:
-            phase = .connecting
-            return .interrupt(subscriptions.sorted(), error)
+        let ended = phase
+        if case .idle = ended { return .nothing }
+        phase = .connecting
+        switch ended {
+        case .connected, .initialized, .refused: refusals += 1
+        case .idle, .connecting, .acknowledged: break
         }
+        // Without a subscription there is no reason to connect again.
+        if refusals == Self.maximumRefusals || subscriptions.isEmpty {
+            return .fail(endAll(), error, SocketClose(code: 1000))
+        }
+        guard case .acknowledged = ended else { return .nothing }
+        return .interrupt(subscriptions.sorted(), error)
     }
 
-    /// The socket has ended, or is left. Returns the subscriptions that end with it.
+    /// The socket has ended, or is dropped. Returns the subscriptions that end with it.
     mutating func endAll() -> [Int] {
         defer { self = SubscriptionMachine() }
         return subscriptions.sorted()

@@ -25,8 +25,9 @@ public final class PulseSocket: Sendable {
     /// Creates a socket, which does nothing before ``connect()``.
     ///
     /// - Parameter onOpen: runs after each handshake, before any other message is sent: to log in, or to subscribe.
-    ///   What it throws fails the attempt; ``PulseError/socketClosed(code:reason:)`` closes the connection with that
-    ///   code. It may take the idle timeout of a call. It must not capture the socket.
+    ///   An error that it throws fails the attempt; ``PulseError/socketClosed(code:reason:)`` closes the connection
+    ///   with that code and reason, and a reconnecting socket for good if the code is one of
+    ///   ``SocketReconnect/fatalCodes``. It may take the idle timeout of a call. It must not capture the socket.
     public init(
         endpoint: some SocketEndpoint, client: PulseClient = .default,
         onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil

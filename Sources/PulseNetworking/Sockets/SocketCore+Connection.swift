@@ -49,7 +49,7 @@ extension SocketCore {
         switch element {
         case .message(let message):
             guard let receiver else { return await deliver(message) }
-            await deliver(message, to: receiver, number)
+            return await deliver(message, to: receiver, number)
         case .ping(let payload):
             state.withLock { state in
                 state.outbox.pong(payload)
@@ -97,12 +97,13 @@ extension SocketCore {
         }
     }
 
-    private func deliver(_ message: SocketMessage, to receiver: any SocketReceiver, _ number: Int) async {
+    private func deliver(_ message: SocketMessage, to receiver: any SocketReceiver, _ number: Int) async -> Bool {
         state.withLock { $0.statistics.messagesReceived += 1 }
-        guard let wait = receiver.receive(message, from: self, connection: number) else { return }
+        guard let wait = receiver.receive(message, from: self, connection: number) else { return true }
         hold(true)
-        await wait()
+        let hasRoom = await wait()
         hold(false)
+        return hasRoom
     }
 
     /// While this side does not read, no pong is missed.
@@ -271,6 +272,7 @@ extension SocketCore {
         }
         guard let effects else { return }
         effects.connection.close()
+        receiver?.disconnected(self)
         for waiter in effects.waiters { waiter?.resume() }
         effects.interruption?()
     }

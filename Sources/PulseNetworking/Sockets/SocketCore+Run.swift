@@ -56,25 +56,31 @@ extension SocketCore {
     // MARK: A connection
 
     private func connect(attempt: Int) async -> SocketMachine.Action {
-        let isReconnect = state.withLock { state in
+        let (isReconnect, isKept) = state.withLock { state in
             note(.connecting(attempt: attempt), &state)
-            return state.machine.hasBeenOpen
+            return (state.machine.hasBeenOpen, state.machine.isKept)
         }
         tell()
         do {
             let response = try await interruptible { [self] in
-                try await handshake(isReconnect) { [self] id in
+                try await handshake(isReconnect || isKept) { [self] id in
                     state.withLock { $0.summary = $0.summary.caused(by: id) }
                 }
             }
             guard let connection = response.connection else { throw PulseError.unsupported("there is no socket") }
-            return ended(await serve(connection, response, isReconnect: isReconnect))
+            do {
+                try receiver?.connected(self, with: response)
+            } catch {
+                response.discard()
+                throw error
+            }
+            return await ended(await serve(connection, response, isReconnect: isReconnect))
         } catch {
-            return ended(.lost(PulseError(wrapping: error)))
+            return await ended(.lost(PulseError(wrapping: error)))
         }
     }
 
-    private func ended(_ end: SocketMachine.End) -> SocketMachine.Action {
+    private func ended(_ end: SocketMachine.End) async -> SocketMachine.Action {
         var retryAfter: TimeInterval?
         if case .lost(let error) = end { retryAfter = error.retryAfter(now: environment.clock.now) }
         let (time, unit) = (now, environment.randomness.unit())
@@ -87,7 +93,7 @@ extension SocketCore {
             }
             return action
         }
-        if case .wait(_, let error, _) = action { receiver?.interrupted(self, by: error) }
+        if case .wait(_, let error, _) = action { await receiver?.interrupted(self, by: error) }
         tell()
         return action
     }
@@ -135,7 +141,7 @@ extension SocketCore {
         return endLink()
     }
 
-    /// Runs the application's greeting, and leaves it if it takes longer than the idle timeout, or than the connection.
+    /// Runs the greeting, and leaves it if it takes longer than ``greetingTimeout``, or than the connection.
     private func greet(_ greeting: SocketGreeting) async throws {
         guard let greeter else { return }
         let reply = SocketReply<Result<Void, any Error>>()
@@ -147,7 +153,7 @@ extension SocketCore {
             }
         }
         defer { task.cancel() }
-        let alarm = client.deadlines.add(now + idleTimeout) {
+        let alarm = client.deadlines.add(now + greetingTimeout) {
             reply.give(.failure(TransportFailure(code: .timedOut, phase: .responseStarted)))
         }
         defer { client.deadlines.remove(alarm) }

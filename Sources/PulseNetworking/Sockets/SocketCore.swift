@@ -17,8 +17,8 @@ final class SocketCore: Sendable {
     let options: SocketOptions
     let pingInterval: TimeInterval
     private let encoder: any RequestEncoder
-    /// Seconds that the greeting may take.
-    let idleTimeout: TimeInterval
+    /// In seconds.
+    let greetingTimeout: TimeInterval
     let handshake: Handshake
     let greeter: Greeter?
     /// Takes the messages; nil for the inbox.
@@ -28,7 +28,8 @@ final class SocketCore: Sendable {
     private let broadcast = Broadcast(SocketState.idle, bufferSize: 64)
 
     init<E: SocketEndpoint>(
-        _ endpoint: E, _ client: PulseClient, _ greeter: Greeter?, receiver: (any SocketReceiver)? = nil
+        _ endpoint: E, _ client: PulseClient, _ greeter: Greeter?, receiver: (any SocketReceiver)? = nil,
+        greetingTimeout: TimeInterval? = nil
     ) {
         self.client = client
         self.receiver = receiver
@@ -38,7 +39,7 @@ final class SocketCore: Sendable {
         pingInterval = interval
         let callOptions = endpoint.options
         encoder = callOptions.encoder ?? client.configuration.encoder
-        idleTimeout = callOptions.timeout ?? client.configuration.timeout
+        self.greetingTimeout = greetingTimeout ?? callOptions.timeout ?? client.configuration.timeout
         tag = callOptions.tag
         self.greeter = greeter
         handshake = { try await client.upgrade(endpoint, isReconnect: $0, began: $1) }
@@ -112,7 +113,10 @@ final class SocketCore: Sendable {
 
     private func start(_ action: SocketMachine.Action) {
         let isAdded = client.calls.add(self, tag: tag) { [weak self] in
-            self?.goAway()
+            guard let self else { return }
+            // At once: what begins afterwards does not end with this socket.
+            receiver?.ended(self, by: .cancelled)
+            goAway()
         } ended: { [weak self] in
             await self?.end()
         }
@@ -162,16 +166,20 @@ final class SocketCore: Sendable {
     }
 
     /// Puts a message into the queue of a connection, without waiting until it is sent. It is dropped with the
-    /// connection. Returns the writing task, which is to be resumed by ``write(insteadOf:)`` outside of all locks.
+    /// connection. False if it can no longer be sent there.
     ///
     /// - Parameter limit: the number of messages that may wait; the message is dropped if there are as many.
-    func enqueue(_ message: SocketMessage, on connection: Int, limit: Int = .max) -> Waiter? {
+    /// - Parameter writer: the writing task, if it must be resumed, by ``write(insteadOf:)`` outside of all locks.
+    func enqueue(
+        _ message: SocketMessage, on connection: Int, limit: Int = .max, resuming writer: inout Waiter?
+    ) -> Bool {
         state.withLock { state in
             guard state.close == nil, let link = state.link, link.number == connection, link.isUp,
                 state.outbox.count < limit
-            else { return nil }
+            else { return false }
             state.outbox.append(SocketOutbox.Item(message, isGreeting: link.greeting != nil))
-            return state.takeWriter()
+            writer = writer ?? state.takeWriter()
+            return true
         }
     }
 

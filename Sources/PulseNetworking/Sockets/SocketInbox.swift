@@ -2,23 +2,6 @@
 
 import PulseCore
 
-/// Takes what comes over a socket in the place of its inbox, in order, in the tasks of the socket.
-///
-/// The socket keeps trying to get through the greeting once a handshake has succeeded.
-protocol SocketReceiver: Sendable {
-    /// Takes a message of a connection, also before that is open. Returns what waits until the next one may be read;
-    /// nil to go on at once.
-    func receive(
-        _ message: SocketMessage, from socket: SocketCore, connection: Int
-    ) -> (@Sendable () async -> Void)?
-
-    /// A connection or an attempt to connect has ended, and another attempt follows once this returns.
-    func interrupted(_ socket: SocketCore, by error: PulseError)
-
-    /// The socket has ended. ``PulseError/cancelled`` if its client ends it.
-    func ended(_ socket: SocketCore, by error: PulseError)
-}
-
 /// The messages that were received ahead of their reader. The tasks that its functions return are to be resumed outside
 /// of all locks.
 struct SocketInbox: Sendable {

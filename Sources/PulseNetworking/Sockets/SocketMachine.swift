@@ -41,8 +41,8 @@ struct SocketMachine: Sendable {
     private var openedAt: TimeInterval?
     /// Whether the socket was open since it was idle.
     private(set) var hasBeenOpen = false
-    /// Whether a connection that was not open is followed by another one, although the socket never was.
-    private var isKept = false
+    /// Whether a failed greeting is followed by another attempt before the socket was ever open.
+    private(set) var isKept = false
     /// Whether this side has closed the socket before it was open.
     private var isClosed = false
 

@@ -20,7 +20,7 @@ struct SubscriptionMachineTests {
         case .interrupt(let ids, _): "interrupt \(ids)"
         case .deliver(let id, let payload): "deliver \(id) \(String(decoding: payload, as: UTF8.self))"
         case .pong(let connection): "pong on \(connection)"
-        case .complete(let id, let connection): "complete \(id)" + (connection.map { " on \($0)" } ?? "")
+        case .complete(let id, let connection): "complete \(id) on \(connection)"
         case .end(let id, let error): "end \(id)" + (error.map { " \($0.kind)" } ?? "")
         case .fail(let ids, let error, let close): "fail \(ids) \(error.kind) \(close.code)"
         }
@@ -37,16 +37,18 @@ struct SubscriptionMachineTests {
             machine.add(1), machine.add(2), machine.received(.success(.ping), connection: 1),
             {
                 machine.connected()
+                machine.initialized()
                 return machine.add(3)
             }(),
             machine.received(.success(.acknowledgement), connection: 1), machine.add(4),
             machine.received(Self.next("3"), connection: 1), machine.received(Self.next("5"), connection: 1),
-            machine.received(Self.next("three"), connection: 1), machine.received(.success(.pong), connection: 1),
+            machine.received(Self.next("+3"), connection: 1), machine.received(.success(.pong), connection: 1),
             machine.remove(1), machine.remove(1), machine.received(Self.next("1"), connection: 1),
             machine.received(.success(.error(id: "2", [GraphQLError(message: "no")])), connection: 1),
             machine.interrupted(by: Self.lost), machine.interrupted(by: Self.lost), machine.remove(3),
             {
                 machine.connected()
+                machine.initialized()
                 return machine.received(.success(.acknowledgement), connection: 3)
             }(),
             machine.received(.success(.complete(id: "4")), connection: 3),
@@ -55,7 +57,7 @@ struct SubscriptionMachineTests {
             actions.map(Self.text) == [
                 "connect", "nothing", "pong on 1", "nothing", "subscribe [1, 2, 3] on 1", "subscribe [4] on 1",
                 "deliver 3 {}", "nothing", "nothing", "nothing", "complete 1 on 1", "nothing", "nothing",
-                "end 2 graphQL", "interrupt [3, 4]", "nothing", "complete 3", "subscribe [4] on 3", "end 4",
+                "end 2 graphQL", "interrupt [3, 4]", "nothing", "nothing", "subscribe [4] on 3", "end 4",
             ])
         #expect(machine.isUnused)
         let ended = machine.endAll()
@@ -81,8 +83,43 @@ struct SubscriptionMachineTests {
         #expect(Self.text(machine.received(.success(.acknowledgement), connection: 1)).hasPrefix("fail [1]"))
         _ = machine.add(1)
         machine.connected()
+        // Before `connection_init`.
+        #expect(Self.text(machine.received(.success(.acknowledgement), connection: 1)).hasPrefix("fail [1]"))
+        _ = machine.add(1)
+        machine.connected()
+        machine.initialized()
         _ = machine.received(.success(.acknowledgement), connection: 1)
         #expect(Self.text(machine.received(.success(.acknowledgement), connection: 1)).hasPrefix("fail [1]"))
+    }
+
+    @Test func aLateAcknowledgementCountsForNothing() {
+        var machine = SubscriptionMachine()
+        _ = machine.add(1)
+        for number in 1...3 {
+            machine.connected()
+            machine.initialized()
+            let isRefused = machine.refused()
+            #expect(isRefused)
+            #expect(Self.text(machine.received(.success(.acknowledgement), connection: number)) == "nothing")
+            #expect(Self.text(machine.received(.failure(.init(reason: "")), connection: number)) == "nothing")
+            let text = Self.text(machine.interrupted(by: Self.lost))
+            #expect(text == (number == 3 ? "fail [1] socketClosed 1000" : "nothing"))
+        }
+        _ = machine.add(1)
+        machine.connected()
+        machine.initialized()
+        _ = machine.received(.success(.acknowledgement), connection: 4)
+        let isRefused = machine.refused()
+        #expect(!isRefused)
+    }
+
+    @Test func anUnusedSocketDoesNotReconnect() {
+        var machine = SubscriptionMachine()
+        _ = machine.add(1)
+        _ = machine.remove(1)
+        #expect(machine.isUnused)
+        #expect(Self.text(machine.interrupted(by: Self.lost)) == "fail [] socketClosed 1000")
+        #expect(!machine.isUnused)
     }
 
     @Test func threeRefusalsInARowEndAll() {
@@ -90,6 +127,7 @@ struct SubscriptionMachineTests {
         _ = machine.add(1)
         for isAcknowledged in [false, false, true, false, false] {
             machine.connected()
+            if isAcknowledged { machine.initialized() }
             if isAcknowledged { _ = machine.received(.success(.acknowledgement), connection: 1) }
             #expect(Self.text(machine.interrupted(by: Self.lost)) == (isAcknowledged ? "interrupt [1]" : "nothing"))
             // A handshake that fails counts for nothing.
@@ -112,8 +150,11 @@ struct SubscriptionMachineTests {
         let random: SeededRandomness
         var machine = SubscriptionMachine()
         var hasSocket = false
-        /// The number of the connection, and whether it is acknowledged; nil without one.
-        var connection: (number: Int, isAcknowledged: Bool)?
+        enum Step {
+            case connected, initialized, refused, acknowledged
+        }
+
+        var connection: (number: Int, step: Step)?
         var connections = 0
         var lastID = 0
         /// The subscriptions of the application.
@@ -139,13 +180,22 @@ struct SubscriptionMachineTests {
             case 5, 6:
                 guard hasSocket, connection == nil else { return }
                 connections += 1
-                connection = (connections, false)
+                connection = (connections, .connected)
                 machine.connected()
-            case 7, 8:
-                guard let connection, !connection.isAcknowledged || below(20) == 0 else { return }
+            case 7:
+                guard connection?.step == .connected else {
+                    let isRefused = machine.refused()
+                    #expect(isRefused == (connection?.step == .initialized))
+                    if isRefused { connection?.step = .refused }
+                    return
+                }
+                connection?.step = .initialized
+                machine.initialized()
+            case 8:
+                guard let connection, connection.step == .initialized || below(20) == 0 else { return }
                 check(machine.received(.success(.acknowledgement), connection: connection.number))
             case 9, 10:
-                guard let connection, connection.isAcknowledged else { return }
+                guard let connection, connection.step == .acknowledged else { return }
                 let id = below(3) == 0 ? below(lastID + 2) : served.element(random) ?? 0
                 let message = [
                     SubscriptionMessage.next(id: "\(id)", payload: Data("\(id)".utf8)), .complete(id: "\(id)"),
@@ -181,39 +231,43 @@ struct SubscriptionMachineTests {
                 #expect(served.isDisjoint(with: ids) && ids == ids.sorted())
                 served.formUnion(ids)
                 #expect(served == wanted)
-                connection?.isAcknowledged = true
+                #expect(connection?.step == .initialized || connection?.step == .acknowledged)
+                connection?.step = .acknowledged
                 refusals = 0
             case .interrupt(let ids, _):
-                #expect(connection?.isAcknowledged == true && ids == wanted.sorted())
+                #expect(connection?.step == .acknowledged && ids == wanted.sorted())
                 (connection, served) = (nil, [])
             case .deliver(let id, let payload):
                 #expect(wanted.contains(id) && served.contains(id) && payload == Data("\(id)".utf8))
             case .pong(let number):
                 #expect(connection?.number == number)
             case .complete(let id, let number):
-                #expect((number != nil) == served.contains(id) && number == (number == nil ? nil : connection?.number))
-                served.remove(id)
+                let wasServed = served.remove(id) != nil
+                #expect(wasServed && number == connection?.number)
             case .end(let id, let error):
                 if case .error? = message { #expect(error != nil) } else { #expect(error == nil) }
                 #expect(wanted.remove(id) != nil && served.remove(id) != nil)
             case .fail(let ids, _, let close):
                 #expect(ids == wanted.sorted())
-                // Either the server repeats its acknowledgement, or it does not give it three times.
-                #expect(close.code == 4400 ? connection?.isAcknowledged == true : refusals == 2)
+                // The server acknowledges out of turn, or does not three times, or nothing needs the socket.
+                switch close.code {
+                case 4400: #expect(connection?.step == .connected || connection?.step == .acknowledged)
+                default: #expect(refusals == 2 || wanted.isEmpty)
+                }
                 return end()
             }
         }
 
         mutating func interrupt() {
             let action = machine.interrupted(by: SubscriptionMachineTests.lost)
-            switch (connection?.isAcknowledged, action) {
+            switch (connection?.step, action) {
             case (nil, .nothing):
-                break
-            case (false?, .nothing):
+                #expect(!wanted.isEmpty)
+            case (.connected?, .nothing), (.initialized?, .nothing), (.refused?, .nothing):
                 refusals += 1
                 connection = nil
-                #expect(refusals < 3)
-            case (false?, .fail), (true?, .interrupt):
+                #expect(refusals < 3 && !wanted.isEmpty)
+            case (_, .fail), (.acknowledged?, .interrupt):
                 check(action)
             default:
                 Issue.record("\(action)")

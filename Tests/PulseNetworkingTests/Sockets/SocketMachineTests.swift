@@ -35,6 +35,23 @@ struct SocketMachineTests {
         #expect(Self.text(machine.connect()) == "connect 1")
     }
 
+    @Test func aKeptSocketTriesAgainBeforeItWasOpen() {
+        var machine = SocketMachine(SocketReconnect())
+        _ = machine.connect()
+        machine.keep()
+        #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, 2")
+        #expect(Self.text(machine.waited()) == "connect 2")
+        #expect(Self.text(machine.ended(.lost(.unsupported("a")), at: 1, unit: 0)).hasPrefix("finish"))
+    }
+
+    @Test func aGreetingThatClosesIsJudgedByItsCode() {
+        for (code, isFinal) in [(1008, true), (4000, false)] {
+            var machine = Self.opened()
+            let end = SocketMachine.End.lost(.socketClosed(code: code, reason: ""))
+            #expect(Self.text(machine.ended(end, at: 1, unit: 0)).hasPrefix("finish") == isFinal)
+        }
+    }
+
     /// U(0.5, min(cap, 2ⁿ)).
     @Test func theWaitsGrowUpToTheCap() {
         for (unit, expected) in [(0.0, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]), (1.0, [2, 4, 8, 16, 30, 30, 30])] {

@@ -482,6 +482,43 @@ struct SocketTests {
         await client.shutdown()
     }
 
+    /// A greeting chooses the close code, and by it whether the socket comes back.
+    @Test(arguments: [(4000, false), (1008, true)])
+    func aGreetingClosesWithACode(code: Int, isFatal: Bool) async throws {
+        let (client, transport) = Self.client { socket in
+            let isFirst = try await socket.receive() != nil && socket.request.connection == 0
+            if isFirst { return try await socket.close(code: 1001) }
+            while try await socket.receive() != nil {}
+        }
+        let attempts = Locked(0)
+        let socket = PulseSocket(endpoint: Chat(), client: client) { _ in
+            let attempt = attempts.withLock { count in
+                count += 1
+                return count
+            }
+            if attempt == 2 { throw PulseError.socketClosed(code: code, reason: "not you") }
+        }
+        let ending = Task { await socket.states.reduce(nil as SocketState?) { $1 } }
+        try await socket.connect()
+        try await socket.send(.text("leave"))
+        while attempts.withLock({ $0 }) < (isFatal ? 2 : 3) { await Task.yield() }
+        if !isFatal { await socket.close() }
+        guard case .closed(let error) = await ending.value else {
+            Issue.record("no end")
+            return
+        }
+        if isFatal {
+            guard case .socketClosed(code, "not you")? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        } else {
+            #expect(error == nil)
+        }
+        #expect(transport.sockets[1].closeReceived == ServerSocket.Close(code: code, reason: "not you"))
+        await client.shutdown()
+    }
+
     // MARK: The handshake
 
     @Test func aTokenIsRefreshedForEachHandshake() async throws {
