@@ -33,7 +33,7 @@ enum SubscriptionMessage: Sendable {
             self = .next(id: try Self.id(members), payload: payload)
         case "error":
             guard let payload = members["payload"],
-                let errors = try? JSONDecoder().decode([GraphQLError].self, from: payload), !errors.isEmpty
+                let errors = try? JSONResponseDecoder().decode([GraphQLError].self, from: payload), !errors.isEmpty
             else { throw Fault(reason: "error without errors") }
             self = .error(id: try Self.id(members), errors)
         case "complete":

@@ -36,7 +36,7 @@ extension MockServer {
         let service = OperationService(knowsHashes: knowsHashes, clock: clock, respond: respond)
         on(.post, pathTemplate) { try await service.response(to: $0) }
         on(.get, pathTemplate) { request in
-            guard request.headers.list("Upgrade").contains("websocket") else {
+            guard request.headers.list("Upgrade").contains(where: { $0.equalsIgnoringASCIICase("websocket") }) else {
                 return try await service.response(to: request)
             }
             return try .socket(accepting: request, subprotocols: [OperationSocket.subprotocol]) { socket in

@@ -33,6 +33,26 @@ private struct Login: GraphQLOperation {
     var uploads: [GraphQLUpload] = []
 }
 
+private struct Watch: GraphQLOperation {
+    typealias Value = Login.Value
+    static let document = Login.document.replacingOccurrences(of: "query Login", with: "subscription Watch")
+    let variables = Login.Variables()
+}
+
+private final class SentOperations: Sendable {
+    private let texts = Locked<[String]>([])
+
+    var text: String { texts.withLock { $0.joined(separator: "\n") } }
+
+    /// Returns how many there are.
+    func add(_ text: String) -> Int {
+        texts.withLock { texts in
+            texts.append(text)
+            return texts.count
+        }
+    }
+}
+
 /// GraphQL operations that carry secrets, in each form of a request: no secret appears in any text.
 @Suite(.serialized, .throttled, .timeLimit(.minutes(5)))
 struct GraphQLSecretsTests {
@@ -89,6 +109,58 @@ struct GraphQLSecretsTests {
             }
         }
         #expect(recorder.recording().calls.count == 3)
+        Self.expectNoSecret(collector, recorder)
+    }
+
+    /// The document, the variables and the payload of the connection go by the socket.
+    @Test func noTextOfASubscriptionShowsASecret() async throws {
+        let collector = TextCollector()
+        let recorder = PulseRecorder(options: .init(keepsBinaryBodies: true))
+        let settings = GraphQLSettings().with(
+            \.connectionPayload, value: { ["token": .string(PlantedSecret.tokenHeader.value)] })
+        let received = try await MockServer.run { server in
+            let bus = PulseEventBus()
+            bus.addSink(collector)
+            recorder.attach(to: bus)
+            let exports = ExportedTexts(of: bus, collector.add)
+            let client = PulseClient(
+                configuration: PulseConfiguration.patient(with: server).with(\.graphQL, value: settings),
+                plugins: [
+                    .logger(options: .init(verbosity: .verbose, includesCurl: true, output: collector.add)), recorder,
+                    .tracing(),
+                ], events: bus)
+            let error = GraphQLError(
+                message: #"neighbor: password: "\#(PlantedSecret.errorText.value)""#,
+                extensions: ["token": .string(PlantedSecret.errorField.value)])
+            let received = SentOperations()
+            let ends: [OperationReply] = [
+                .data(["id": 1]), .errors(error),
+                .close(code: 4401, reason: "neighbor password=\(PlantedSecret.errorField.value)"),
+            ]
+            // They share a socket.
+            server.onGraphQL("/graphql") { operation in
+                let count = received.add(
+                    "\(operation.document) \(operation.variables) \(operation.connectionPayload)")
+                return ends[min(count, ends.count) - 1]
+            }
+            for _ in ends {
+                do {
+                    for try await response in client.subscribe(Watch()) { collector.add(all: response) }
+                } catch {
+                    collector.add(error: PulseError(wrapping: error))
+                }
+            }
+            await client.shutdown()
+            try await exports.finish()
+            return received.text
+        }
+        for secret in [PlantedSecret.graphQLVariable, .nestedJSON, .mixedCaseKey, .tokenHeader] {
+            #expect(secret.isIn(received), "\(secret) was not sent")
+        }
+        Self.expectNoSecret(collector, recorder)
+    }
+
+    private static func expectNoSecret(_ collector: TextCollector, _ recorder: PulseRecorder) {
         collector.add(recording: recorder.recording())
         let texts = collector.texts
         let all = texts.joined(separator: "\n")

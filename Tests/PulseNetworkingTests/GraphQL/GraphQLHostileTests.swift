@@ -50,11 +50,11 @@ struct GraphQLHostileTests {
     }
 
     @Test func aLongPathHidesNoError() async throws {
-        let path = "[\([String](repeating: "0", count: 1_000_000).joined(separator: ","))]"
+        let path = "[\([String](repeating: "0", count: 100_000).joined(separator: ","))]"
         let body = #"{"data":null,"errors":[{"message":"no","path":\#(path)}]}"#
         let errors = try await errors(of: body, as: "application/graphql-response+json", status: 200)
         #expect(errors.map(\.message) == ["no"])
-        #expect(errors.first?.path.count == 1_000_000)
+        #expect(errors.first?.path.count == 100_000)
     }
 
     @Test(arguments: [
