@@ -182,8 +182,9 @@ struct OperationProtocolTests {
         case complete, close, cut, reset, violation, closeEvent, shutdown
     }
 
-    /// Of three operations, busy ones fill the connection, and others wait after their first event.
-    @Test(arguments: Ending.allCases, [true, false])
+    /// Of three operations, busy ones fill the connection, and others wait after their first event. One case at a time:
+    /// busy operations take all threads.
+    @Test(.serialized, arguments: Ending.allCases, [true, false])
     func anOperationEndsWithItsClient(ending: Ending, isBusy: Bool) async throws {
         let (ended, end) = AsyncStream<Int>.makeStream()
         let received = Seen<ReceivedOperation>()
