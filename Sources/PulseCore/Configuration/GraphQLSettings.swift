@@ -12,7 +12,7 @@ public struct GraphQLSettings: Sendable {
         case automaticWithGET
     }
 
-    /// What happens to the responses of a subscription that are not read yet.
+    /// The buffer for the responses of a subscription that are not read yet.
     ///
     /// A buffer is also full with 16 MiB.
     public enum SubscriptionBuffer: Sendable, Hashable {
@@ -34,16 +34,18 @@ public struct GraphQLSettings: Sendable {
     /// The path of the socket for subscriptions, as ``path``; it may also be a `ws` or `wss` URL. Nil, the default, is
     /// ``path``.
     public var socketPath: String?
-    /// Returns the payload of `connection_init`, such as a token. It is asked for each connection; what it throws fails
-    /// the attempt. Nil, the default, sends none.
+    /// Returns the payload of `connection_init`, such as a token. It is asked for each connection, and may take the idle
+    /// timeout of a call; an error that it throws fails the attempt. Nil, the default, sends none.
     public var connectionPayload: (@Sendable () async throws -> [String: JSONValue]?)?
-    /// Seconds until the server must acknowledge a connection; else it is closed with code 4504. 10 by default.
+    /// Seconds from `connection_init` in which the server must acknowledge a connection; else it is closed with code
+    /// 4504. 10 by default.
     public var acknowledgeTimeout: TimeInterval = 10
     /// Seconds between two pings of the socket, which detect a lost connection; 30 by default, 0 for none.
     public var pingInterval: TimeInterval = 30
-    /// Seconds for which the socket stays open after its last subscription. 5 by default.
+    /// Seconds for which the socket stays open after its last subscription. 5 by default. An open socket keeps its
+    /// client.
     public var lingers: TimeInterval = 5
-    /// What happens to the responses of a subscription that are not read yet; 64 are held by default.
+    /// The buffer for the responses of a subscription that are not read yet; 64 are held by default.
     public var subscriptionBuffer = SubscriptionBuffer.holds(64)
 
     /// Creates the default settings.
