@@ -34,8 +34,8 @@ public struct GraphQLSettings: Sendable {
     /// The path of the socket for subscriptions, as ``path``; it may also be a `ws` or `wss` URL. Nil, the default, is
     /// ``path``.
     public var socketPath: String?
-    /// Returns the payload of `connection_init`, such as a token. It is asked for each connection, and may take the idle
-    /// timeout of a call; an error that it throws fails the attempt. Nil, the default, sends none.
+    /// Returns the payload of `connection_init`, such as a token. It is asked for each connection, and may take as long
+    /// as the idle timeout of a call; an error that it throws fails the attempt. Nil, the default, sends none.
     public var connectionPayload: (@Sendable () async throws -> [String: JSONValue]?)?
     /// Seconds from `connection_init` in which the server must acknowledge a connection; else it is closed with code
     /// 4504. 10 by default.
