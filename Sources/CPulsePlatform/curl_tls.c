@@ -18,8 +18,6 @@
     X(void *, OPENSSL_sk_value, (const void *, int)) \
     X(void *, X509_get_X509_PUBKEY, (const void *)) \
     X(int, i2d_X509_PUBKEY, (const void *, unsigned char **)) \
-    X(void *, d2i_X509, (void **, const unsigned char **, long)) \
-    X(void, X509_free, (void *)) \
     X(const void *, EVP_sha256, (void)) \
     X(int, EVP_Digest, (const void *, size_t, unsigned char *, unsigned int *, const void *, void *)) \
     X(int, SSL_has_pending, (const void *)) \
@@ -90,16 +88,6 @@ int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity
         if (!hash_key(tls.OPENSSL_sk_value(chain, index), hashes + index * PULSE_KEY_HASH_LENGTH)) return 0;
     }
     return count < 0 ? 0 : count;
-}
-
-bool pulse_tls_key_hash(const uint8_t *certificate, size_t length, uint8_t hash[PULSE_KEY_HASH_LENGTH]) {
-    if (!pulse_tls_can_pin()) return false;
-    const unsigned char *bytes = certificate;
-    void *decoded = tls.d2i_X509(NULL, &bytes, (long)length);
-    if (decoded == NULL) return false;
-    bool is_hashed = hash_key(decoded, hash);
-    tls.X509_free(decoded);
-    return is_hashed;
 }
 
 #endif

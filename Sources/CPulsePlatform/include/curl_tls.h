@@ -44,7 +44,4 @@ enum { PULSE_KEY_HASH_LENGTH = 32 };
 /// most `capacity` are written.
 int pulse_tls_verified_key_hashes(PulseCURL *easy, uint8_t *hashes, int capacity);
 
-/// The same hash of one certificate in DER; false for other data.
-bool pulse_tls_key_hash(const uint8_t *certificate, size_t length, uint8_t hash[PULSE_KEY_HASH_LENGTH]);
-
 #endif

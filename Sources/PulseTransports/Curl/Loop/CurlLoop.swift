@@ -58,7 +58,7 @@ final class CurlLoop: Sendable {
         do {
             _ = try await run(transfer, id: id)
         } catch let error as CurlFailure.Unpinned {
-            throw error.failure(of: request)
+            throw request.pinningFailure(error.keys)
         }
         if let keys = transfer.progress.unpinnedKeys { request.tellUnpinned(keys) }
         return try transfer.connected(queued: queued)

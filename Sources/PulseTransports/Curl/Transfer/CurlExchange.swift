@@ -89,7 +89,7 @@ struct CurlExchange: Sendable {
             }
             if let error = error as? CurlFailure.Undecodable { throw error.failure(of: request.urlRequest) }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
-            throw error.failure(of: request)
+            throw request.pinningFailure(error.keys)
         }
         guard case .streaming(let received) = reply, case .streamed(let pipe, _) = outgoing.delivery, let ticket else {
             feeding?.end()
@@ -171,21 +171,7 @@ extension CurlRequest.Body {
     }
 }
 
-extension CurlFailure.Unpinned {
-    /// Emits the event and returns the error.
-    func failure(of request: TransportRequest) -> PulseError {
-        request.tellUnpinned(keys)
-        return .sslPinningFailed(host: request.urlRequest.url?.host ?? "")
-    }
-}
-
 extension TransportRequest {
-    /// Emits the event for a chain without a pinned key.
-    func tellUnpinned(_ keys: [[UInt8]]) {
-        guard let events, events.isActive else { return }
-        events.emit(.pinningFailed(host: urlRequest.url?.host ?? "", seen: keys.map(CurlPins.text)))
-    }
-
     fileprivate var hasBody: Bool {
         if case .none = body { false } else { true }
     }

@@ -36,7 +36,7 @@ final class CurlRequest: Sendable {
     let needsNewConnection: Bool
     /// Whether the server requires HTTP/1.1.
     let needsHTTP1: Bool
-    let pins: CurlPins?
+    let pins: PinnedKeys?
     let tls: TLSSettings
     let proxy: ProxySettings
     let unixSocketPath: String?
@@ -83,7 +83,7 @@ final class CurlRequest: Sendable {
         mayBeResent = request.mayBeResent
         needsNewConnection = request.needsNewConnection
         self.needsHTTP1 = needsHTTP1
-        pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
+        pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
         tls = request.tls
         proxy = request.effectiveProxy
         self.unixSocketPath = unixSocketPath
@@ -99,12 +99,12 @@ final class CurlRequest: Sendable {
     convenience init(
         linkingTo url: String, isSecure: Bool, unixSocketPath: String?, for request: TransportRequest
     ) throws {
-        let pins = isSecure ? try request.pins.map { try CurlPins($0) } : nil
+        let pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
         self.init(connectingTo: url, for: request, isSecure: isSecure, hasLink: true, pins: pins, unixSocketPath)
     }
 
     private init(
-        connectingTo url: String, for request: TransportRequest, isSecure: Bool, hasLink: Bool, pins: CurlPins?,
+        connectingTo url: String, for request: TransportRequest, isSecure: Bool, hasLink: Bool, pins: PinnedKeys?,
         _ unixSocketPath: String?
     ) {
         self.url = url
@@ -240,31 +240,5 @@ private struct HeaderLines {
         bytes.append(contentsOf: name.utf8)
         bytes.append(0)
     }
-}
-
-/// The pins of a request as hashes to compare.
-struct CurlPins: Sendable {
-    let hashes: Set<[UInt8]>
-    let isReportOnly: Bool
-
-    /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable pinned certificate.
-    init(_ pins: PinSet) throws {
-        var hashes = Set(
-            pins.publicKeyHashes.compactMap { Data(base64Encoded: String($0.dropFirst(7))).map { [UInt8]($0) } })
-        for certificate in pins.certificates {
-            var hash = [UInt8](repeating: 0, count: Int(PULSE_KEY_HASH_LENGTH))
-            let isCertificate = certificate.withUnsafeBytes { bytes in
-                pulse_tls_key_hash(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &hash)
-            }
-            guard isCertificate else {
-                throw PulseError.invalidRequest(reason: "a pinned certificate is no certificate in DER")
-            }
-            hashes.insert(hash)
-        }
-        self.hashes = hashes
-        isReportOnly = pins.isReportOnly
-    }
-
-    static func text(_ hash: [UInt8]) -> String { "sha256/" + Data(hash).base64EncodedString() }
 }
 #endif

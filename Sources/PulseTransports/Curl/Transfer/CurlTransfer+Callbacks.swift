@@ -41,13 +41,17 @@ extension CurlTransfer {
     /// Whether this client checks the pins itself, and not libcurl.
     var checksPins: Bool { library.hasPrerequest && library.readsVerifiedChain }
 
-    private func accepts(_ pins: CurlPins) -> Bool {
-        let keys = verifiedKeys()
-        guard !keys.contains(where: pins.hashes.contains) else { return true }
-        progress.unpinnedKeys = keys
-        guard !pins.isReportOnly else { return true }
-        progress.failure = CurlFailure.Unpinned(keys: keys)
-        return false
+    private func accepts(_ pins: PinnedKeys) -> Bool {
+        switch pins.verdict(onKeys: verifiedKeys()) {
+        case .accepted:
+            return true
+        case .reported(let keys):
+            progress.unpinnedKeys = keys
+            return true
+        case .refused(let keys):
+            progress.failure = CurlFailure.Unpinned(keys: keys)
+            return false
+        }
     }
 
     private func verifiedKeys() -> [[UInt8]] {
