@@ -26,7 +26,7 @@ let pinned = PulseConfiguration(baseURL: url).with(\.sslPinningPolicy, value: pi
 // snippet.refused
 let refused = await PulseClient(configuration: pinned, transport: URLSessionTransport())
     .result(of: Request<String>(.get, "/"))
-// .failure(.unsupported): URLSessionTransport cannot enforce the configuration's pinned public keys
+// On Linux .failure(.unsupported): URLSessionTransport cannot enforce the configuration's pinned public keys
 // snippet.end
 print(refused)
 

@@ -25,6 +25,9 @@ extension URLRequest {
     }
 }
 
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+
 extension URLSessionConfiguration {
     public var allowsExpensiveNetworkAccess: Bool {
         get { true }

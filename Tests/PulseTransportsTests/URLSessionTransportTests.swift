@@ -125,17 +125,6 @@ struct URLSessionTransportTests {
         #expect(refusal == ProxyRefusal(proxy: nil, reason: reason))
     }
 
-    @Test(arguments: [
-        NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodNTLM,
-        NSURLAuthenticationMethodNegotiate,
-    ])
-    func credentialChallengesOfServersAreRejected(_ method: String) {
-        #expect(SessionDelegate.disposition(of: method, isProxy: false) == .rejectProtectionSpace)
-        #expect(SessionDelegate.disposition(of: method, isProxy: true) == .performDefaultHandling)
-        let trust = "NSURLAuthenticationMethodServerTrust"
-        #expect(SessionDelegate.disposition(of: trust, isProxy: false) == .performDefaultHandling)
-    }
-
     /// Trap: a connection is lost during a repeatable body, and no policy retries the call.
     @Test func aBodyRequestedTwiceMeansALostConnection() throws {
         let error = TransportFailure.meaning(

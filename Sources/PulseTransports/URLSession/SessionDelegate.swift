@@ -12,23 +12,34 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         var isShutDown = false
     }
 
+    /// Evaluates the certificates of a challenge by the system's rules, and returns the verified chain in DER and the
+    /// credential that accepts it.
+    typealias TrustEvaluation =
+        @Sendable (URLAuthenticationChallenge) throws -> (chain: [Data], credential: URLCredential)
+
+    private let evaluateTrust: TrustEvaluation
     private let state = Locked(State())
     /// Foundation on Linux cancels by waiting for its reading queue, which a flood from the server keeps busy for
     /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would accumulate.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
 
+    init(evaluateTrust: @escaping TrustEvaluation = { try $0.evaluateTrust() }) {
+        self.evaluateTrust = evaluateTrust
+    }
+
     /// Runs a task to its end, or to the head of a response whose body goes to a pipe. Cancelling ends the wait at
     /// once, whenever the session reports the end.
     ///
+    /// - Parameter pins: of the task's session.
     /// - Parameter timings: gets the measurements before the end of the response's body.
     func run(
-        _ task: URLSessionTask, into sink: SessionExchange.Sink, timings: Locked<TransferTimings?> = Locked(nil),
-        progress: (@Sendable (TransferProgress) -> Void)? = nil, sending body: TransportRequest.Body = .none
+        _ task: URLSessionTask, for request: TransportRequest, pins: PinnedKeys?, into sink: SessionExchange.Sink,
+        timings: Locked<TransferTimings?> = Locked(nil), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                var exchange = SessionExchange(task, sink, timings, progress, continuation)
-                switch body {
+                var exchange = SessionExchange(task, request, pins, sink, timings, progress, continuation)
+                switch request.body {
                 case .none: break
                 case .bytes, .file: exchange.reportsUpload = true
                 case .stream(let stream):
@@ -145,19 +156,33 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             finish(task)
             cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         } else {
-            let space = challenge.protectionSpace
-            completionHandler(Self.disposition(of: space.authenticationMethod, isProxy: space.proxyType != nil), nil)
+            let (disposition, credential) = reaction(to: challenge, of: task)
+            completionHandler(disposition, credential)
         }
     }
 
-    /// Rejects challenges for credentials, such as Kerberos, whose handling would resend the request. The system
-    /// handles server trust, certificates and proxies.
-    static func disposition(of method: String, isProxy: Bool) -> URLSession.AuthChallengeDisposition {
-        let credentials = [
-            NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
-            NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate, NSURLAuthenticationMethodHTMLForm,
-        ]
-        return !isProxy && credentials.contains(method) ? .rejectProtectionSpace : .performDefaultHandling
+    func reaction(
+        to challenge: URLAuthenticationChallenge, of task: URLSessionTask
+    ) -> (URLSession.AuthChallengeDisposition, URLCredential?) {
+        // The exchange of a cancelled task has ended, and its pins with it.
+        guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else {
+            return (.cancelAuthenticationChallenge, nil)
+        }
+        switch SessionChallenge(challenge).reaction(for: exchange.request) {
+        case .rejectProtectionSpace: return (.rejectProtectionSpace, nil)
+        case .performDefaultHandling: return (.performDefaultHandling, nil)
+        // The transport refuses requests with a client certificate or a proxy.
+        case .presentCertificate, .sendProxyCredentials: return (.rejectProtectionSpace, nil)
+        case .evaluateTrust:
+            do {
+                let (chain, credential) = try evaluateTrust(challenge)
+                try exchange.request.check(chain, against: exchange.pins)
+                return (.useCredential, credential)
+            } catch {
+                end(task, with: .failure(error))
+                return (.cancelAuthenticationChallenge, nil)
+            }
+        }
     }
 
     func urlSession(

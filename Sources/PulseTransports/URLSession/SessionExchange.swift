@@ -19,6 +19,9 @@ struct SessionExchange: Sendable {
     static let errorFileLimit: Int64 = 1 << 20
 
     let task: URLSessionTask
+    let request: TransportRequest
+    /// The pins of the task's session.
+    let pins: PinnedKeys?
     let sink: Sink
     let progress: (@Sendable (TransferProgress) -> Void)?
     /// Nil after the head of a streamed response is delivered.
@@ -46,11 +49,13 @@ struct SessionExchange: Sendable {
     var end: Result<Void, any Error>?
 
     init(
-        _ task: URLSessionTask, _ sink: Sink, _ timings: Locked<TransferTimings?>,
-        _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ task: URLSessionTask, _ request: TransportRequest, _ pins: PinnedKeys?, _ sink: Sink,
+        _ timings: Locked<TransferTimings?>, _ progress: (@Sendable (TransferProgress) -> Void)?,
         _ continuation: CheckedContinuation<PulseResponse, any Error>
     ) {
         self.task = task
+        self.request = request
+        self.pins = pins
         self.sink = sink
         self.timings = timings
         self.progress = progress

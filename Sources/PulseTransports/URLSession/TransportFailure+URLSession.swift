@@ -25,6 +25,23 @@ extension TransportFailure {
             code: code, phase: phase, underlying: error,
             isStaleConnection: isReused && code == .networkConnectionLost && phase == .maybeSent)
     }
+
+    /// The failure of the system's evaluation of a server's certificates.
+    ///
+    /// - Parameter status: a code of Security/SecBase.h; nil for none.
+    static func untrusted(status: Int?, underlying: (any Error)?) -> TransportFailure {
+        let code: URLError.Code =
+            switch status {
+            // errSecCertificateExpired
+            case -67818: .serverCertificateHasBadDate
+            // errSecCertificateNotValidYet
+            case -67819: .serverCertificateNotYetValid
+            // errSecCreateChainFailed
+            case -25318: .serverCertificateHasUnknownRoot
+            default: .serverCertificateUntrusted
+            }
+        return TransportFailure(code: code, phase: .beforeSend, underlying: underlying)
+    }
 }
 
 extension URLError {

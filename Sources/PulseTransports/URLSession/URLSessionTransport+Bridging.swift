@@ -30,6 +30,20 @@ extension URLSessionTransport {
     }
 
     static let makeChannel: UpgradeConnector.ChannelMaker? = nil
+    static let evaluatesTrust = false
+}
+
+extension URLAuthenticationChallenge {
+    /// Always throws: there is no such challenge on Linux.
+    func evaluateTrust() throws -> (chain: [Data], credential: URLCredential) {
+        throw TransportFailure.untrusted(status: nil, underlying: nil)
+    }
+}
+
+extension SessionChallenge.Kind {
+    // Foundation on Linux has no such challenges, and marks Apple's constants as unavailable.
+    static let serverTrustMethod = "NSURLAuthenticationMethodServerTrust"
+    static let clientCertificateMethod = "NSURLAuthenticationMethodClientCertificate"
 }
 
 extension HTTPURLResponse {
@@ -98,6 +112,12 @@ extension URLSessionTransport {
     static let makeChannel: UpgradeConnector.ChannelMaker? = { address, isSecure, request, configuration in
         try NetworkChannel(address, isSecure: isSecure, request, configuration)
     }
+    static let evaluatesTrust = true
+}
+
+extension SessionChallenge.Kind {
+    static let serverTrustMethod = NSURLAuthenticationMethodServerTrust
+    static let clientCertificateMethod = NSURLAuthenticationMethodClientCertificate
 }
 
 extension HTTPURLResponse {

@@ -16,8 +16,8 @@ extension URLSessionTransport {
         let hasBody = request.body.isPresent
         let timings = Locked<TransferTimings?>(nil)
         var response = try await exchanges.run(
-            task, into: .pipe(pipe), timings: timings, progress: hasBody ? request.progress : nil, sending: request.body
-        )
+            task, for: request, pins: session.pins, into: .pipe(pipe), timings: timings,
+            progress: hasBody ? request.progress : nil)
         guard (200..<300).contains(response.statusCode) else { return response }
         let stream = ByteStream {
             try await pipe.read()
@@ -57,7 +57,8 @@ extension URLSessionTransport {
                 progress(step)
             }
         }
-        var response = try await exchanges.run(task, into: .download, progress: progress)
+        var response = try await exchanges.run(
+            task, for: request, pins: session.pins, into: .download, progress: progress)
         let temporary = response.file
         defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
         let source = try temporary.map { try FileSource($0) }

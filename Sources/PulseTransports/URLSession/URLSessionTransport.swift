@@ -5,8 +5,9 @@ public import PulseCore
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
 /// It buffers bodies up to the request's limit, streams them or writes them to files. It sends bodies of bytes, files
-/// and streams. Pins, TLS settings and proxies, which it does not enforce, throw ``PulseError/unsupported(_:)``.
-/// Connecting counts toward the idle timeout, because `URLSession` has no separate timeout for it.
+/// and streams. On Apple platforms it enforces pins over the verified chain, except for upgrades. Pins elsewhere, TLS
+/// settings and proxies, which it does not enforce, throw ``PulseError/unsupported(_:)``. Connecting counts toward the
+/// idle timeout, because `URLSession` has no separate timeout for it.
 ///
 /// An upgrade has a connection of Network.framework's, over which the transport itself speaks HTTP/1.1, and its own
 /// connect timeout. The session's configuration applies as far as `Docs/Transports.md` lists it.
@@ -22,8 +23,11 @@ public final class URLSessionTransport: Transport {
     let upgrades: UpgradeConnector?
     /// Whether it streams bodies.
     package let appliesBackpressure: Bool
-    /// The shared session, created by the first request.
-    private let shared = Locked<SessionLease?>(nil)
+    /// Whether challenges of servers give it their certificates.
+    private let evaluatesTrust: Bool
+    /// The shared sessions, created by the first request with these pins, or without pins. A connection is challenged
+    /// for its certificates only once, so requests with different pins share none.
+    private let shared = Locked(LRUCache<PinnedKeys?, SessionLease>(capacity: 8))
 
     /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
     /// since the client handles these.
@@ -54,9 +58,11 @@ public final class URLSessionTransport: Transport {
     /// - Parameter makeChannel: makes the channels of upgrades; nil without any.
     init(
         _ maximumConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
+        evaluatesTrust: Bool = URLSessionTransport.evaluatesTrust,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.appliesBackpressure = appliesBackpressure
+        self.evaluatesTrust = evaluatesTrust
         slots = HostSlots(limit: maximumConnectionsPerHost)
         let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
@@ -74,6 +80,8 @@ public final class URLSessionTransport: Transport {
         upgrades = makeChannel.map { UpgradeConnector(settings: settings, makeChannel: $0) }
     }
 
+    public var capabilities: TransportCapabilities { evaluatesTrust ? .pinning : [] }
+
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         try check(request)
         try request.checkHeadSize()
@@ -89,14 +97,16 @@ public final class URLSessionTransport: Transport {
         guard !exchanges.isShutDown else { throw CancellationError() }
         // The session reports no progress of an empty body.
         if try request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
-        let session = session(for: request)
+        // Cleartext has no keys.
+        let pins = origin.scheme == "https" ? try request.pins.map { try PinnedKeys($0) } : nil
+        let session = session(for: request, pins)
         let start = SystemClock().uptime
         var response: PulseResponse
         switch request.delivery {
         case .buffered(let limit):
             response = try await exchanges.run(
-                task(for: request, in: session.session), into: .memory(limit: limit), progress: request.progress,
-                sending: request.body)
+                task(for: request, in: session.session), for: request, pins: session.pins,
+                into: .memory(limit: limit), progress: request.progress)
         case .file(let file, let offset) where !appliesBackpressure:
             response = try await download(request, to: file, from: offset, in: session)
         case .file, .streamed, .upgrade:
@@ -108,7 +118,10 @@ public final class URLSessionTransport: Transport {
     }
 
     private func check(_ request: TransportRequest) throws {
-        if request.pins != nil { throw PulseError.unsupported("URLSessionTransport enforces no pinned public keys") }
+        if request.pins != nil, !evaluatesTrust || request.delivery == .upgrade {
+            let place = evaluatesTrust ? "in an upgrade" : "on this platform"
+            throw PulseError.unsupported("URLSessionTransport enforces no pinned public keys \(place)")
+        }
         if request.tls != .default { throw PulseError.unsupported("URLSessionTransport enforces no TLS settings") }
         if request.proxy != .environment { throw PulseError.unsupported("URLSessionTransport enforces no proxies") }
         switch request.delivery {
@@ -133,7 +146,7 @@ public final class URLSessionTransport: Transport {
         slots.shutdown()
         exchanges.shutdown()
         upgrades?.shutdown()
-        shared.withLock { $0 = nil }
+        shared.withLock { $0.removeAll() }
     }
 
     func prepared(_ request: TransportRequest) -> URLRequest {
@@ -167,30 +180,31 @@ public final class URLSessionTransport: Transport {
 
     // MARK: Sessions
 
-    /// The shared session. A request gets its own session if it must not be repeated and the engine would resend it on
-    /// a stale connection, or if it needs a new connection.
-    private func session(for request: TransportRequest) -> SessionLease {
-        if request.needsNewConnection || Self.resendsOnStaleConnections && !request.mayBeResent { return newSession() }
-        return shared.withLock { shared in
-            let session = shared ?? newSession()
-            shared = session
-            return session
+    /// The shared session for the pins. A request gets its own session if it must not be repeated and the engine would
+    /// resend it on a stale connection, or if it needs a new connection.
+    func session(for request: TransportRequest, _ pins: PinnedKeys?) -> SessionLease {
+        if request.needsNewConnection || Self.resendsOnStaleConnections && !request.mayBeResent {
+            return newSession(pins)
         }
+        return shared.withLock { $0.withValue(for: pins, default: newSession(pins)) { $0 } }
     }
 
-    private func newSession() -> SessionLease {
+    private func newSession(_ pins: PinnedKeys?) -> SessionLease {
         let session = URLSession(configuration: settings(), delegate: exchanges, delegateQueue: nil)
-        return SessionLease(session, of: exchanges)
+        return SessionLease(session, pins, of: exchanges)
     }
 }
 
 /// Keeps a session alive while a task may still be started in it: starting one later would crash the process.
 final class SessionLease: Sendable {
     let session: URLSession
+    /// The pins of all requests in the session.
+    let pins: PinnedKeys?
     private let owner: SessionDelegate
 
-    fileprivate init(_ session: URLSession, of owner: SessionDelegate) {
+    fileprivate init(_ session: URLSession, _ pins: PinnedKeys?, of owner: SessionDelegate) {
         self.session = session
+        self.pins = pins
         self.owner = owner
     }
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// An authentication challenge of a `URLSession`, and what the transport does about it.
+struct SessionChallenge: Sendable, Hashable {
+    enum Kind: Sendable, Hashable, CaseIterable {
+        case serverTrust, clientCertificate
+        /// For credentials of an HTTP server or a proxy; `unspecified` is what a SOCKS proxy asks for.
+        case basic, digest, ntlm, negotiate, form, unspecified
+        /// A method that Foundation does not document.
+        case unknown
+
+        /// - Parameter method: one of Foundation's constants.
+        init(method: String) {
+            self =
+                switch method {
+                case Self.serverTrustMethod: .serverTrust
+                case Self.clientCertificateMethod: .clientCertificate
+                case NSURLAuthenticationMethodHTTPBasic: .basic
+                case NSURLAuthenticationMethodHTTPDigest: .digest
+                case NSURLAuthenticationMethodNTLM: .ntlm
+                case NSURLAuthenticationMethodNegotiate: .negotiate
+                case NSURLAuthenticationMethodHTMLForm: .form
+                case NSURLAuthenticationMethodDefault: .unspecified
+                default: .unknown
+                }
+        }
+    }
+
+    enum Reaction: Sendable, Hashable {
+        /// Evaluate the server's certificates with the request's authorities, then compare the verified chain with its
+        /// pins.
+        case evaluateTrust
+        /// Present the request's client certificate.
+        case presentCertificate
+        /// Send the credentials of the request's proxy.
+        case sendProxyCredentials
+        /// Continue without credentials, which delivers a 401 or 407 as it came.
+        case rejectProtectionSpace
+        /// Leave the challenge to the system.
+        case performDefaultHandling
+    }
+
+    let kind: Kind
+    /// Of the server or the proxy that asks.
+    let host: String
+    let port: Int
+    let isProxy: Bool
+    /// The number of times that the reaction to the same challenge failed.
+    let previousFailureCount: Int
+
+    /// The reaction under the settings of a request.
+    ///
+    /// Certificates and pins are for the request's server, not for a proxy, and a proxy's credentials are for the
+    /// configured proxy. Nothing is presented again after it failed: an account may be locked after some failures.
+    func reaction(for request: TransportRequest) -> Reaction {
+        switch kind {
+        case .serverTrust:
+            let isOrdinary = request.pins == nil && request.tls.certificateAuthorities.isEmpty
+            return isProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
+        case .clientCertificate:
+            guard !isProxy, request.tls.clientCertificate != nil else { return .performDefaultHandling }
+            return previousFailureCount == 0 ? .presentCertificate : .rejectProtectionSpace
+        case .basic, .digest, .ntlm, .unspecified:
+            guard isProxy else { return .rejectProtectionSpace }
+            guard isProxy(with: request.proxy) else { return .performDefaultHandling }
+            return previousFailureCount == 0 ? .sendProxyCredentials : .rejectProtectionSpace
+        case .negotiate, .form:
+            // The client handles the credentials of servers; the system's handling would resend the request.
+            return isProxy ? .performDefaultHandling : .rejectProtectionSpace
+        case .unknown:
+            return .performDefaultHandling
+        }
+    }
+
+    /// Whether the proxy that asks is the configured one, and has credentials.
+    private func isProxy(with settings: ProxySettings) -> Bool {
+        guard case .proxy(_, let host, let port) = settings.route else { return false }
+        return (settings.username != nil || settings.password != nil) && port == self.port
+            && host.withoutBrackets.equalsIgnoringASCIICase(self.host.withoutBrackets)
+    }
+}
+
+extension SessionChallenge {
+    init(_ challenge: URLAuthenticationChallenge) {
+        let space = challenge.protectionSpace
+        self.init(
+            kind: Kind(method: space.authenticationMethod), host: space.host, port: space.port,
+            isProxy: space.proxyType != nil, previousFailureCount: challenge.previousFailureCount)
+    }
+}
+
+extension String {
+    /// An IPv6 address without the brackets that it has in a URL.
+    fileprivate var withoutBrackets: String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    }
+}
