@@ -15,15 +15,15 @@ package enum CertificateReader {
         var certificate = try file.element(.sequence).elements
         try file.finish()
         var fields = try certificate.element(.sequence).elements
-        _ = try certificate.element(.sequence)  // signatureAlgorithm
-        _ = try certificate.element(.bitString)  // signatureValue
+        try certificate.element(.sequence)  // signatureAlgorithm
+        try certificate.element(.bitString)  // signatureValue
         try certificate.finish()
         try fields.skip(ifPresent: .explicit0)  // version
-        _ = try fields.element(.integer)  // serialNumber
-        _ = try fields.element(.sequence)  // signature
-        _ = try fields.element(.sequence)  // issuer
-        _ = try fields.element(.sequence)  // validity
-        _ = try fields.element(.sequence)  // subject
+        try fields.element(.integer)  // serialNumber
+        try fields.element(.sequence)  // signature
+        try fields.element(.sequence)  // issuer
+        try fields.element(.sequence)  // validity
+        try fields.element(.sequence)  // subject
         let info = try fields.element(.sequence)
         try fields.skip(ifPresent: .implicit1)  // issuerUniqueID
         try fields.skip(ifPresent: .implicit2)  // subjectUniqueID
@@ -35,27 +35,10 @@ package enum CertificateReader {
 
     private static func verify(_ publicKeyInfo: DERReader) throws(CertificateError) {
         var info = publicKeyInfo
-        _ = try info.element(.sequence)  // algorithm
+        try info.element(.sequence)  // algorithm
         let key = try info.element(.bitString).content  // subjectPublicKey
         // The number of unused bits in the last byte, and then the key, which is whole bytes in all algorithms.
         guard key.first == 0, key.count > 1 else { throw info.error(.invalidKey, at: key.startIndex) }
         try info.finish()
     }
-}
-
-/// Why bytes are not a certificate in DER.
-package struct CertificateError: Error, Hashable, CustomStringConvertible {
-    package enum Reason: String, Sendable {
-        case truncated = "the bytes end in an element"
-        case invalidLength = "the length is not in the shortest form"
-        case unexpectedTag = "an element of another type is due"
-        case surplusBytes = "there are surplus bytes"
-        case invalidKey = "the key is not a string of bytes"
-    }
-
-    package let reason: Reason
-    /// The index of the byte, from 0.
-    package let offset: Int
-
-    package var description: String { "\(reason.rawValue) (byte \(offset))" }
 }

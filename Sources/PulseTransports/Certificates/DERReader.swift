@@ -43,6 +43,7 @@ struct DERReader {
     }
 
     /// Reads the next element, which must have that tag.
+    @discardableResult
     mutating func element(_ tag: Tag) throws(CertificateError) -> Element {
         let start = rest
         guard try byte() == tag.rawValue else { throw error(.unexpectedTag, at: start.startIndex) }
@@ -55,7 +56,7 @@ struct DERReader {
 
     /// Skips the next element if it has that tag.
     mutating func skip(ifPresent tag: Tag) throws(CertificateError) {
-        if rest.first == tag.rawValue { _ = try element(tag) }
+        if rest.first == tag.rawValue { try element(tag) }
     }
 
     /// Throws if an element is left.

@@ -161,6 +161,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
     }
 
+    /// The reaction to a challenge. Ends the task if its server is not trusted.
     func reaction(
         to challenge: URLAuthenticationChallenge, of task: URLSessionTask
     ) -> (URLSession.AuthChallengeDisposition, URLCredential?) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+/// Why bytes are not a certificate in DER.
+package struct CertificateError: Error, Hashable, CustomStringConvertible {
+    package enum Reason: String, Sendable {
+        case truncated = "the bytes end in an element"
+        case invalidLength = "the length is not in the shortest form"
+        case unexpectedTag = "an element of another type is expected"
+        case surplusBytes = "there are surplus bytes"
+        case invalidKey = "the key is not a string of bytes"
+    }
+
+    package let reason: Reason
+    /// The index of the byte, from 0.
+    package let offset: Int
+
+    package var description: String { "\(reason.rawValue) (byte \(offset))" }
+}
