@@ -90,6 +90,17 @@ struct SessionChallengeTests {
             challenge(.serverTrust, "other.example.com").reaction(for: try request(pins: Self.pins)) == .evaluateTrust)
     }
 
+    @Test(
+        arguments: [
+            ("proxy.example.com", .performDefaultHandling), ("api.example.com", .evaluateTrust),
+            ("API.example.com", .evaluateTrust),
+        ] as [(String, Reaction)])
+    func aProxysTrustIsLeftToTheSystemUnlessItHasTheServersName(_ host: String, _ expected: Reaction) throws {
+        let trust = challenge(.serverTrust, byProxy: true, host)
+        #expect(trust.reaction(for: try request(pins: Self.pins)) == expected)
+        #expect(trust.reaction(for: try request()) == .performDefaultHandling)
+    }
+
     @Test(arguments: [
         ("proxy.example.com", 3128, true), ("PROXY.example.com", 3128, true), ("proxy.example.com", 3129, false),
         ("other.example.com", 3128, false), ("api.example.com", 443, false), ("", 0, false),

@@ -58,7 +58,9 @@ struct SessionChallenge: Sendable, Hashable {
         switch kind {
         case .serverTrust:
             let isOrdinary = request.pins == nil && request.tls.certificateAuthorities.isEmpty
-            return isProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
+            // A space with the server's host counts as the server's, whatever the session calls it: else no pin is checked.
+            let isOfProxy = isProxy && !isFrom(request.urlRequest.url?.host ?? "")
+            return isOfProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
         case .clientCertificate:
             guard !isProxy, request.tls.clientCertificate != nil else { return .performDefaultHandling }
             return previousFailureCount == 0 ? .presentCertificate : .rejectProtectionSpace
@@ -78,7 +80,11 @@ struct SessionChallenge: Sendable, Hashable {
     private func isProxy(with settings: ProxySettings) -> Bool {
         guard case .proxy(_, let host, let port) = settings.route else { return false }
         return (settings.username != nil || settings.password != nil) && port == self.port
-            && host.withoutBrackets.equalsIgnoringASCIICase(self.host.withoutBrackets)
+            && isFrom(host)
+    }
+
+    private func isFrom(_ host: String) -> Bool {
+        host.withoutBrackets.equalsIgnoringASCIICase(self.host.withoutBrackets)
     }
 }
 
