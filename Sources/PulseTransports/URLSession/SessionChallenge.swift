@@ -58,7 +58,8 @@ struct SessionChallenge: Sendable, Hashable {
         switch kind {
         case .serverTrust:
             let isOrdinary = request.pins == nil && request.tls.certificateAuthorities.isEmpty
-            // A space with the server's host counts as the server's, whatever the session calls it: else no pin is checked.
+            // A space with the server's host counts as the server's, whatever the session calls it: pins must not be
+            // skipped.
             let isOfProxy = isProxy && !isFrom(request.urlRequest.url?.host ?? "")
             return isOfProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
         case .clientCertificate:
