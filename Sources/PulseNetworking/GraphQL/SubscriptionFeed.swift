@@ -79,8 +79,8 @@ final class SubscriptionFeed: Sendable {
 
     // MARK: Filling
 
-    /// Takes a response. Returns a closure that waits for room, and then whether there is some; nil to go on at once.
-    func take(_ payload: Data) -> (@Sendable () async -> Bool)? {
+    /// Takes a response. Returns a wait for room; nil to go on at once.
+    func take(_ payload: Data) -> SocketReceiver.Wait? {
         let (reader, isFull) = state.withLock { state -> (SocketCore.Waiter?, Bool) in
             guard state.end == nil else { return (nil, false) }
             while dropsOldest, state.inbox.isFull, state.inbox.popFirst() != nil { state.dropped += 1 }
@@ -89,10 +89,12 @@ final class SubscriptionFeed: Sendable {
         }
         reader?.resume()
         guard isFull else { return nil }
-        return { [self] in
+        return { [self] isOver in
             await withCheckedContinuation { source in
                 let waits = state.withLock { $0.end == nil && $0.inbox.waitForRoom(source) }
-                if !waits { source.resume() }
+                if !waits { return source.resume() }
+                // Asked once it waits: an end that comes later finds it waiting.
+                if isOver() { stopWaiting() }
             }
             return state.withLock { $0.end != nil || !$0.inbox.isFull }
         }

@@ -223,9 +223,7 @@ extension SubscriptionHub: SocketReceiver {
         state.withLock { if $0.socket === socket { $0.machine.connected() } }
     }
 
-    func receive(
-        _ message: SocketMessage, from socket: SocketCore, connection: Int
-    ) -> (@Sendable () async -> Bool)? {
+    func receive(_ message: SocketMessage, from socket: SocketCore, connection: Int) -> Wait? {
         let parsed = Result { () throws(SubscriptionMessage.Fault) in try SubscriptionMessage(message) }
         var delivery: (feed: SubscriptionFeed, payload: Data)?
         change { state in

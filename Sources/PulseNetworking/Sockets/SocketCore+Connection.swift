@@ -101,7 +101,7 @@ extension SocketCore {
         state.withLock { $0.statistics.messagesReceived += 1 }
         guard let wait = receiver.receive(message, from: self, connection: number) else { return true }
         hold(true)
-        let hasRoom = await wait()
+        let hasRoom = await wait { state.withLock { $0.link?.isOver ?? true } }
         hold(false)
         return hasRoom
     }

@@ -9,13 +9,13 @@ protocol SocketReceiver: Sendable {
     /// A handshake is done. Throws if the connection is of no use.
     func connected(_ socket: SocketCore, with response: PulseResponse) throws
 
-    /// Takes a message of a connection, also before that is open. Returns a closure that waits for room, and then
-    /// whether there is some; nil to go on at once.
-    func receive(
-        _ message: SocketMessage, from socket: SocketCore, connection: Int
-    ) -> (@Sendable () async -> Bool)?
+    /// Waits for room, unless `isOver` says that the connection is over, and returns whether there is some.
+    typealias Wait = @Sendable (_ isOver: @Sendable () -> Bool) async -> Bool
 
-    /// The connection is over: nothing waits for room any more.
+    /// Takes a message of a connection, also before that is open. Returns nil to go on at once.
+    func receive(_ message: SocketMessage, from socket: SocketCore, connection: Int) -> Wait?
+
+    /// The connection is over: a ``Wait`` ends.
     func disconnected(_ socket: SocketCore)
 
     /// A connection or an attempt to connect has ended, and another attempt follows once this returns.

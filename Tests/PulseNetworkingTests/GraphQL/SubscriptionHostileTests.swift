@@ -256,4 +256,15 @@ struct SubscriptionHostileTests {
         await watching.value
         await client.shutdown()
     }
+
+    /// A connection may end just before its reading task begins to wait for room.
+    @Test func aWaitThatBeginsAfterTheEndOfTheConnectionEnds() async throws {
+        let settings = GraphQLSettings().with(\.subscriptionBuffer, value: .holds(1))
+        let (client, _) = Wire.client(settings: settings) { _ in }
+        let feed = SubscriptionFeed(client, SubscriptionHub(path: "/"), name: nil, tag: nil) { Data() }
+        let wait = try #require(feed.take(Data("{}".utf8)))
+        feed.stopWaiting()
+        #expect(await wait { true } == false)
+        await client.shutdown()
+    }
 }
