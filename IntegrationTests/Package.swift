@@ -18,7 +18,8 @@ let package = Package(
             ],
             path: "encoding/Tests"),
         .testTarget(
-            name: "WireTests", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "wire/Tests"),
+            name: "WireTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "wire/Tests"),
         .target(
             name: "LocalServers", dependencies: [.product(name: "PulseKit", package: "PulseKit")], path: "Support"),
         .testTarget(
