@@ -15,6 +15,11 @@ extension Stream {
 public func CFWriteStreamSetDispatchQueue(_ stream: OutputStream!, _ queue: DispatchQueue?) {}
 
 extension URLRequest {
+    // NSURLRequest.h, iOS 14.5, macOS 11.3.
+    public var assumesHTTP3Capable: Bool {
+        get { false }
+        set {}
+    }
     public var allowsExpensiveNetworkAccess: Bool {
         get { true }
         set {}
@@ -29,6 +34,11 @@ public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServ
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 
 extension URLSessionConfiguration {
+    // NSURLSession.h, iOS 11, macOS 10.13. Foundation on Linux only reads it.
+    public var waitsForConnectivity: Bool {
+        get { false }
+        set {}
+    }
     public var allowsExpensiveNetworkAccess: Bool {
         get { true }
         set {}

@@ -54,9 +54,10 @@ public final class NWConnection {
     public func start(queue: DispatchQueue) {}
     public func receive(
         minimumIncompleteLength: Int, maximumLength: Int,
-        completion: @escaping @Sendable (
-            _ content: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
-        ) -> Void
+        completion:
+            @escaping @Sendable (
+                _ content: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
+            ) -> Void
     ) {}
     public func send(
         content: Data?, contentContext: ContentContext = .defaultMessage, isComplete: Bool = true,
@@ -124,10 +125,29 @@ public class NWParameters {
     public final var prohibitedInterfaceTypes: [NWInterface.InterfaceType]?
     public final var prohibitExpensivePaths: Bool = false
     public final var prohibitConstrainedPaths: Bool = false
+    // iOS 12, macOS 10.14.
+    public final var preferNoProxies: Bool = false
+
+    // iOS 16, macOS 13; its proxies are of iOS 17, macOS 14.
+    public class PrivacyContext {
+        public init(description: String) {}
+        public final var proxyConfigurations: [ProxyConfiguration] = []
+    }
+
+    public final func setPrivacyContext(_ context: PrivacyContext) {}
 }
 
-public struct ProxyConfiguration: Hashable, Sendable {}
+// iOS 17, macOS 14.
+public struct ProxyConfiguration: Hashable, Sendable {
+    public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
+    public init(socksv5Proxy: NWEndpoint) {}
+    public var allowFailover: Bool = false
+    public mutating func applyCredential(username: String, password: String) {}
+}
 
 extension URLSessionConfiguration {
-    public var proxyConfigurations: [ProxyConfiguration] { [] }
+    public var proxyConfigurations: [ProxyConfiguration] {
+        get { [] }
+        set {}
+    }
 }

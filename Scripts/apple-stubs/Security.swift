@@ -9,8 +9,15 @@ public typealias OSStatus = Int32
 // CoreFoundation, which Security re-exports. In Apple's SDK these are classes of their own, which bridge to those of
 // Foundation by `as`; CFError conforms to Error in Foundation.
 public typealias CFIndex = Int
+public typealias CFTypeID = UInt
+public typealias CFTypeRef = AnyObject
 public typealias CFArray = NSArray
 public typealias CFData = NSData
+public typealias CFDictionary = NSDictionary
+public typealias CFString = NSString
+public typealias CFAllocator = NSObject
+
+public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID { 0 }
 
 public final class CFError: Error, @unchecked Sendable {}
 
@@ -21,13 +28,40 @@ public class SecTrust {}
 
 public class SecCertificate {}
 
+public class SecIdentity {}
+
+public class SecPolicy {}
+
+// SecBase.h.
+public var errSecSuccess: OSStatus { 0 }
+
 // SecTrust.h, iOS 12, macOS 10.14. The error is nullable in both ways.
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
+
+// SecTrust.h, iOS 2, macOS 10.3 and iOS 7, macOS 10.3. The arguments of the first two are nullable or not by their kind.
+public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
+public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
+public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
+
+// SecPolicy.h, iOS 2, macOS 10.6.
+public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy { SecPolicy() }
+
+// SecImportExport.h, iOS 2, macOS 10.6 (10.7 for the key of the passphrase).
+public func SecPKCS12Import(
+    _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
+) -> OSStatus { 0 }
+public var kSecImportExportPassphrase: CFString { "" }
+public var kSecImportItemIdentity: CFString { "" }
+public var kSecImportItemCertChain: CFString { "" }
+
+// SecIdentity.h, iOS 2, macOS 10.3.
+public func SecIdentityGetTypeID() -> CFTypeID { 0 }
 
 // SecTrust.h, iOS 15, macOS 12.
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
 
-// SecCertificate.h, iOS 2, macOS 10.3.
+// SecCertificate.h, iOS 2, macOS 10.3 (10.6 for the first).
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { NSData() }
 
 // These are in Foundation, whose stub cannot import this module: this one imports it. iOS 2, macOS 10.3.
@@ -39,6 +73,14 @@ extension URLCredential {
     public convenience init(trust: SecTrust) {
         self.init(user: "", password: "", persistence: .none)
     }
+
+    // NSURLCredential.h, iOS 3, macOS 10.6.
+    public convenience init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
+        self.init(user: "", password: "", persistence: persistence)
+    }
+
+    public var identity: SecIdentity? { nil }
+    public var certificates: [Any] { [] }
 }
 
 public class sec_protocol_options {
@@ -65,4 +107,41 @@ public func sec_protocol_options_set_min_tls_protocol_version(
 
 public func sec_protocol_options_set_max_tls_protocol_version(
     _ options: sec_protocol_options_t, _ version: tls_protocol_version_t
+) {}
+
+// SecProtocolObject.h and SecProtocolTypes.h, iOS 12, macOS 10.14.
+public class sec_identity {}
+
+public typealias sec_identity_t = sec_identity
+
+public class sec_trust {}
+
+public typealias sec_trust_t = sec_trust
+
+public class sec_protocol_metadata {}
+
+public typealias sec_protocol_metadata_t = sec_protocol_metadata
+
+public func sec_identity_create_with_certificates(
+    _ identity: SecIdentity, _ certificates: CFArray
+) -> sec_identity_t? { nil }
+
+public func sec_trust_copy_ref(_ trust: sec_trust_t) -> Unmanaged<SecTrust> { .passRetained(SecTrust()) }
+
+// SecProtocolOptions.h, iOS 12, macOS 10.14.
+public typealias sec_protocol_verify_complete_t = (Bool) -> Void
+
+public typealias sec_protocol_verify_t = (
+    sec_protocol_metadata_t, sec_trust_t, @escaping sec_protocol_verify_complete_t
+) -> Void
+
+public func sec_protocol_options_set_local_identity(_ options: sec_protocol_options_t, _ identity: sec_identity_t) {}
+
+public func sec_protocol_options_set_verify_block(
+    _ options: sec_protocol_options_t, _ verify_block: @escaping sec_protocol_verify_t,
+    _ verify_block_queue: DispatchQueue
+) {}
+
+public func sec_protocol_options_set_tls_resumption_enabled(
+    _ options: sec_protocol_options_t, _ resumption_enabled: Bool
 ) {}

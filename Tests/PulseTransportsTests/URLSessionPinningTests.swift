@@ -17,6 +17,29 @@ struct URLSessionPinningTests {
         authenticationMethod: SessionChallenge.Kind.serverTrustMethod)
     private static let credential = URLCredential(user: "accepted", password: "", persistence: .none)
 
+    private typealias Evaluation = @Sendable (URLAuthenticationChallenge, [Data]) throws -> ([Data], URLCredential)
+
+    private static func security(
+        _ evaluation: @escaping Evaluation = { _, _ in throw Unexpected() }
+    ) -> SessionSecurity {
+        SessionSecurity(
+            evaluateTrust: { try evaluation($0, $1) },
+            identity: { certificate in
+                guard certificate.password == "secret" else {
+                    let problem = TLSSettings.ClientCertificate.importProblem(status: -25293, hasIdentity: false)
+                    throw TLSSettings.ClientCertificate.unusable(problem ?? "")
+                }
+                return URLCredential(user: "identity", password: "", persistence: .forSession)
+            },
+            countReadable: { $0.count })
+    }
+
+    private static func credentials(pins: PinSet? = nil, tls: TLSSettings = .default) throws -> SessionCredentials {
+        let url = try #require(URL(string: "https://127.0.0.1/"))
+        let request = TransportRequest(urlRequest: URLRequest(url: url), pins: pins, tls: tls)
+        return try SessionCredentials(SessionSettings(request, isSecure: true), security())
+    }
+
     private struct Outcome {
         var disposition: URLSession.AuthChallengeDisposition
         var credential: URLCredential?
@@ -27,20 +50,22 @@ struct URLSessionPinningTests {
 
     /// Challenges a running task, whose session has the pins.
     private func challenge(
-        _ space: URLProtectionSpace = Self.space, failures: Int = 0, pins: PinSet?, sessionPins: PinnedKeys?,
-        evaluation: @escaping SessionDelegate.TrustEvaluation = { _ in
+        _ space: URLProtectionSpace = Self.space, failures: Int = 0, pins: PinSet? = nil, tls: TLSSettings = .default,
+        proxy: ProxySettings = .environment, _ credentials: SessionCredentials,
+        evaluation: @escaping Evaluation = { _, _ in
             (URLSessionPinningTests.chain.map(\.der), URLSessionPinningTests.credential)
         }
     ) async throws -> Outcome {
         try await MockServer.run { server in
             server.fallback { _ in .raw([.stall]) }
-            let delegate = SessionDelegate(evaluateTrust: evaluation)
+            let delegate = SessionDelegate(Self.security(evaluation))
             let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
             let task = session.dataTask(with: server.baseURL)
             let sink = Sink()
-            let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), pins: pins, events: sink)
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), pins: pins, tls: tls, proxy: proxy, events: sink)
             let run = Task {
-                try await delegate.run(task, for: request, pins: sessionPins, into: .memory(limit: 1 << 20))
+                try await delegate.run(task, for: request, credentials, into: .memory(limit: 1 << 20))
             }
             try await server.wait { $0.requests.count == 1 }
             let challenge = URLAuthenticationChallenge(
@@ -61,7 +86,7 @@ struct URLSessionPinningTests {
 
     private func challenge(pinning pinned: CertificateFixture, isReportOnly: Bool = false) async throws -> Outcome {
         let pins = PinSet(publicKeyHashes: [pinned.pin], isReportOnly: isReportOnly)
-        return try await challenge(pins: pins, sessionPins: try PinnedKeys(pins))
+        return try await challenge(pins: pins, try Self.credentials(pins: pins))
     }
 
     @Test func aPinnedChainIsAccepted() async throws {
@@ -95,7 +120,7 @@ struct URLSessionPinningTests {
     @Test(arguments: [false, true])
     func anUntrustedChainEndsTheTask(isReportOnly: Bool) async throws {
         let pins = PinSet(publicKeyHashes: [Self.chain[0].pin], isReportOnly: isReportOnly)
-        let outcome = try await challenge(pins: pins, sessionPins: try PinnedKeys(pins)) { _ in
+        let outcome = try await challenge(pins: pins, try Self.credentials(pins: pins)) { _, _ in
             throw TransportFailure.untrusted(status: -67818, underlying: nil)
         }
         #expect(outcome.disposition == .cancelAuthenticationChallenge)
@@ -109,7 +134,7 @@ struct URLSessionPinningTests {
 
     @Test func aSessionWithoutTheRequestsPinsIsRefused() async throws {
         let pins = PinSet(publicKeyHashes: [Self.chain[0].pin])
-        let outcome = try await challenge(pins: pins, sessionPins: nil)
+        let outcome = try await challenge(pins: pins, SessionCredentials())
         #expect(outcome.disposition == .cancelAuthenticationChallenge)
         #expect(outcome.error?.kind == .sslPinningFailed)
     }
@@ -121,7 +146,7 @@ struct URLSessionPinningTests {
         for (space, disposition) in [
             (basic, URLSession.AuthChallengeDisposition.rejectProtectionSpace), (Self.space, .performDefaultHandling),
         ] {
-            let outcome = try await challenge(space, pins: nil, sessionPins: nil) { _ in throw Unexpected() }
+            let outcome = try await challenge(space, SessionCredentials()) { _, _ in throw Unexpected() }
             #expect(outcome.disposition == disposition)
             #expect(outcome.credential == nil)
             #expect(outcome.error == nil)
@@ -129,7 +154,7 @@ struct URLSessionPinningTests {
     }
 
     @Test func aTaskThatHasEndedIsNotTrusted() throws {
-        let delegate = SessionDelegate { _ in throw Unexpected() }
+        let delegate = SessionDelegate(Self.security { _, _ in throw Unexpected() })
         let session = URLSession(configuration: .ephemeral)
         let task = session.dataTask(with: try #require(URL(string: "https://127.0.0.1/")))
         let challenge = URLAuthenticationChallenge(
@@ -141,68 +166,169 @@ struct URLSessionPinningTests {
 
     // MARK: The transport
 
-    private func transport(evaluatesTrust: Bool = true) -> URLSessionTransport {
+    private func transport(_ security: SessionSecurity? = Self.security()) -> URLSessionTransport {
         URLSessionTransport(
-            4, appliesBackpressure: true, makeChannel: { _, _, _, _ in throw Unexpected() },
-            evaluatesTrust: evaluatesTrust)
+            4, appliesBackpressure: true, makeChannel: { _ in throw Unexpected() }, security: security)
     }
 
-    private func request(_ url: String, mayBeResent: Bool = true, pins: PinSet? = nil) throws -> TransportRequest {
+    private func request(
+        _ url: String = "https://127.0.0.1/", mayBeResent: Bool = true, pins: PinSet? = nil,
+        tls: TLSSettings = .default, proxy: ProxySettings = .environment
+    ) throws -> TransportRequest {
         TransportRequest(
-            urlRequest: URLRequest(url: try #require(URL(string: url))), mayBeResent: mayBeResent, pins: pins)
+            urlRequest: URLRequest(url: try #require(URL(string: url))), mayBeResent: mayBeResent, pins: pins,
+            tls: tls, proxy: proxy)
     }
 
-    @Test func requestsWithDifferentPinsShareNoSession() async throws {
+    private static func pins(_ fixture: CertificateFixture, isReportOnly: Bool = false) -> PinSet {
+        PinSet(publicKeyHashes: [fixture.pin], isReportOnly: isReportOnly)
+    }
+
+    @Test func requestsWithDifferentSettingsShareNoSession() async throws {
         let transport = transport()
-        let request = try request("https://127.0.0.1/")
-        let pins = try Self.chain.map { try PinnedKeys(PinSet(publicKeyHashes: [$0.pin])) }
-        let reported = try PinnedKeys(PinSet(publicKeyHashes: [Self.chain[0].pin], isReportOnly: true))
-        let all: [PinnedKeys?] = [nil, pins[0], pins[1], reported]
-        let sessions = all.map { transport.session(for: request, $0) }
-        #expect(Set(sessions.map(ObjectIdentifier.init)).count == all.count)
-        for (pins, session) in zip(all, sessions) {
-            #expect(session.pins == pins)
-            #expect(transport.session(for: request, pins) === session)
+        let proxy = ProxySettings.http(host: "127.0.0.2", port: 3128)
+        let requests = [
+            try request(), try request(pins: Self.pins(Self.chain[0])), try request(pins: Self.pins(Self.chain[1])),
+            try request(pins: Self.pins(Self.chain[0], isReportOnly: true)),
+            try request(tls: TLSSettings(minimumVersion: .tls13)),
+            try request(tls: TLSSettings(certificateAuthorities: [Self.other.der])), try request(proxy: proxy),
+            try request(proxy: proxy.credentials(username: "user", password: "secret")),
+        ]
+        let settings = try requests.map { try SessionSettings($0, isSecure: true) }
+        let sessions = try zip(requests, settings).map { try transport.session(for: $0, $1) }
+        #expect(Set(sessions.map(ObjectIdentifier.init)).count == requests.count)
+        for (index, session) in sessions.enumerated() {
+            #expect(session.credentials.pins == settings[index].pins)
+            #expect(try transport.session(for: requests[index], settings[index]) === session)
         }
-        var fresh = request
+        var fresh = requests[1]
         fresh.needsNewConnection = true
-        let own = transport.session(for: fresh, pins[0])
+        let own = try transport.session(for: fresh, settings[1])
         #expect(own !== sessions[1])
-        #expect(own.pins == pins[0])
+        #expect(own.credentials.pins == settings[1].pins)
         await transport.shutdown()
+    }
+
+    @Test func cleartextHasTheProxyAlone() throws {
+        let proxy = ProxySettings.http(host: "127.0.0.2", port: 3128)
+        let secured = try request(
+            pins: Self.pins(Self.other), tls: TLSSettings(certificateAuthorities: [Self.other.der]), proxy: proxy)
+        #expect(
+            try SessionSettings(secured, isSecure: false)
+                == SessionSettings(try request("http://127.0.0.1/", proxy: proxy), isSecure: false))
+        #expect(try SessionSettings(secured, isSecure: false) != SessionSettings(try request(), isSecure: false))
+    }
+
+    @Test func anExcludedHostIsReachedDirectly() throws {
+        let proxy = ProxySettings.http(host: "proxy", port: 3128).excluding(".example.com", "127.0.0.1")
+        for url in ["https://127.0.0.1/", "https://api.EXAMPLE.com/"] {
+            #expect(try SessionSettings(request(url, proxy: proxy), isSecure: true).proxy == .direct)
+        }
+        #expect(try SessionSettings(request("https://127.0.0.3/", proxy: proxy), isSecure: true).proxy == proxy)
     }
 
     @Test func theNumberOfSessionsIsBounded() async throws {
         let transport = transport()
-        let request = try request("https://127.0.0.1/")
-        let first = Reference(
-            session: transport.session(for: request, try PinnedKeys(PinSet(publicKeyHashes: [Self.other.pin]))))
-        #expect(first.session != nil)
-        for fixture in CertificateFixture.all.dropFirst(3).prefix(8) {
-            _ = transport.session(for: request, try PinnedKeys(PinSet(publicKeyHashes: [fixture.pin])))
+        func session(_ fixture: CertificateFixture) throws -> SessionLease {
+            let request = try request(pins: Self.pins(fixture))
+            return try transport.session(for: request, SessionSettings(request, isSecure: true))
         }
+        let first = Reference(session: try session(Self.other))
+        #expect(first.session != nil)
+        for fixture in CertificateFixture.all.dropFirst(3).prefix(8) { _ = try session(fixture) }
         #expect(first.session == nil)
         await transport.shutdown()
     }
 
-    @Test func pinsAreACapabilityWhereTrustIsEvaluated() async throws {
-        #expect(transport().capabilities == .pinning)
-        let without = transport(evaluatesTrust: false)
+    @Test func settingsAreACapabilityWhereThereIsASecurityLibrary() async throws {
+        #expect(transport().capabilities == [.pinning, .tls, .proxy])
+        let without = transport(nil)
         #expect(without.capabilities == [])
-        let pinned = try request("https://127.0.0.1/", pins: PinSet(publicKeyHashes: [Self.other.pin]))
-        await #expect { try await without.send(pinned) } throws: { PulseError(wrapping: $0).kind == .unsupported }
-        var upgrade = pinned
-        upgrade.delivery = .upgrade
-        let refused = upgrade
-        await #expect { try await transport().send(refused) } throws: { PulseError(wrapping: $0).kind == .unsupported }
+        let refused = [
+            try request(pins: Self.pins(Self.other)), try request(tls: TLSSettings(minimumVersion: .tls13)),
+            try request(proxy: .direct),
+        ]
+        for request in refused {
+            await #expect { try await without.send(request) } throws: { PulseError(wrapping: $0).kind == .unsupported }
+        }
     }
 
-    @Test func anUnreadablePinnedCertificateFailsBeforeAnythingIsSent() async throws {
-        let pins = PinSet(publicKeyHashes: [], certificates: [Data("no certificate".utf8)])
-        let pinned = try request("https://127.0.0.1:1/", pins: pins)
-        await #expect { try await transport().send(pinned) } throws: {
+    @Test func unreadableCertificatesFailBeforeAnythingIsSent() async throws {
+        let text = Data("no certificate".utf8)
+        let client = TLSSettings.ClientCertificate(pkcs12: text, password: "wrong")
+        let cases: [(TransportRequest, String)] = [
+            (try request(pins: PinSet(publicKeyHashes: [], certificates: [text])), "pinned certificate"),
+            (try request(tls: TLSSettings(certificateAuthorities: [text])), "`certificateAuthorities`"),
+            (try request(tls: TLSSettings(certificateAuthorities: [Data()])), "`certificateAuthorities`"),
+            (try request(tls: TLSSettings(clientCertificate: client)), "the password is wrong"),
+        ]
+        for (request, words) in cases {
+            var upgrade = request
+            upgrade.delivery = .upgrade
+            upgrade.urlRequest.setValue("websocket", forHTTPHeaderField: "Upgrade")
+            upgrade.urlRequest.setValue("Upgrade", forHTTPHeaderField: "Connection")
+            for request in [request, upgrade] {
+                await #expect { try await transport().send(request) } throws: { error in
+                    guard case .invalidRequest(let reason) = PulseError(wrapping: error) else { return false }
+                    return reason.contains(words)
+                }
+            }
+        }
+        var unread = Self.security()
+        unread.countReadable = { $0.count - 1 }
+        let unreadable = unread
+        await #expect {
+            try await transport(unreadable).send(
+                try request(tls: TLSSettings(certificateAuthorities: [Self.other.der])))
+        } throws: {
             PulseError(wrapping: $0).kind == .invalidRequest
         }
+    }
+
+    // MARK: Authorities, certificates and credentials in challenges
+
+    @Test func authoritiesAreForTheEvaluation() async throws {
+        let tls = TLSSettings(certificateAuthorities: [Self.other.der, Self.chain[0].der + Self.chain[1].der])
+        let seen = Locked<[Data]>([])
+        let outcome = try await challenge(tls: tls, try Self.credentials(tls: tls)) { _, authorities in
+            seen.withLock { $0 = authorities }
+            return (Self.chain.map(\.der), Self.credential)
+        }
+        #expect(seen.withLock { $0 } == [Self.other.der, Self.chain[0].der, Self.chain[1].der])
+        #expect(outcome.disposition == .useCredential)
+        #expect(outcome.credential?.user == "accepted")
+        #expect(outcome.error == nil)
+        // Without its authorities a session trusts those of the system.
+        let without = try await challenge(tls: tls, SessionCredentials())
+        #expect(without.disposition == .cancelAuthenticationChallenge)
+        #expect(without.error?.kind == .transport)
+    }
+
+    @Test(arguments: [0, 1])
+    func theClientCertificateIsPresentedOnce(failures: Int) async throws {
+        let client = TLSSettings.ClientCertificate(pkcs12: Data([1]), password: "secret")
+        let tls = TLSSettings(clientCertificate: client)
+        let space = URLProtectionSpace(
+            host: "127.0.0.1", port: 443, protocol: "https", realm: nil,
+            authenticationMethod: SessionChallenge.Kind.clientCertificateMethod)
+        let outcome = try await challenge(space, failures: failures, tls: tls, try Self.credentials(tls: tls))
+        #expect(outcome.disposition == (failures == 0 ? .useCredential : .rejectProtectionSpace))
+        #expect(outcome.credential?.user == (failures == 0 ? "identity" : nil))
+        let without = try await challenge(space, tls: tls, SessionCredentials())
+        #expect(without.disposition == .rejectProtectionSpace)
+        #expect(without.credential == nil)
+    }
+
+    @Test func aProxyGetsItsCredentials() async throws {
+        let proxy = ProxySettings.http(host: "127.0.0.2", port: 3128).credentials(username: "user", password: "secret")
+        let space = URLProtectionSpace(
+            proxyHost: "127.0.0.2", port: 3128, type: NSURLProtectionSpaceHTTPProxy, realm: "proxy",
+            authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        let outcome = try await challenge(space, proxy: proxy, SessionCredentials())
+        #expect(outcome.disposition == .useCredential)
+        #expect(outcome.credential?.user == "user")
+        #expect(outcome.credential?.password == "secret")
+        #expect(outcome.credential?.persistence == .forSession)
     }
 
     @Test func cleartextHasNoPins() async throws {

@@ -22,6 +22,10 @@ extension RequestOptions {
         var maximumBufferedBodySize: Int?
         var queuesBehindPending: Bool?
         var waitsForConnectivity: Bool?
+        var allowsExpensiveNetworkAccess: Bool?
+        var allowsConstrainedNetworkAccess: Bool?
+        var assumesHTTP3Capable: Bool?
+        var networkServiceType: URLRequest.NetworkServiceType?
         var progress: (@Sendable (TransferProgress) -> Void)?
     }
 
@@ -72,6 +76,12 @@ extension RequestOptions.Fields {
         if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
         if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
         if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
+        if allowsExpensiveNetworkAccess == nil { allowsExpensiveNetworkAccess = base.allowsExpensiveNetworkAccess }
+        if allowsConstrainedNetworkAccess == nil {
+            allowsConstrainedNetworkAccess = base.allowsConstrainedNetworkAccess
+        }
+        if assumesHTTP3Capable == nil { assumesHTTP3Capable = base.assumesHTTP3Capable }
+        if networkServiceType == nil { networkServiceType = base.networkServiceType }
         if progress == nil { progress = base.progress }
     }
 }

@@ -182,6 +182,36 @@ public struct RequestOptions: Sendable {
         set { fields.waitsForConnectivity = newValue }
     }
 
+    /// Whether the call may use an expensive network, such as cellular data or a personal hotspot; nil means yes.
+    /// Without another network it fails with ``PulseError/transport(_:underlying:)``.
+    ///
+    /// For this option and the next three: ``URLSessionTransport`` on Apple platforms obeys it. Elsewhere it has no
+    /// effect, and the client warns.
+    public var allowsExpensiveNetworkAccess: Bool? {
+        get { box?.fields.allowsExpensiveNetworkAccess }
+        set { fields.allowsExpensiveNetworkAccess = newValue }
+    }
+
+    /// Whether the call may use a network in Low Data Mode; nil means yes. Without another network it fails with
+    /// ``PulseError/transport(_:underlying:)``.
+    public var allowsConstrainedNetworkAccess: Bool? {
+        get { box?.fields.allowsConstrainedNetworkAccess }
+        set { fields.allowsConstrainedNetworkAccess = newValue }
+    }
+
+    /// Whether the system tries HTTP/3 with a server that has not announced it yet; nil means no. With an announcement
+    /// (RFC 9114, section 3.1.1) the system uses HTTP/3 without this option.
+    public var assumesHTTP3Capable: Bool? {
+        get { box?.fields.assumesHTTP3Capable }
+        set { fields.assumesHTTP3Capable = newValue }
+    }
+
+    /// The purpose of the traffic, by which the system sets its priority; nil means `.default`.
+    public var networkServiceType: URLRequest.NetworkServiceType? {
+        get { box?.fields.networkServiceType }
+        set { fields.networkServiceType = newValue }
+    }
+
     /// Takes the progress of the call's request body, or, if it has none, of a response body that goes to a file; nil,
     /// the default, measures nothing.
     ///
@@ -198,6 +228,17 @@ public struct RequestOptions: Sendable {
     public var progress: (@Sendable (TransferProgress) -> Void)? {
         get { box?.fields.progress }
         set { fields.progress = newValue }
+    }
+
+    /// The names of the set options that only Apple platforms obey.
+    package var namesOfAppleOptions: [String] {
+        guard let fields = box?.fields else { return [] }
+        return [
+            fields.allowsExpensiveNetworkAccess != nil ? "allowsExpensiveNetworkAccess" : nil,
+            fields.allowsConstrainedNetworkAccess != nil ? "allowsConstrainedNetworkAccess" : nil,
+            fields.assumesHTTP3Capable != nil ? "assumesHTTP3Capable" : nil,
+            fields.networkServiceType != nil ? "networkServiceType" : nil,
+        ].compactMap { $0 }
     }
 
     /// The fields, or nil if none is set. Options are copied at every step of a call, and most calls set none.

@@ -29,6 +29,17 @@ extension URLRequest {
         #endif
     }
 
+    /// Sets the properties for options that the system obeys, on Apple platforms.
+    package mutating func setNetworkOptions(_ options: RequestOptions) {
+        guard !options.isEmpty else { return }
+        if let type = options.networkServiceType { networkServiceType = type }
+        #if canImport(Darwin)
+        if let isAllowed = options.allowsExpensiveNetworkAccess { allowsExpensiveNetworkAccess = isAllowed }
+        if let isAllowed = options.allowsConstrainedNetworkAccess { allowsConstrainedNetworkAccess = isAllowed }
+        if let isAssumed = options.assumesHTTP3Capable { assumesHTTP3Capable = isAssumed }
+        #endif
+    }
+
     #if !canImport(Darwin)
     /// A copy with these fields and everything else unchanged, except `httpShouldUsePipelining`, which is deprecated
     /// and unused.

@@ -152,6 +152,7 @@ final class RequestBuilder: Sendable {
         request.allHTTPHeaderFields = headers
         if let bytes = encoded.bytes { request.httpBody = bytes }
         request.timeoutInterval = options.timeout ?? 0
+        request.setNetworkOptions(options)
         return BuiltRequest(
             urlRequest: request, url: url, body: encoded.source, destination: destination, isForeign: isForeign,
             ownKey: own.isEmpty ? nil : own.header("Idempotency-Key"))

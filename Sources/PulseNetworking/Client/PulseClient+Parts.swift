@@ -48,6 +48,9 @@ extension PulseClient {
             texts.append(
                 "the option `connectTimeout` has no effect: URLSessionTransport counts connecting as idle time")
         }
+        #if !canImport(Darwin)
+        texts += options.namesOfAppleOptions.map { "the option `\($0)` has no effect on this platform" }
+        #endif
         return texts
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Why bytes are not a certificate in DER.
+/// Why bytes are not a certificate.
 package struct CertificateError: Error, Hashable, CustomStringConvertible {
     package enum Reason: String, Sendable {
         case truncated = "the bytes end in an element"
@@ -8,6 +8,8 @@ package struct CertificateError: Error, Hashable, CustomStringConvertible {
         case unexpectedTag = "an element of another type is expected"
         case surplusBytes = "there are surplus bytes"
         case invalidKey = "the key is not a string of bytes"
+        case noCertificate = "there is no certificate in DER or PEM"
+        case notBase64 = "the text of the certificate is not base64"
     }
 
     package let reason: Reason

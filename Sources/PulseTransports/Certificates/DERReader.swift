@@ -59,6 +59,8 @@ struct DERReader {
         if rest.first == tag.rawValue { try element(tag) }
     }
 
+    var isAtEnd: Bool { rest.isEmpty }
+
     /// Throws if an element is left.
     func finish() throws(CertificateError) {
         guard rest.isEmpty else { throw error(.surplusBytes, at: rest.startIndex) }

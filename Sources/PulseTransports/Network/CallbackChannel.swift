@@ -28,4 +28,34 @@ enum CallbackChannelEvent: Sendable {
     /// The channel cannot connect now, and would wait for a change of the network.
     case waiting(CallbackFailure)
     case failed(CallbackFailure)
+    /// The server's certificates were refused, with an error of the transport's.
+    case refused(any Error)
+
+    /// The report of a failure, whose cause may be the refusal.
+    static func failure(
+        _ failure: CallbackFailure, isWaiting: Bool, refusal: (any Error)?
+    ) -> CallbackChannelEvent {
+        if let refusal { return .refused(refusal) }
+        return isWaiting ? .waiting(failure) : .failed(failure)
+    }
+}
+
+/// What a channel connects to, and how its connection is secured and routed.
+struct ChannelSettings {
+    let address: ServerAddress
+    let isSecure: Bool
+    /// The request that the connection is for.
+    let urlRequest: URLRequest
+    /// The session's configuration, as far as it applies to a channel.
+    let configuration: URLSessionConfiguration
+    let minimumVersion: TLSSettings.Version
+    let proxy: ProxySettings
+    /// In DER, in place of the system's, unless there are none.
+    let authorities: [Data]
+    let identity: URLCredential?
+    /// Throws for a verified chain, in DER, that the request does not accept.
+    let check: @Sendable (_ chain: [Data]) throws -> Void
+    /// Whether the channel must evaluate the server's certificates and check their chain. If not, it leaves them to the
+    /// system.
+    let evaluatesTrust: Bool
 }

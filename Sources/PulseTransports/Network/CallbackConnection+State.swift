@@ -86,6 +86,8 @@ extension CallbackConnection.State {
         case .ready(let address):
             (isReady, remoteAddress) = (true, address)
             return [waiters.removeValue(forKey: .opening)]
+        case .refused(let error):
+            return close(error)
         // The client decides whether to wait for a network, and for how long.
         case .waiting(let failure), .failed(let failure):
             return fail(failure)

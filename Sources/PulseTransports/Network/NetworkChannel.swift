@@ -6,25 +6,25 @@ import PulseCore
 import Security
 
 /// A connection of Network.framework's.
-///
-/// Over TLS the system evaluates the server's certificates and name before the connection is ready. There are no other
-/// rules of trust to enforce: the transport refuses requests with pins or TLS settings.
 final class NetworkChannel: CallbackChannel, @unchecked Sendable {
     // Unchecked: an NWConnection is not Sendable in every SDK, but may be used on any thread. Its handler is set once,
     // before it starts.
     private let connection: NWConnection
     private let queue = DispatchQueue(label: "PulseKit.NetworkChannel")
+    /// Why the server's certificates were refused.
+    private let refusal = Locked<(any Error)?>(nil)
 
-    init(
-        _ address: ServerAddress, isSecure: Bool, _ request: URLRequest, _ configuration: URLSessionConfiguration
-    ) throws {
-        try configuration.refuseProxies()
-        guard let port = NWEndpoint.Port(rawValue: address.port) else {
+    init(_ settings: ChannelSettings) throws {
+        let (request, configuration) = (settings.urlRequest, settings.configuration)
+        guard !configuration.hasProxyConfigurations else {
+            throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
+        }
+        guard let port = NWEndpoint.Port(rawValue: settings.address.port) else {
             throw PulseError.invalidURL("a port from 1 to 65535 is needed")
         }
         let tcp = NWProtocolTCP.Options()
         tcp.noDelay = true
-        let tls = isSecure ? Self.tlsOptions(address, configuration) : nil
+        let tls = settings.isSecure ? Self.tlsOptions(settings, queue, refusal) : nil
         let parameters = NWParameters(tls: tls, tcp: tcp)
         if !configuration.allowsCellularAccess || !request.allowsCellularAccess {
             parameters.prohibitedInterfaceTypes = [.cellular]
@@ -33,32 +33,64 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
             !configuration.allowsExpensiveNetworkAccess || !request.allowsExpensiveNetworkAccess
         parameters.prohibitConstrainedPaths =
             !configuration.allowsConstrainedNetworkAccess || !request.allowsConstrainedNetworkAccess
-        connection = NWConnection(host: NWEndpoint.Host(address.host), port: port, using: parameters)
+        let proxy = try SessionProxy(ofConnection: settings.proxy, hasConfigurations: SessionProxy.hasConfigurations)
+        parameters.preferNoProxies = proxy == .direct
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: proxies of a connection
+            let context = NWParameters.PrivacyContext(description: "PulseKit")
+            context.proxyConfigurations = try proxy.configurations()
+            if !context.proxyConfigurations.isEmpty { parameters.setPrivacyContext(context) }
+        }
+        connection = NWConnection(host: NWEndpoint.Host(settings.address.host), port: port, using: parameters)
     }
 
     private static func tlsOptions(
-        _ address: ServerAddress, _ configuration: URLSessionConfiguration
+        _ settings: ChannelSettings, _ queue: DispatchQueue, _ refusal: Locked<(any Error)?>
     ) -> NWProtocolTLS.Options {
         let tls = NWProtocolTLS.Options()
-        let options = tls.securityProtocolOptions
-        if let name = address.serverName { sec_protocol_options_set_tls_server_name(options, name) }
+        let (options, configuration) = (tls.securityProtocolOptions, settings.configuration)
+        if let name = settings.address.serverName { sec_protocol_options_set_tls_server_name(options, name) }
         // Otherwise TLS might agree on HTTP/2.
         sec_protocol_options_add_tls_application_protocol(options, "http/1.1")
         // App Transport Security, which requires TLS 1.2 of a session, does not apply to connections.
-        let minimum = configuration.tlsMinimumSupportedProtocolVersion
         sec_protocol_options_set_min_tls_protocol_version(
-            options, minimum.rawValue > tls_protocol_version_t.TLSv12.rawValue ? minimum : .TLSv12)
+            options, configuration.tlsMinimumSupportedProtocolVersion.raised(to: settings.minimumVersion))
         sec_protocol_options_set_max_tls_protocol_version(options, configuration.tlsMaximumSupportedProtocolVersion)
+        if let credential = settings.identity, let identity = credential.identity,
+            let identity = sec_identity_create_with_certificates(identity, credential.certificates as CFArray)
+        {
+            sec_protocol_options_set_local_identity(options, identity)
+        }
+        guard settings.evaluatesTrust else { return tls }
+        let host = settings.address.serverName ?? settings.address.host
+        let (authorities, check) = (settings.authorities, settings.check)
+        let verify: sec_protocol_verify_t = { _, trust, complete in
+            do {
+                let trust = sec_trust_copy_ref(trust).takeRetainedValue()
+                let policy = SecPolicyCreateSSL(true, host as CFString)
+                guard SecTrustSetPolicies(trust, policy) == errSecSuccess else {
+                    throw TransportFailure.untrusted(status: nil, underlying: nil)
+                }
+                try check(try trust.evaluate(authorities))
+                complete(true)
+            } catch {
+                refusal.withLock { $0 = error }
+                complete(false)
+            }
+        }
+        sec_protocol_options_set_verify_block(options, verify, queue)
+        // A resumed session has no chain to check.
+        sec_protocol_options_set_tls_resumption_enabled(options, false)
         return tls
     }
 
     func start(_ report: @escaping @Sendable (CallbackChannelEvent) -> Void) {
         // The connection holds the handler until it is cancelled.
+        let refusal = { @Sendable [refusal] in refusal.withLock { $0 } }
         connection.stateUpdateHandler = { [weak self] state in
             switch state {
             case .ready: report(.ready(remoteAddress: self?.connection.currentPath?.remoteEndpoint?.address))
-            case .waiting(let error): report(.waiting(CallbackFailure(error)))
-            case .failed(let error): report(.failed(CallbackFailure(error)))
+            case .waiting(let error): report(.failure(CallbackFailure(error), isWaiting: true, refusal: refusal()))
+            case .failed(let error): report(.failure(CallbackFailure(error), isWaiting: false, refusal: refusal()))
             case .setup, .preparing, .cancelled: break
             @unknown default: break
             }
@@ -118,16 +150,6 @@ extension NWEndpoint {
             @unknown default: nil
             }
         return text?.split(separator: "%").first.map(String.init)
-    }
-}
-
-extension URLSessionConfiguration {
-    fileprivate func refuseProxies() throws {
-        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: a setting that exists only there
-            guard proxyConfigurations.isEmpty else {
-                throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
-            }
-        }
     }
 }
 #endif

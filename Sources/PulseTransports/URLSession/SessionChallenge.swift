@@ -80,8 +80,7 @@ struct SessionChallenge: Sendable, Hashable {
     /// Whether the proxy that asks is the configured one, and has credentials.
     private func isProxy(with settings: ProxySettings) -> Bool {
         guard case .proxy(_, let host, let port) = settings.route else { return false }
-        return (settings.username != nil || settings.password != nil) && port == self.port
-            && isFrom(host)
+        return settings.hasCredentials && port == self.port && isFrom(host)
     }
 
     private func isFrom(_ host: String) -> Bool {
@@ -95,12 +94,5 @@ extension SessionChallenge {
         self.init(
             kind: Kind(method: space.authenticationMethod), host: space.host, port: space.port,
             isProxy: space.proxyType != nil, previousFailureCount: challenge.previousFailureCount)
-    }
-}
-
-extension String {
-    /// An IPv6 address without the brackets that it has in a URL.
-    fileprivate var withoutBrackets: String {
-        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
     }
 }

@@ -12,33 +12,31 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         var isShutDown = false
     }
 
-    /// Evaluates the certificates of a challenge by the system's rules, and returns the verified chain in DER and the
-    /// credential that accepts it.
-    typealias TrustEvaluation =
-        @Sendable (URLAuthenticationChallenge) throws -> (chain: [Data], credential: URLCredential)
-
-    private let evaluateTrust: TrustEvaluation
+    /// Nil where challenges have no certificates.
+    let security: SessionSecurity?
     private let state = Locked(State())
     /// Foundation on Linux cancels by waiting for its reading queue, which a flood from the server keeps busy for
     /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would accumulate.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
 
-    init(evaluateTrust: @escaping TrustEvaluation = { try $0.evaluateTrust() }) {
-        self.evaluateTrust = evaluateTrust
+    init(_ security: SessionSecurity? = .system) {
+        self.security = security
     }
 
     /// Runs a task to its end, or to the head of a response whose body goes to a pipe. Cancelling ends the wait at
     /// once, whenever the session reports the end.
     ///
-    /// - Parameter pins: of the task's session.
+    /// - Parameter credentials: of the task's session.
     /// - Parameter timings: gets the measurements before the end of the response's body.
     func run(
-        _ task: URLSessionTask, for request: TransportRequest, pins: PinnedKeys?, into sink: SessionExchange.Sink,
+        _ task: URLSessionTask, for request: TransportRequest, _ credentials: SessionCredentials,
+        into sink: SessionExchange.Sink,
         timings: Locked<TransferTimings?> = Locked(nil), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                var exchange = SessionExchange(task, request, pins, sink, timings, progress, continuation)
+                var exchange = SessionExchange(
+                    task, request, credentials, sink, timings, progress, continuation)
                 switch request.body {
                 case .none: break
                 case .bytes, .file: exchange.reportsUpload = true
@@ -169,16 +167,22 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else {
             return (.cancelAuthenticationChallenge, nil)
         }
-        switch SessionChallenge(challenge).reaction(for: exchange.request) {
+        let (request, credentials) = (exchange.request, exchange.credentials)
+        switch SessionChallenge(challenge).reaction(for: request) {
         case .rejectProtectionSpace: return (.rejectProtectionSpace, nil)
         case .performDefaultHandling: return (.performDefaultHandling, nil)
-        // The transport refuses requests with a client certificate or a proxy.
-        case .presentCertificate, .sendProxyCredentials: return (.rejectProtectionSpace, nil)
+        case .presentCertificate:
+            return (credentials.identity == nil ? .rejectProtectionSpace : .useCredential, credentials.identity)
+        case .sendProxyCredentials:
+            let account = SessionProxy.Account(request.proxy)
+            return (
+                .useCredential,
+                URLCredential(user: account.username, password: account.password, persistence: .forSession)
+            )
         case .evaluateTrust:
             do {
-                let (chain, credential) = try evaluateTrust(challenge)
-                try exchange.request.check(chain, against: exchange.pins)
-                return (.useCredential, credential)
+                guard let security else { throw TransportFailure.untrusted(status: nil, underlying: nil) }
+                return (.useCredential, try request.credential(for: challenge, credentials, security))
             } catch {
                 end(task, with: .failure(error))
                 return (.cancelAuthenticationChallenge, nil)
@@ -212,7 +216,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             state.exchanges[ObjectIdentifier(task)]?.isReused = last.isReusedConnection
             return state.exchanges[ObjectIdentifier(task)]
         }
-        exchange?.timings.withLock { $0 = TransferTimings(last) }
+        exchange?.timings.withLock { $0 = TransferTimings(SessionMetrics(last)) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -20,8 +20,8 @@ struct SessionExchange: Sendable {
 
     let task: URLSessionTask
     let request: TransportRequest
-    /// The pins of the task's session.
-    let pins: PinnedKeys?
+    /// Of the task's session.
+    let credentials: SessionCredentials
     let sink: Sink
     let progress: (@Sendable (TransferProgress) -> Void)?
     /// Nil after the head of a streamed response is delivered.
@@ -49,13 +49,13 @@ struct SessionExchange: Sendable {
     var end: Result<Void, any Error>?
 
     init(
-        _ task: URLSessionTask, _ request: TransportRequest, _ pins: PinnedKeys?, _ sink: Sink,
+        _ task: URLSessionTask, _ request: TransportRequest, _ credentials: SessionCredentials, _ sink: Sink,
         _ timings: Locked<TransferTimings?>, _ progress: (@Sendable (TransferProgress) -> Void)?,
         _ continuation: CheckedContinuation<PulseResponse, any Error>
     ) {
         self.task = task
         self.request = request
-        self.pins = pins
+        self.credentials = credentials
         self.sink = sink
         self.timings = timings
         self.progress = progress
@@ -131,29 +131,6 @@ extension HTTPURLResponse {
     fileprivate func declares(moreThan limit: Int) -> Bool {
         statusCode != 304 && value(forHTTPHeaderField: "Content-Encoding") == nil
             && expectedContentLength > Int64(clamping: limit)
-    }
-}
-
-extension TransferTimings {
-    /// The measurements of one transaction, from its start.
-    init(_ metrics: URLSessionTaskTransactionMetrics) {
-        self.init()
-        func offset(_ date: Date?) -> TimeInterval? {
-            guard let date, let start = metrics.fetchStartDate else { return nil }
-            return max(0, date.timeIntervalSince(start))
-        }
-        nameResolved = offset(metrics.domainLookupEndDate)
-        // For a TLS connection this is the end of the TCP handshake.
-        connected = offset(metrics.secureConnectionStartDate ?? metrics.connectEndDate)
-        secured = offset(metrics.secureConnectionEndDate)
-        requestSent = offset(metrics.requestEndDate)
-        firstByte = offset(metrics.responseStartDate)
-        lastByte = offset(metrics.responseEndDate)
-        isConnectionReused = metrics.isReusedConnection
-        networkProtocol = metrics.networkProtocolName
-        remoteAddress = metrics.remoteAddress
-        bytesReceived = metrics.countOfResponseBodyBytesReceived
-        bytesDecoded = metrics.countOfResponseBodyBytesAfterDecoding
     }
 }
 

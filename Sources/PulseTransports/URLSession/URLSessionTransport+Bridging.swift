@@ -30,14 +30,18 @@ extension URLSessionTransport {
     }
 
     static let makeChannel: UpgradeConnector.ChannelMaker? = nil
-    static let evaluatesTrust = false
 }
 
-extension URLAuthenticationChallenge {
-    /// Always throws: there is no such challenge on Linux.
-    func evaluateTrust() throws -> (chain: [Data], credential: URLCredential) {
-        throw TransportFailure.untrusted(status: nil, underlying: nil)
-    }
+extension SessionSecurity {
+    static let system: SessionSecurity? = nil
+}
+
+extension URLSessionConfiguration {
+    /// Nothing: Foundation on Linux has none of these settings, and the transport refuses them.
+    func apply(_ settings: SessionSettings) throws {}
+
+    /// Nothing: Foundation on Linux never waits.
+    func disableWaiting() {}
 }
 
 extension SessionChallenge.Kind {
@@ -109,10 +113,11 @@ extension URLSessionTransport {
 
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
 
-    static let makeChannel: UpgradeConnector.ChannelMaker? = { address, isSecure, request, configuration in
-        try NetworkChannel(address, isSecure: isSecure, request, configuration)
-    }
-    static let evaluatesTrust = true
+    static let makeChannel: UpgradeConnector.ChannelMaker? = { try NetworkChannel($0) }
+}
+
+extension URLSessionConfiguration {
+    func disableWaiting() { waitsForConnectivity = false }
 }
 
 extension SessionChallenge.Kind {

@@ -5,8 +5,8 @@ public import PulseCore
 /// The transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
 /// It buffers bodies up to the request's limit, streams them or writes them to files. It sends bodies of bytes, files
-/// and streams. On Apple platforms it enforces pins over the verified chain, except for upgrades. Pins elsewhere, TLS
-/// settings and proxies, which it does not enforce, throw ``PulseError/unsupported(_:)``. Connecting counts toward the
+/// and streams. On Apple platforms it enforces pins over the verified chain, TLS settings and proxies, as far as
+/// `Docs/Transports.md` lists them; on Linux these throw ``PulseError/unsupported(_:)``. Connecting counts toward the
 /// idle timeout, because `URLSession` has no separate timeout for it.
 ///
 /// An upgrade has a connection of Network.framework's, over which the transport itself speaks HTTP/1.1, and its own
@@ -19,15 +19,12 @@ public import PulseCore
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
     private let slots: HostSlots
-    let exchanges = SessionDelegate()
+    let exchanges: SessionDelegate
     let upgrades: UpgradeConnector?
     /// Whether it streams bodies.
     package let appliesBackpressure: Bool
-    /// Whether challenges of servers give it their certificates.
-    private let evaluatesTrust: Bool
-    /// The shared sessions, created by the first request with these pins, or without pins. A connection is challenged
-    /// for its certificates only once, so requests with different pins share none.
-    private let shared = Locked(LRUCache<PinnedKeys?, SessionLease>(capacity: 8))
+    /// The shared sessions, created by the first request with these settings.
+    private let shared = Locked(LRUCache<SessionSettings, SessionLease>(capacity: 8))
 
     /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
     /// since the client handles these.
@@ -56,13 +53,14 @@ public final class URLSessionTransport: Transport {
     }
 
     /// - Parameter makeChannel: makes the channels of upgrades; nil without any.
+    /// - Parameter security: nil where it can enforce neither pins nor settings of TLS and proxies.
     init(
         _ maximumConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
-        evaluatesTrust: Bool = URLSessionTransport.evaluatesTrust,
+        security: SessionSecurity? = .system,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.appliesBackpressure = appliesBackpressure
-        self.evaluatesTrust = evaluatesTrust
+        exchanges = SessionDelegate(security)
         slots = HostSlots(limit: maximumConnectionsPerHost)
         let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
@@ -74,13 +72,17 @@ public final class URLSessionTransport: Transport {
             configuration.httpCookieAcceptPolicy = .never
             configuration.urlCredentialStorage = nil
             configure?(configuration)
+            // The client has its own rules for a missing network.
+            configuration.disableWaiting()
             return configuration
         }
         self.settings = settings
-        upgrades = makeChannel.map { UpgradeConnector(settings: settings, makeChannel: $0) }
+        upgrades = makeChannel.map { UpgradeConnector(settings: settings, security: security, makeChannel: $0) }
     }
 
-    public var capabilities: TransportCapabilities { evaluatesTrust ? .pinning : [] }
+    public var capabilities: TransportCapabilities {
+        exchanges.security == nil ? [] : [.pinning, .tls, .proxy]
+    }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         try check(request)
@@ -97,15 +99,13 @@ public final class URLSessionTransport: Transport {
         guard !exchanges.isShutDown else { throw CancellationError() }
         // The session reports no progress of an empty body.
         if try request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
-        // Cleartext has no keys.
-        let pins = origin.scheme == "https" ? try request.pins.map { try PinnedKeys($0) } : nil
-        let session = session(for: request, pins)
+        let session = try session(for: request, SessionSettings(request, isSecure: origin.scheme == "https"))
         let start = SystemClock().uptime
         var response: PulseResponse
         switch request.delivery {
         case .buffered(let limit):
             response = try await exchanges.run(
-                task(for: request, in: session.session), for: request, pins: session.pins,
+                task(for: request, in: session.session), for: request, session.credentials,
                 into: .memory(limit: limit), progress: request.progress)
         case .file(let file, let offset) where !appliesBackpressure:
             response = try await download(request, to: file, from: offset, in: session)
@@ -118,12 +118,11 @@ public final class URLSessionTransport: Transport {
     }
 
     private func check(_ request: TransportRequest) throws {
-        if request.pins != nil, !evaluatesTrust || request.delivery == .upgrade {
-            let place = evaluatesTrust ? "in an upgrade" : "on this platform"
-            throw PulseError.unsupported("URLSessionTransport enforces no pinned public keys \(place)")
+        if exchanges.security == nil {
+            if request.pins != nil { throw Self.unsupported("pinned public keys") }
+            if request.tls != .default { throw Self.unsupported("TLS settings") }
+            if request.proxy != .environment { throw Self.unsupported("proxies") }
         }
-        if request.tls != .default { throw PulseError.unsupported("URLSessionTransport enforces no TLS settings") }
-        if request.proxy != .environment { throw PulseError.unsupported("URLSessionTransport enforces no proxies") }
         switch request.delivery {
         case .buffered: break
         case .file where appliesBackpressure || !request.body.isPresent: break
@@ -139,6 +138,10 @@ public final class URLSessionTransport: Transport {
         if (request.urlRequest.httpMethod ?? "GET") == "GET", request.body.isPresent {
             throw PulseError.unsupported("URLSession sends no body with GET")
         }
+    }
+
+    private static func unsupported(_ what: String) -> PulseError {
+        .unsupported("URLSessionTransport enforces no \(what) on this platform")
     }
 
     public func shutdown() async {
@@ -180,36 +183,27 @@ public final class URLSessionTransport: Transport {
 
     // MARK: Sessions
 
-    /// The shared session for the pins. A request gets its own session if it must not be repeated and the engine would
-    /// resend it on a stale connection, or if it needs a new connection.
-    func session(for request: TransportRequest, _ pins: PinnedKeys?) -> SessionLease {
+    /// The shared session for the settings. A request gets its own session if it must not be repeated and the engine
+    /// would resend it on a stale connection, or if it needs a new connection.
+    func session(for request: TransportRequest, _ settings: SessionSettings) throws -> SessionLease {
         if request.needsNewConnection || Self.resendsOnStaleConnections && !request.mayBeResent {
-            return newSession(pins)
+            return try newSession(settings)
         }
-        return shared.withLock { $0.withValue(for: pins, default: newSession(pins)) { $0 } }
+        if let lease = shared.withLock({ $0.withValue(for: settings) { $0 } }) { return lease }
+        // Outside the lock: importing a client certificate is slow.
+        let lease = try newSession(settings)
+        return shared.withLock { $0.withValue(for: settings, default: lease) { $0 } }
     }
 
-    private func newSession(_ pins: PinnedKeys?) -> SessionLease {
-        let session = URLSession(configuration: settings(), delegate: exchanges, delegateQueue: nil)
-        return SessionLease(session, pins, of: exchanges)
-    }
-}
-
-/// Keeps a session alive while a task may still be started in it: starting one later would crash the process.
-final class SessionLease: Sendable {
-    let session: URLSession
-    /// The pins of all requests in the session.
-    let pins: PinnedKeys?
-    private let owner: SessionDelegate
-
-    fileprivate init(_ session: URLSession, _ pins: PinnedKeys?, of owner: SessionDelegate) {
-        self.session = session
-        self.pins = pins
-        self.owner = owner
-    }
-
-    deinit {
-        owner.dispose(session)
+    private func newSession(_ settings: SessionSettings) throws -> SessionLease {
+        let configuration = self.settings()
+        var credentials = SessionCredentials()
+        if let security = exchanges.security {
+            credentials = try SessionCredentials(settings, security)
+            try configuration.apply(settings)
+        }
+        let session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+        return SessionLease(session, credentials, of: exchanges)
     }
 }
 

@@ -4,10 +4,8 @@ import PulseCore
 
 /// Makes the upgrades of a ``URLSessionTransport``, each over a channel of its own.
 final class UpgradeConnector: HTTP1Connector {
-    /// Makes a channel to a server, over TLS or not, for a request in a session with that configuration. Throws
-    /// ``PulseError/unsupported(_:)`` for a setting that the channel cannot enforce.
-    typealias ChannelMaker =
-        @Sendable (ServerAddress, _ isSecure: Bool, URLRequest, URLSessionConfiguration) throws -> any CallbackChannel
+    /// Makes a channel. Throws ``PulseError/unsupported(_:)`` for a setting that the channel cannot enforce.
+    typealias ChannelMaker = @Sendable (ChannelSettings) throws -> any CallbackChannel
 
     private struct Entry {
         weak var connection: CallbackConnection?
@@ -21,11 +19,15 @@ final class UpgradeConnector: HTTP1Connector {
     }
 
     private let settings: @Sendable () -> URLSessionConfiguration
+    private let security: SessionSecurity?
     private let makeChannel: ChannelMaker
     private let state = Locked(State())
 
-    init(settings: @escaping @Sendable () -> URLSessionConfiguration, makeChannel: @escaping ChannelMaker) {
-        (self.settings, self.makeChannel) = (settings, makeChannel)
+    init(
+        settings: @escaping @Sendable () -> URLSessionConfiguration, security: SessionSecurity?,
+        makeChannel: @escaping ChannelMaker
+    ) {
+        (self.settings, self.security, self.makeChannel) = (settings, security, makeChannel)
     }
 
     /// Upgrades have connections of their own.
@@ -56,9 +58,8 @@ final class UpgradeConnector: HTTP1Connector {
         if configuration.connectionProxyDictionary?.isEmpty == false {
             throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
         }
-        let address = try ServerAddress(server, isSecure: isSecure)
-        let connection = CallbackConnection(
-            try makeChannel(address, isSecure, request.urlRequest, configuration))
+        let settings = try channelSettings(to: server, isSecure: isSecure, for: request, configuration)
+        let connection = CallbackConnection(try makeChannel(settings))
         try add(connection)
         let start = SystemClock().uptime
         try await connection.open(timeout: request.connectTimeout)
@@ -68,6 +69,20 @@ final class UpgradeConnector: HTTP1Connector {
         // A channel over TLS does not say when TCP was connected.
         if isSecure { timings.secured = ready } else { timings.connected = ready }
         return (connection, timings)
+    }
+
+    private func channelSettings(
+        to server: String, isSecure: Bool, for request: TransportRequest, _ configuration: URLSessionConfiguration
+    ) throws -> ChannelSettings {
+        let settings = try SessionSettings(request, isSecure: isSecure)
+        let credentials = try security.map { try SessionCredentials(settings, $0) } ?? SessionCredentials()
+        let pins = credentials.pins
+        return ChannelSettings(
+            address: try ServerAddress(server, isSecure: isSecure), isSecure: isSecure,
+            urlRequest: request.urlRequest, configuration: configuration, minimumVersion: settings.tls.minimumVersion,
+            proxy: settings.proxy, authorities: isSecure ? try request.authorities(of: credentials) : [],
+            identity: credentials.identity, check: { try request.check($0, against: pins) },
+            evaluatesTrust: pins != nil || credentials.authorities != nil)
     }
 
     /// Keeps track of a connection, for the shutdown. Throws `CancellationError` after it.

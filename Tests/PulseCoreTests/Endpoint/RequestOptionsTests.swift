@@ -34,6 +34,19 @@ struct RequestOptionsTests {
             ("queuesBehindPending", { $0.queuesBehindPending = $1 }, { $0.queuesBehindPending == true }),
             ("progress", { $0.progress = Heard.closure(adds: $1) }, { Heard.isFilled(by: $0.progress) }),
             ("waitsForConnectivity", { $0.waitsForConnectivity = $1 }, { $0.waitsForConnectivity == true }),
+            (
+                "allowsExpensiveNetworkAccess", { $0.allowsExpensiveNetworkAccess = $1 },
+                { $0.allowsExpensiveNetworkAccess == true }
+            ),
+            (
+                "allowsConstrainedNetworkAccess", { $0.allowsConstrainedNetworkAccess = $1 },
+                { $0.allowsConstrainedNetworkAccess == true }
+            ),
+            ("assumesHTTP3Capable", { $0.assumesHTTP3Capable = $1 }, { $0.assumesHTTP3Capable == true }),
+            (
+                "networkServiceType", { $0.networkServiceType = $1 ? .video : .voice },
+                { $0.networkServiceType == .video }
+            ),
         ]
 
     private func options(_ isFirst: Bool, except left: String? = nil) -> RequestOptions {

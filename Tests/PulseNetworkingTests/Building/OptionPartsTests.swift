@@ -24,13 +24,32 @@ struct OptionPartsTests {
         ("queuesBehindPending", { $0.queuesBehindPending = true }, nil),
     ]
 
+    #if !canImport(Darwin)
+    private static let appleCases: [Case] = [
+        ("allowsExpensiveNetworkAccess", { $0.allowsExpensiveNetworkAccess = false }, nil),
+        ("allowsConstrainedNetworkAccess", { $0.allowsConstrainedNetworkAccess = false }, nil),
+        ("assumesHTTP3Capable", { $0.assumesHTTP3Capable = true }, nil),
+        ("networkServiceType", { $0.networkServiceType = .background }, nil),
+    ]
+    #else
+    private static let appleCases: [Case] = []
+    #endif
+
     private func warnings(_ sink: RecordingSink) -> [String] {
         sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
     }
 
-    @Test(arguments: cases.indices)
-    func anOptionWithoutItsPluginCausesOneWarningPerClient(index: Int) async throws {
-        let (name, set, part) = Self.cases[index]
+    @Test func theTypeOfTrafficReachesTheTransport() async throws {
+        let (client, transport) = PulseClient.responding()
+        let options = RequestOptions().with(\.networkServiceType, value: .background)
+        _ = try await client.request(GetUser(options: options))
+        _ = try await client.request(GetUser())
+        #expect(transport.requests.map(\.networkServiceType) == [.background, .default])
+    }
+
+    @Test(arguments: (cases + appleCases).indices)
+    func anOptionWithoutItsPartCausesOneWarningPerClient(index: Int) async throws {
+        let (name, set, part) = (Self.cases + Self.appleCases)[index]
         var options = RequestOptions()
         set(&options)
         for _ in 0..<2 {

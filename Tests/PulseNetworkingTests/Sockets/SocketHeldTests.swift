@@ -81,13 +81,17 @@ struct SocketHeldTests {
     /// receives before.
     @Test(arguments: [false, true]) func aDeadConnectionIsLeft(receives: Bool) async throws {
         let (resets, reset) = AsyncStream<Void>.makeStream()
+        let (ends, end) = AsyncStream<Void>.makeStream()
         let client = client { socket in
             for index in 0..<10 { try await socket.send(.text("\(index)")) }
             for await _ in resets {}
+            defer { end.finish() }
             try await socket.run(.reset)
         }
         let socket = try await open(client)
         reset.finish()
+        // A message that is written before the reset does not fail.
+        for await _ in ends {}
         let sending = Task { await Self.phase { try await socket.send(.text("a")) } }
         while socket.handle.core.state.withLock({ $0.link?.failure == nil }) { await Task.yield() }
         await clock.advance(by: 29)

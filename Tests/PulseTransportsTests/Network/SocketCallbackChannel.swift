@@ -11,18 +11,20 @@ import PulseCore
 /// A channel over a socket that behaves as `NWConnection` does: one queue for all callbacks, and a completion for every
 /// call, after a failure and a cancellation, too.
 final class SocketCallbackChannel: CallbackChannel {
-    static let make: UpgradeConnector.ChannelMaker = { address, _, _, _ in SocketCallbackChannel(address) }
+    static let make: UpgradeConnector.ChannelMaker = { SocketCallbackChannel($0) }
 
-    private let address: ServerAddress
+    private let settings: ChannelSettings
+    /// What the server's certificates are taken for where the transport checks them: the connection is in cleartext.
+    private let chain: [Data]
     private let callbacks = DispatchQueue(label: "callbacks")
     private let reads = DispatchQueue(label: "reads")
     private let writes = DispatchQueue(label: "writes")
     private let descriptor: Int32
     private let isCancelled = Locked(false)
 
-    /// - Parameter address: of IPv4.
-    init(_ address: ServerAddress) {
-        self.address = address
+    /// - Parameter settings: with an address of IPv4.
+    init(_ settings: ChannelSettings, chain: [Data] = []) {
+        (self.settings, self.chain) = (settings, chain)
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     }
 
@@ -34,13 +36,20 @@ final class SocketCallbackChannel: CallbackChannel {
         writes.async { [self] in
             let error = connect()
             let event: CallbackChannelEvent =
-                error.map { .waiting(CallbackFailure(cause: .posix($0), underlying: POSIXError($0))) }
-                ?? .ready(remoteAddress: address.host)
+                error.map { .waiting(CallbackFailure(cause: .posix($0), underlying: POSIXError($0))) } ?? verified
             callbacks.async { report(event) }
         }
     }
 
+    private var verified: CallbackChannelEvent {
+        let refusal = Result { if settings.evaluatesTrust { try settings.check(chain) } }.failure
+        guard let refusal else { return .ready(remoteAddress: settings.address.host) }
+        // errSSLBadCert
+        return .failure(CallbackFailure(cause: .tls(-9808)), isWaiting: true, refusal: refusal)
+    }
+
     private func connect() -> POSIXErrorCode? {
+        let address = settings.address
         var target = sockaddr_in()
         target.sin_family = sa_family_t(AF_INET)
         target.sin_port = address.port.bigEndian
@@ -94,6 +103,12 @@ final class SocketCallbackChannel: CallbackChannel {
     func cancel() {
         isCancelled.withLock { $0 = true }
         shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }
 #endif

@@ -54,24 +54,30 @@ final class CurlTLSNotes: @unchecked Sendable {
     }
 }
 
-/// Validates client certificates before anything is sent. libcurl reports an unreadable certificate in the same way as
-/// one that a server has rejected.
+/// Validates the certificates of TLS settings before anything is sent.
 final class CurlCertificates: Sendable {
-    /// The certificate validated last: deriving a key from a password is slow by design.
+    /// The client certificate validated last: deriving a key from a password is slow by design.
     private let latest = Locked<TLSSettings.ClientCertificate?>(nil)
+    /// The authorities that were read last, and their text.
+    private let latestAuthorities = Locked<(authorities: [Data], pem: Data)?>(nil)
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable certificate.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable certificate. libcurl reports it in the same way
+    /// as one that a server has rejected.
     func check(_ certificate: TLSSettings.ClientCertificate) throws {
         if latest.withLock({ $0 == certificate }) { return }
         let problem = certificate.data.withUnsafeBytes {
             pulse_tls_certificate_problem($0.baseAddress, $0.count, certificate.password)
         }
-        if let problem { throw Self.unreadable(String(cString: problem)) }
+        if let problem { throw TLSSettings.ClientCertificate.unusable(String(cString: problem)) }
         latest.withLock { $0 = certificate }
     }
 
-    static func unreadable(_ problem: String) -> PulseError {
-        .invalidRequest(reason: "the client certificate of the TLS settings cannot be used: \(problem)")
+    /// The authorities as libcurl takes them. Throws ``PulseError/invalidRequest(reason:)`` for an unreadable one.
+    func pem(of authorities: [Data]) throws -> Data {
+        if let latest = latestAuthorities.withLock({ $0 }), latest.authorities == authorities { return latest.pem }
+        let pem = try CertificateAuthorities(authorities).pem
+        latestAuthorities.withLock { $0 = (authorities, pem) }
+        return pem
     }
 }
 #endif

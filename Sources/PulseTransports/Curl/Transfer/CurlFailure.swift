@@ -46,7 +46,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         let text = words.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : words
         if Int(result) == PULSE_CURLE_URL_MALFORMAT { return PulseError.invalidURL(text) }
         if Int(result) == PULSE_CURLE_SSL_PINNEDPUBKEYNOTMATCH { return Unpinned(keys: []) }
-        if Int(result) == PULSE_CURLE_SSL_CERTPROBLEM { return CurlCertificates.unreadable(text) }
+        if Int(result) == PULSE_CURLE_SSL_CERTPROBLEM { return TLSSettings.ClientCertificate.unusable(text) }
         if Int(result) == PULSE_CURLE_SSL_CACERT_BADFILE, !transfer.request.tls.certificateAuthorities.isEmpty {
             return PulseError.invalidRequest(reason: "the certificate authorities of the TLS settings: \(text)")
         }

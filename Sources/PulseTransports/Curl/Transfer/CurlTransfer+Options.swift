@@ -170,7 +170,7 @@ extension CurlTransfer {
         try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))
         if !tls.certificateAuthorities.isEmpty {
             guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
-            let authorities = try PEM.certificates(tls.certificateAuthorities)
+            let authorities = try environment.certificates.pem(of: tls.certificateAuthorities)
             // Otherwise the directory of system authorities would still apply.
             try demand(
                 "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
@@ -230,28 +230,6 @@ extension CurlTransfer {
 
     private func setFunction<Function>(_ option: Int, _ function: Function) {
         _ = pulse_curl_set_function(easy, Int32(option), unsafeBitCast(function, to: (@convention(c) () -> Void).self))
-    }
-}
-
-/// The text form of certificates (RFC 7468, section 5).
-enum PEM {
-    private static let begin = "-----BEGIN CERTIFICATE-----"
-
-    /// All certificates in one text; DER is converted. Throws ``PulseError/invalidRequest(reason:)`` for any other
-    /// format.
-    static func certificates(_ certificates: [Data]) throws -> Data {
-        try Data(certificates.map(text).joined(separator: "\n").utf8)
-    }
-
-    private static func text(_ certificate: Data) throws -> String {
-        let text = String(decoding: certificate, as: UTF8.self)
-        if text.contains(begin) { return text }
-        // A DER certificate begins with a SEQUENCE tag.
-        guard certificate.first == 0x30 else {
-            throw PulseError.invalidRequest(reason: "a certificate authority is neither DER nor PEM")
-        }
-        let base64 = certificate.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
-        return "\(begin)\n\(base64)\n-----END CERTIFICATE-----"
     }
 }
 #endif

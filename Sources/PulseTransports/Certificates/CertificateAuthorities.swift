@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The certificates in ``TLSSettings/certificateAuthorities``.
+struct CertificateAuthorities: Sendable, Hashable {
+    private static let begin = Data("-----BEGIN CERTIFICATE-----".utf8)
+    private static let end = Data("-----END CERTIFICATE-----".utf8)
+    private static let whitespace = Data(" \t\r\n".utf8)
+
+    /// In DER, each exactly one certificate.
+    let certificates: [Data]
+
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an element that is, or has, no certificate.
+    init(_ authorities: [Data]) throws(PulseError) {
+        var certificates: [Data] = []
+        for (index, data) in authorities.enumerated() {
+            do {
+                certificates += try Self.certificates(in: data)
+            } catch {
+                throw Self.unusable("element \(index), \(error)")
+            }
+        }
+        self.certificates = certificates
+    }
+
+    /// Throws if the system has read fewer of the certificates than there are.
+    func requireReading(of count: Int) throws(PulseError) {
+        guard count == certificates.count else {
+            throw Self.unusable("the system reads \(count) of \(certificates.count) certificates")
+        }
+    }
+
+    private static func unusable(_ problem: String) -> PulseError {
+        .invalidRequest(reason: "`certificateAuthorities` of the TLS settings cannot be used: \(problem)")
+    }
+
+    /// All of them in one text (RFC 7468, section 5).
+    var pem: Data {
+        var text = Data()
+        for certificate in certificates {
+            text += Self.begin + [UInt8(ascii: "\n")]
+            text += certificate.base64EncodedData(options: [.lineLength64Characters, .endLineWithLineFeed])
+            text += [UInt8(ascii: "\n")] + Self.end + [UInt8(ascii: "\n")]
+        }
+        return text
+    }
+
+    private static func certificates(in data: Data) throws(CertificateError) -> [Data] {
+        let found = data.range(of: begin) == nil ? try elements(of: data) : try decoded(data)
+        for certificate in found { _ = try CertificateReader.publicKeyInfo(of: certificate) }
+        return found
+    }
+
+    /// The certificates in DER, one after the other.
+    private static func elements(of data: Data) throws(CertificateError) -> [Data] {
+        guard data.first == DERReader.Tag.sequence.rawValue else {
+            throw CertificateError(reason: .noCertificate, offset: 0)
+        }
+        var (reader, found) = (DERReader(data), [Data]())
+        while !reader.isAtEnd { found.append(try reader.element(.sequence).encoding) }
+        return found
+    }
+
+    /// The certificates in PEM. Text between them is skipped (RFC 7468, section 2), as are other objects.
+    private static func decoded(_ data: Data) throws(CertificateError) -> [Data] {
+        var (rest, found) = (data[...], [Data]())
+        while let start = rest.range(of: begin) {
+            let offset = start.lowerBound - data.startIndex
+            guard let stop = rest[start.upperBound...].range(of: end) else {
+                throw CertificateError(reason: .truncated, offset: offset)
+            }
+            let text = rest[start.upperBound..<stop.lowerBound].filter { !whitespace.contains($0) }
+            guard let certificate = Data(base64Encoded: text), !certificate.isEmpty else {
+                throw CertificateError(reason: .notBase64, offset: offset)
+            }
+            found.append(certificate)
+            rest = rest[stop.upperBound...]
+        }
+        return found
+    }
+}
+
+extension TLSSettings.ClientCertificate {
+    /// The error of a request whose certificate cannot be read.
+    static func unusable(_ problem: String) -> PulseError {
+        .invalidRequest(reason: "the client certificate of the TLS settings cannot be used: \(problem)")
+    }
+
+    /// Why Security has imported no identity; nil if it has.
+    ///
+    /// - Parameter status: a code of Security/SecBase.h.
+    static func importProblem(status: Int32, hasIdentity: Bool) -> String? {
+        switch status {
+        case 0: hasIdentity ? nil : "it has no certificate with a private key"
+        // errSecAuthFailed, errSecPkcs12VerifyFailure
+        case -25293, -25264: "the password is wrong"
+        // errSecDecode, errSecUnknownFormat
+        case -26275, -25257: "it is not PKCS #12"
+        default: "error \(status) of Security"
+        }
+    }
+}
+
+extension TLSSettings.Version {
+    /// The number of the version on the wire (RFC 8446, section 4.2.1), which Apple's enumeration has, too.
+    var number: UInt16 {
+        switch self {
+        case .tls12: 0x0303
+        case .tls13: 0x0304
+        }
+    }
+}

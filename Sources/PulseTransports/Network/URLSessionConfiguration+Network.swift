@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Network)
+import Network
+import PulseCore
+import Security
+
+extension URLSessionConfiguration {
+    /// Sets the minimum version of TLS and the proxies. Throws ``PulseError/unsupported(_:)`` for proxies that it
+    /// cannot enforce.
+    func apply(_ settings: SessionSettings) throws {
+        tlsMinimumSupportedProtocolVersion = tlsMinimumSupportedProtocolVersion.raised(to: settings.tls.minimumVersion)
+        let proxy = try SessionProxy(ofSession: settings.proxy, hasConfigurations: SessionProxy.hasConfigurations)
+        guard let dictionary = proxy.dictionary else { return }
+        connectionProxyDictionary = dictionary.mapValues(\.base)
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: before it, SOCKS has no credentials
+            proxyConfigurations = try proxy.configurations()
+        }
+    }
+
+    /// Whether the configuration itself names proxies, beside those in its dictionary.
+    var hasProxyConfigurations: Bool {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: only there
+            !proxyConfigurations.isEmpty
+        } else {
+            false
+        }
+    }
+}
+
+extension tls_protocol_version_t {
+    /// This version, or a later minimum.
+    func raised(to minimum: TLSSettings.Version) -> tls_protocol_version_t {
+        rawValue < minimum.number ? tls_protocol_version_t(rawValue: minimum.number) ?? self : self
+    }
+}
+
+extension SessionProxy {
+    static var hasConfigurations: Bool {
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { true } else { false }  // newer: only there
+    }
+
+    @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)  // newer: ProxyConfiguration
+    func configurations() throws -> [ProxyConfiguration] {
+        guard case .configuration(let kind, let host, let number, let account) = self else { return [] }
+        // An empty list would pass the proxy by.
+        guard let port = NWEndpoint.Port(rawValue: number) else { throw PulseError.unsupported("this proxy's port") }
+        let endpoint = NWEndpoint.hostPort(host: NWEndpoint.Host(host), port: port)
+        var configuration =
+            switch kind {
+            case .http: ProxyConfiguration(httpCONNECTProxy: endpoint)
+            case .socks5: ProxyConfiguration(socksv5Proxy: endpoint)
+            }
+        // No proxy, no request.
+        configuration.allowFailover = false
+        if let account { configuration.applyCredential(username: account.username, password: account.password) }
+        return [configuration]
+    }
+}
+#endif

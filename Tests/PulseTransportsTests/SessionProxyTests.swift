@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.throttled, .timeLimit(.minutes(5)))
+struct SessionProxyTests {
+    private static let http = ProxySettings.http(host: "proxy.example.com", port: 3128)
+    private static let socks = ProxySettings.socks5(host: "[::1]", port: 1080)
+    private static let account = SessionProxy.Account(username: "user", password: "secret")
+    private static var off: [String: AnyHashable] {
+        [
+            "HTTPEnable": 0, "HTTPSEnable": 0, "SOCKSEnable": 0, "ProxyAutoConfigEnable": 0,
+            "ProxyAutoDiscoveryEnable": 0,
+        ]
+    }
+
+    private func session(_ settings: ProxySettings, hasConfigurations: Bool = true) throws -> SessionProxy {
+        try SessionProxy(ofSession: settings, hasConfigurations: hasConfigurations)
+    }
+
+    private func connection(_ settings: ProxySettings, hasConfigurations: Bool = true) throws -> SessionProxy {
+        try SessionProxy(ofConnection: settings, hasConfigurations: hasConfigurations)
+    }
+
+    @Test(arguments: [false, true])
+    func aSessionsDictionaryHasAllKeys(hasConfigurations: Bool) throws {
+        #expect(try session(.environment, hasConfigurations: hasConfigurations).dictionary == nil)
+        #expect(try session(.direct, hasConfigurations: hasConfigurations).dictionary == Self.off)
+        let http: [String: AnyHashable] = [
+            "HTTPEnable": 1, "HTTPProxy": "proxy.example.com", "HTTPPort": 3128, "HTTPSEnable": 1,
+            "HTTPSProxy": "proxy.example.com", "HTTPSPort": 3128,
+        ]
+        for settings in [Self.http, Self.http.credentials(username: "user", password: "secret")] {
+            #expect(
+                try session(settings, hasConfigurations: hasConfigurations).dictionary
+                    == Self.off.merging(http) { $1 })
+        }
+        let socks: [String: AnyHashable] = ["SOCKSEnable": 1, "SOCKSProxy": "::1", "SOCKSPort": 1080]
+        #expect(
+            try session(Self.socks, hasConfigurations: hasConfigurations).dictionary == Self.off.merging(socks) { $1 })
+    }
+
+    @Test func credentialsOfSOCKSNeedAConfiguration() throws {
+        let settings = Self.socks.credentials(username: "user", password: "secret")
+        #expect(
+            try session(settings) == .configuration(.socks5, host: "::1", port: 1080, account: Self.account))
+        // No other proxy beside the configuration.
+        #expect(try session(settings).dictionary == Self.off)
+        #expect { try session(settings, hasConfigurations: false) } throws: {
+            PulseError(wrapping: $0).kind == .unsupported
+        }
+    }
+
+    @Test func aConnectionGoesThroughAConfiguration() throws {
+        #expect(try connection(.environment, hasConfigurations: false) == .system)
+        #expect(try connection(.direct, hasConfigurations: false) == .direct)
+        #expect(
+            try connection(Self.http)
+                == .configuration(.http, host: "proxy.example.com", port: 3128, account: nil))
+        #expect(
+            try connection(Self.socks.credentials(username: "user", password: "secret"))
+                == .configuration(.socks5, host: "::1", port: 1080, account: Self.account))
+        for settings in [Self.http, Self.socks] {
+            #expect { try connection(settings, hasConfigurations: false) } throws: {
+                PulseError(wrapping: $0).kind == .unsupported
+            }
+        }
+    }
+
+    @Test func aMissingPartOfTheCredentialsIsEmpty() throws {
+        var settings = Self.socks
+        settings.password = "secret"
+        #expect(
+            try session(settings)
+                == .configuration(
+                    .socks5, host: "::1", port: 1080, account: .init(username: "", password: "secret")))
+    }
+
+    @Test(arguments: [
+        ProxySettings.http(host: "", port: 1), .http(host: "a b", port: 1), .socks5(host: "proxy", port: 0),
+        .socks5(host: "proxy", port: 65_536), .direct.credentials(username: "user", password: ""),
+    ])
+    func invalidSettingsAreRefused(_ settings: ProxySettings) throws {
+        #expect { try session(settings) } throws: { PulseError(wrapping: $0).kind == .invalidRequest }
+        #expect { try connection(settings) } throws: { PulseError(wrapping: $0).kind == .invalidRequest }
+    }
+}
