@@ -128,7 +128,7 @@ public class NWParameters {
     // iOS 12, macOS 10.14.
     public final var preferNoProxies: Bool = false
 
-    // iOS 16, macOS 13; its proxies are of iOS 17, macOS 14.
+    // iOS 14, macOS 11; its proxies are of iOS 17, macOS 14.
     public class PrivacyContext {
         public init(description: String) {}
         public final var proxyConfigurations: [ProxyConfiguration] = []
@@ -137,7 +137,7 @@ public class NWParameters {
     public final func setPrivacyContext(_ context: PrivacyContext) {}
 }
 
-// iOS 17, macOS 14.
+// iOS 17, macOS 14. Hashable and Sendable by the published interface.
 public struct ProxyConfiguration: Hashable, Sendable {
     public init(httpCONNECTProxy: NWEndpoint, tlsOptions: NWProtocolTLS.Options? = nil) {}
     public init(socksv5Proxy: NWEndpoint) {}

@@ -51,6 +51,8 @@ public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus { 0 }
 public var kSecImportExportPassphrase: CFString { "" }
+// iOS 18, macOS 15.
+public var kSecImportToMemoryOnly: CFString { "" }
 public var kSecImportItemIdentity: CFString { "" }
 public var kSecImportItemCertChain: CFString { "" }
 
@@ -121,6 +123,8 @@ public typealias sec_trust_t = sec_trust
 public class sec_protocol_metadata {}
 
 public typealias sec_protocol_metadata_t = sec_protocol_metadata
+
+public func sec_identity_create(_ identity: SecIdentity) -> sec_identity_t? { nil }
 
 public func sec_identity_create_with_certificates(
     _ identity: SecIdentity, _ certificates: CFArray

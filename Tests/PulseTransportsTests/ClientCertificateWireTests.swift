@@ -88,7 +88,7 @@ struct ClientCertificateWireTests {
                 let client = Self.client(of: server, settings)
                 let error = await Self.error(of: client, bodySize: 10)
                 #expect(error.kind == .invalidRequest && !error.isRetryable && error.phase == .beforeSend)
-                #expect("\(error)".contains("the client certificate of the TLS settings cannot be used: \(problem)"))
+                #expect("\(error)".contains("`clientCertificate` of the TLS settings cannot be used: \(problem)"))
                 #expect(!"\(error)".contains("hunter2"))
                 await client.shutdown()
             }

@@ -39,14 +39,14 @@ struct SessionChallengeTests {
             .evaluateTrust, .performDefaultHandling, .performDefaultHandling, .performDefaultHandling
         ),
         .clientCertificate: (
-            .presentCertificate, .performDefaultHandling, .performDefaultHandling, .performDefaultHandling
+            .presentCertificate, .performDefaultHandling, .continueWithoutCredential, .performDefaultHandling
         ),
         .basic: (.rejectProtectionSpace, .sendProxyCredentials, .rejectProtectionSpace, .performDefaultHandling),
         .digest: (.rejectProtectionSpace, .sendProxyCredentials, .rejectProtectionSpace, .performDefaultHandling),
         .ntlm: (.rejectProtectionSpace, .sendProxyCredentials, .rejectProtectionSpace, .performDefaultHandling),
         .unspecified: (.rejectProtectionSpace, .sendProxyCredentials, .rejectProtectionSpace, .performDefaultHandling),
-        .negotiate: (.rejectProtectionSpace, .performDefaultHandling, .rejectProtectionSpace, .performDefaultHandling),
-        .form: (.rejectProtectionSpace, .performDefaultHandling, .rejectProtectionSpace, .performDefaultHandling),
+        .negotiate: (.rejectProtectionSpace, .rejectProtectionSpace, .rejectProtectionSpace, .performDefaultHandling),
+        .form: (.rejectProtectionSpace, .rejectProtectionSpace, .rejectProtectionSpace, .performDefaultHandling),
         .unknown: (
             .performDefaultHandling, .performDefaultHandling, .performDefaultHandling, .performDefaultHandling
         ),
@@ -121,10 +121,14 @@ struct SessionChallengeTests {
         #expect(challenge.reaction(for: try request(proxy: proxy)) == .sendProxyCredentials)
     }
 
-    @Test func aProxyWithoutCredentialsIsLeftToTheSystem() throws {
-        for proxy in [Self.proxy, .environment, .direct] {
-            let reaction = challenge(.basic, byProxy: true).reaction(for: try request(proxy: proxy))
-            #expect(reaction == .performDefaultHandling)
+    @Test func aProxyWithoutCredentialsGetsNoneOfTheSystems() throws {
+        for kind in [Kind.basic, .digest, .ntlm, .unspecified, .negotiate, .form] {
+            let challenge = challenge(kind, byProxy: true)
+            #expect(challenge.reaction(for: try request(proxy: Self.proxy)) == .rejectProtectionSpace)
+            // The system's own proxies are its affair.
+            for proxy in [ProxySettings.environment, .direct] {
+                #expect(challenge.reaction(for: try request(proxy: proxy)) == .performDefaultHandling)
+            }
         }
         var named = Self.proxy
         named.username = "user"

@@ -14,7 +14,7 @@ struct SessionMetricsTests {
         SessionMetrics(
             fetchStart: date(0), nameLookupEnd: date(1), connectEnd: date(4), secureStart: date(2), secureEnd: date(3),
             requestStart: date(5), requestEnd: date(6), responseStart: date(7), responseEnd: date(8), isReused: false,
-            networkProtocol: "h3", remoteAddress: "::1", bytesReceived: 10, bytesDecoded: 100)
+            networkProtocol: "h2", remoteAddress: "::1", bytesReceived: 10, bytesDecoded: 100)
     }
 
     @Test func eachPhaseIsMeasuredFromTheStart() {
@@ -27,7 +27,7 @@ struct SessionMetricsTests {
         #expect(timings.firstByte == 7)
         #expect(timings.lastByte == 8)
         #expect(timings.isConnectionReused == false)
-        #expect(timings.networkProtocol == "h3")
+        #expect(timings.networkProtocol == "h2")
         #expect(timings.remoteAddress == "::1")
         #expect(timings.bytesReceived == 10)
         #expect(timings.bytesDecoded == 100)
@@ -39,6 +39,13 @@ struct SessionMetricsTests {
         let timings = TransferTimings(metrics)
         #expect(timings.connected == 4)
         #expect(timings.secured == nil)
+    }
+
+    /// TCP and TLS are one handshake there.
+    @Test func anHTTP3ConnectionIsConnectedAtTheEndOfConnecting() {
+        var metrics = secured
+        metrics.networkProtocol = "h3"
+        #expect(TransferTimings(metrics).connected == 4)
     }
 
     @Test func aReusedConnectionHasNoPhasesOfItsOwn() {

@@ -18,8 +18,10 @@ struct SessionProxyTests {
         ]
     }
 
-    private func session(_ settings: ProxySettings, hasConfigurations: Bool = true) throws -> SessionProxy {
-        try SessionProxy(ofSession: settings, hasConfigurations: hasConfigurations)
+    private func session(
+        _ settings: ProxySettings, isSecure: Bool = true, hasConfigurations: Bool = true
+    ) throws -> SessionProxy {
+        try SessionProxy(ofSession: settings, isSecure: isSecure, hasConfigurations: hasConfigurations)
     }
 
     private func connection(_ settings: ProxySettings, hasConfigurations: Bool = true) throws -> SessionProxy {
@@ -27,7 +29,7 @@ struct SessionProxyTests {
     }
 
     @Test(arguments: [false, true])
-    func aSessionsDictionaryHasAllKeys(hasConfigurations: Bool) throws {
+    func aDictionaryHasAllKeys(hasConfigurations: Bool) throws {
         #expect(try session(.environment, hasConfigurations: hasConfigurations).dictionary == nil)
         #expect(try session(.direct, hasConfigurations: hasConfigurations).dictionary == Self.off)
         let http: [String: AnyHashable] = [
@@ -35,24 +37,57 @@ struct SessionProxyTests {
             "HTTPSProxy": "proxy.example.com", "HTTPSPort": 3128,
         ]
         for settings in [Self.http, Self.http.credentials(username: "user", password: "secret")] {
-            #expect(
-                try session(settings, hasConfigurations: hasConfigurations).dictionary
-                    == Self.off.merging(http) { $1 })
+            let proxy = try session(settings, isSecure: false, hasConfigurations: hasConfigurations)
+            #expect(proxy == .dictionary(.http, host: "proxy.example.com", port: 3128))
+            #expect(proxy.dictionary == Self.off.merging(http) { $1 })
         }
         let socks: [String: AnyHashable] = ["SOCKSEnable": 1, "SOCKSProxy": "::1", "SOCKSPort": 1080]
+        for isSecure in [false, true] {
+            let proxy = try session(Self.socks, isSecure: isSecure, hasConfigurations: false)
+            #expect(proxy.dictionary == Self.off.merging(socks) { $1 })
+        }
+    }
+
+    /// A configuration is strict. It is the only setting then: which of two wins is not documented.
+    @Test func aTunnelGoesThroughAConfigurationWhereThereAreSome() throws {
+        let expected: [(ProxySettings, Bool, SessionProxy)] = [
+            (Self.http, true, .configuration(.http, host: "proxy.example.com", port: 3128, account: nil)),
+            (Self.socks, true, .configuration(.socks5, host: "::1", port: 1080, account: nil)),
+            (Self.socks, false, .configuration(.socks5, host: "::1", port: 1080, account: nil)),
+        ]
+        for (settings, isSecure, proxy) in expected {
+            #expect(try session(settings, isSecure: isSecure) == proxy)
+            #expect(proxy.dictionary == nil)
+        }
         #expect(
-            try session(Self.socks, hasConfigurations: hasConfigurations).dictionary == Self.off.merging(socks) { $1 })
+            try session(Self.http, hasConfigurations: false)
+                == .dictionary(.http, host: "proxy.example.com", port: 3128))
     }
 
     @Test func credentialsOfSOCKSNeedAConfiguration() throws {
         let settings = Self.socks.credentials(username: "user", password: "secret")
-        #expect(
-            try session(settings) == .configuration(.socks5, host: "::1", port: 1080, account: Self.account))
-        // No other proxy beside the configuration.
-        #expect(try session(settings).dictionary == Self.off)
-        #expect { try session(settings, hasConfigurations: false) } throws: {
-            PulseError(wrapping: $0).kind == .unsupported
+        for isSecure in [false, true] {
+            #expect(
+                try session(settings, isSecure: isSecure)
+                    == .configuration(.socks5, host: "::1", port: 1080, account: Self.account))
+            #expect { try session(settings, isSecure: isSecure, hasConfigurations: false) } throws: {
+                PulseError(wrapping: $0).kind == .unsupported
+            }
         }
+    }
+
+    @Test(arguments: [false, true])
+    func aMeasuredRouteMayContradictTheSettings(isProxied: Bool) throws {
+        #expect(!SessionProxy.system.isContradicted(byProxy: isProxied))
+        #expect(SessionProxy.direct.isContradicted(byProxy: isProxied) == isProxied)
+        for proxy in [try session(Self.http), try session(Self.http, isSecure: false)] {
+            #expect(proxy.isContradicted(byProxy: isProxied) == !isProxied)
+        }
+    }
+
+    @Test func anEscapedHostIsDecoded() throws {
+        let proxy = try session(.http(host: "pr%6Fxy", port: 1), isSecure: false)
+        #expect(proxy == .dictionary(.http, host: "proxy", port: 1))
     }
 
     @Test func aConnectionGoesThroughAConfiguration() throws {

@@ -57,7 +57,12 @@ struct TransportTableTests {
         var seen = TransportCapabilities()
         for row in rows.dropFirst(2) {
             let name = row[0].components(separatedBy: ":")[0]
-            guard let policy = Self.policies[name] else { continue }
+            guard let policy = Self.policies[name] else {
+                #expect(["`timeout`", "`connectTimeout`", "`maximumConnectionsPerHost`"].contains(name), "\(name)")
+                continue
+            }
+            // Every transport goes by the proxy of its environment, a capability or not.
+            if row[0].hasSuffix("`.environment`") { continue }
             seen.formUnion(policy)
             try #require(row.count == transports.count + 1)
             for (cell, transport) in zip(row.dropFirst(), transports) {

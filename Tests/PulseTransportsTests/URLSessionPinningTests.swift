@@ -15,6 +15,9 @@ struct URLSessionPinningTests {
     private static let space = URLProtectionSpace(
         host: "127.0.0.1", port: 443, protocol: "https", realm: nil,
         authenticationMethod: SessionChallenge.Kind.serverTrustMethod)
+    private static let certificateSpace = URLProtectionSpace(
+        host: "127.0.0.1", port: 443, protocol: "https", realm: nil,
+        authenticationMethod: SessionChallenge.Kind.clientCertificateMethod)
     private static let credential = URLCredential(user: "accepted", password: "", persistence: .none)
 
     private typealias Evaluation = @Sendable (URLAuthenticationChallenge, [Data]) throws -> ([Data], URLCredential)
@@ -145,6 +148,7 @@ struct URLSessionPinningTests {
             authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
         for (space, disposition) in [
             (basic, URLSession.AuthChallengeDisposition.rejectProtectionSpace), (Self.space, .performDefaultHandling),
+            (Self.certificateSpace, .useCredential),
         ] {
             let outcome = try await challenge(space, SessionCredentials()) { _, _ in throw Unexpected() }
             #expect(outcome.disposition == disposition)
@@ -191,15 +195,22 @@ struct URLSessionPinningTests {
             try request(), try request(pins: Self.pins(Self.chain[0])), try request(pins: Self.pins(Self.chain[1])),
             try request(pins: Self.pins(Self.chain[0], isReportOnly: true)),
             try request(tls: TLSSettings(minimumVersion: .tls13)),
-            try request(tls: TLSSettings(certificateAuthorities: [Self.other.der])), try request(proxy: proxy),
+            try request(tls: TLSSettings(certificateAuthorities: [Self.other.der])),
+            try request(tls: TLSSettings(clientCertificate: .init(pkcs12: Data([1]), password: "secret"))),
+            try request(tls: TLSSettings(clientCertificate: .init(pkcs12: Data([2]), password: "secret"))),
+            try request(proxy: proxy), try request("http://127.0.0.1/", proxy: proxy),
             try request(proxy: proxy.credentials(username: "user", password: "secret")),
         ]
-        let settings = try requests.map { try SessionSettings($0, isSecure: true) }
-        let sessions = try zip(requests, settings).map { try transport.session(for: $0, $1) }
+        let settings = try requests.map { try SessionSettings($0, isSecure: $0.urlRequest.url?.scheme == "https") }
+        // The second request comes before the first session is dropped.
+        let sessions = try zip(requests, settings).map { request, settings in
+            let session = try transport.session(for: request, settings)
+            #expect(try transport.session(for: request, settings) === session)
+            return session
+        }
         #expect(Set(sessions.map(ObjectIdentifier.init)).count == requests.count)
         for (index, session) in sessions.enumerated() {
             #expect(session.credentials.pins == settings[index].pins)
-            #expect(try transport.session(for: requests[index], settings[index]) === session)
         }
         var fresh = requests[1]
         fresh.needsNewConnection = true
@@ -242,6 +253,7 @@ struct URLSessionPinningTests {
 
     @Test func settingsAreACapabilityWhereThereIsASecurityLibrary() async throws {
         #expect(transport().capabilities == [.pinning, .tls, .proxy])
+        #expect(SessionProxy.hasConfigurations == false)
         let without = transport(nil)
         #expect(without.capabilities == [])
         let refused = [
@@ -285,6 +297,84 @@ struct URLSessionPinningTests {
         }
     }
 
+    @Test func certificatesAreImportedOnceForTheSameSettings() throws {
+        let imports = Locked(0)
+        var security = Self.security()
+        security.identity = { _ in
+            imports.withLock { $0 += 1 }
+            return Self.credential
+        }
+        let tls = ["secret", "other"].map {
+            TLSSettings(clientCertificate: TLSSettings.ClientCertificate(pkcs12: Data([1]), password: $0))
+        }
+        for index in [0, 0, 1, 1, 0] { #expect(try security.certificates(of: tls[index]).identity != nil) }
+        #expect(imports.withLock { $0 } == 3)
+        // A failure is not kept.
+        let failing = Self.security()
+        for _ in 0..<2 { #expect(throws: PulseError.self) { try failing.certificates(of: tls[1]) } }
+        #expect(try failing.certificates(of: tls[0]).identity != nil)
+    }
+
+    // MARK: Responses without a check
+
+    /// Sends through a session that was never challenged, as one whose connection the system has resumed.
+    private func unchecked(
+        pins: PinSet? = nil, tls: TLSSettings = .default, isChecked: Bool = false
+    ) async throws -> (result: Result<PulseResponse, any Error>, events: [NetworkEvent]) {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("response") }
+            let delegate = SessionDelegate(Self.security())
+            let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+            let credentials = try Self.credentials(pins: pins, tls: tls)
+            if isChecked { credentials.noteCheck() }
+            let sink = Sink()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), pins: pins, tls: tls, events: sink)
+            let run = Task {
+                try await delegate.run(
+                    session.dataTask(with: server.baseURL), for: request, credentials, into: .memory(limit: 1 << 20))
+            }
+            let result = await run.result
+            delegate.dispose(session)
+            return (result, sink.events)
+        }
+    }
+
+    @Test func aResponseWithoutACheckIsRefused() async throws {
+        let pins = Self.pins(Self.other)
+        let pinned = try await unchecked(pins: pins)
+        #expect { try pinned.result.get() } throws: { PulseError(wrapping: $0).kind == .sslPinningFailed }
+        #expect(pinned.events.map(Self.seen) == [[]])
+        let trusting = try await unchecked(tls: TLSSettings(certificateAuthorities: [Self.other.der]))
+        #expect { try trusting.result.get() } throws: {
+            if case .transport(.serverCertificateUntrusted, _) = PulseError(wrapping: $0) { true } else { false }
+        }
+        let reported = try await unchecked(pins: Self.pins(Self.other, isReportOnly: true))
+        #expect(try reported.result.get().statusCode == 200)
+        #expect(reported.events.count == 1)
+        #expect(try await unchecked(pins: pins, isChecked: true).result.get().statusCode == 200)
+        #expect(try await unchecked().result.get().statusCode == 200)
+    }
+
+    /// The system cancels all tasks that wait for a connection which one of them refuses.
+    @Test func aCancellationByTheSystemIsALostConnection() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .raw([.stall]) }
+            let delegate = SessionDelegate(Self.security())
+            let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+            let task = session.dataTask(with: server.baseURL)
+            let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL))
+            let run = Task { try await delegate.run(task, for: request, SessionCredentials(), into: .memory(limit: 1)) }
+            try await server.wait { $0.requests.count == 1 }
+            delegate.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
+            let result = await run.result
+            #expect { try result.get() } throws: { error in
+                (error as? TransportFailure)?.code == .networkConnectionLost
+            }
+            delegate.dispose(session)
+        }
+    }
+
     // MARK: Authorities, certificates and credentials in challenges
 
     @Test func authoritiesAreForTheEvaluation() async throws {
@@ -308,9 +398,7 @@ struct URLSessionPinningTests {
     func theClientCertificateIsPresentedOnce(failures: Int) async throws {
         let client = TLSSettings.ClientCertificate(pkcs12: Data([1]), password: "secret")
         let tls = TLSSettings(clientCertificate: client)
-        let space = URLProtectionSpace(
-            host: "127.0.0.1", port: 443, protocol: "https", realm: nil,
-            authenticationMethod: SessionChallenge.Kind.clientCertificateMethod)
+        let space = Self.certificateSpace
         let outcome = try await challenge(space, failures: failures, tls: tls, try Self.credentials(tls: tls))
         #expect(outcome.disposition == (failures == 0 ? .useCredential : .rejectProtectionSpace))
         #expect(outcome.credential?.user == (failures == 0 ? "identity" : nil))

@@ -185,8 +185,7 @@ public struct RequestOptions: Sendable {
     /// Whether the call may use an expensive network, such as cellular data or a personal hotspot; nil means yes.
     /// Without another network it fails with ``PulseError/transport(_:underlying:)``.
     ///
-    /// For this option and the next three: ``URLSessionTransport`` on Apple platforms obeys it. Elsewhere it has no
-    /// effect, and the client warns.
+    /// ``URLSessionTransport`` obeys it on Apple platforms. Elsewhere it has no effect, and the client warns.
     public var allowsExpensiveNetworkAccess: Bool? {
         get { box?.fields.allowsExpensiveNetworkAccess }
         set { fields.allowsExpensiveNetworkAccess = newValue }
@@ -194,6 +193,8 @@ public struct RequestOptions: Sendable {
 
     /// Whether the call may use a network in Low Data Mode; nil means yes. Without another network it fails with
     /// ``PulseError/transport(_:underlying:)``.
+    ///
+    /// ``URLSessionTransport`` obeys it on Apple platforms. Elsewhere it has no effect, and the client warns.
     public var allowsConstrainedNetworkAccess: Bool? {
         get { box?.fields.allowsConstrainedNetworkAccess }
         set { fields.allowsConstrainedNetworkAccess = newValue }
@@ -201,12 +202,18 @@ public struct RequestOptions: Sendable {
 
     /// Whether the system tries HTTP/3 with a server that has not announced it yet; nil means no. With an announcement
     /// (RFC 9114, section 3.1.1) the system uses HTTP/3 without this option.
+    ///
+    /// ``URLSessionTransport`` obeys it on Apple platforms, except for upgrades and through a proxy. Elsewhere it has
+    /// no effect, and the client warns.
     public var assumesHTTP3Capable: Bool? {
         get { box?.fields.assumesHTTP3Capable }
         set { fields.assumesHTTP3Capable = newValue }
     }
 
     /// The purpose of the traffic, by which the system sets its priority; nil means `.default`.
+    ///
+    /// ``URLSessionTransport`` obeys it on Apple platforms, except for upgrades. Elsewhere it has no effect, and the
+    /// client warns.
     public var networkServiceType: URLRequest.NetworkServiceType? {
         get { box?.fields.networkServiceType }
         set { fields.networkServiceType = newValue }

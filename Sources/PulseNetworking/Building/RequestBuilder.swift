@@ -130,6 +130,7 @@ final class RequestBuilder: Sendable {
         }
         request.allHTTPHeaderFields = headers
         request.timeoutInterval = options.timeout ?? 0
+        request.setNetworkOptions(options)
         return BuiltRequest(
             urlRequest: request, url: url, body: replay.body, destination: destination, ownKey: replay.key)
     }

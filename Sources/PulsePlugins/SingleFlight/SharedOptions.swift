@@ -19,6 +19,10 @@ struct SharedOptions: Hashable, Sendable {
     /// The tag of the stored response.
     private let tag: String?
     private let waitsForConnectivity: Bool?
+    private let allowsExpensiveNetworkAccess: Bool?
+    private let allowsConstrainedNetworkAccess: Bool?
+    private let assumesHTTP3Capable: Bool?
+    private let networkServiceType: URLRequest.NetworkServiceType?
     private let retry: Retry?
 
     /// Nil if the options cannot be compared with those of other calls.
@@ -41,6 +45,10 @@ struct SharedOptions: Hashable, Sendable {
         priority = options.priority
         tag = options.tag
         waitsForConnectivity = options.waitsForConnectivity
+        allowsExpensiveNetworkAccess = options.allowsExpensiveNetworkAccess
+        allowsConstrainedNetworkAccess = options.allowsConstrainedNetworkAccess
+        assumesHTTP3Capable = options.assumesHTTP3Capable
+        networkServiceType = options.networkServiceType
     }
 
     /// A policy without closures.

@@ -24,6 +24,8 @@ package struct StoredRequest: Codable, Sendable {
     /// The accepted statuses: first and last of each range.
     var statuses: [Int]?
     var route: String?
+    var allowsExpensiveNetworkAccess: Bool?
+    var allowsConstrainedNetworkAccess: Bool?
 
     // Short keys, since each record contains them.
     enum CodingKeys: String, CodingKey {
@@ -41,6 +43,8 @@ package struct StoredRequest: Codable, Sendable {
         case auth = "au"
         case statuses = "s"
         case route = "r"
+        case allowsExpensiveNetworkAccess = "ex"
+        case allowsConstrainedNetworkAccess = "co"
     }
 
     package init(_ draft: QueueDraft, body: Data?, file: String?, now: Date) {
@@ -64,6 +68,8 @@ package struct StoredRequest: Codable, Sendable {
             statuses = accepted.ranges.flatMap { [$0.lowerBound, $0.upperBound] }
         }
         route = draft.options.route
+        allowsExpensiveNetworkAccess = draft.options.allowsExpensiveNetworkAccess
+        allowsConstrainedNetworkAccess = draft.options.allowsConstrainedNetworkAccess
     }
 
     var options: RequestOptions {
@@ -72,6 +78,8 @@ package struct StoredRequest: Codable, Sendable {
         options.deadline = deadline
         options.auth = auth == "required" ? .required : auth == "anonymous" ? .anonymous : nil
         options.route = route
+        options.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess
+        options.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess
         if let statuses {
             let pairs = stride(from: 0, to: statuses.count - 1, by: 2).map { (statuses[$0], statuses[$0 + 1]) }
             options.acceptedStatuses = AcceptedStatuses(ranges: pairs.filter { $0 <= $1 }.map { $0...$1 })

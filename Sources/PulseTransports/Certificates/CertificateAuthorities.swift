@@ -4,9 +4,13 @@ import PulseCore
 
 /// The certificates in ``TLSSettings/certificateAuthorities``.
 struct CertificateAuthorities: Sendable, Hashable {
-    private static let begin = Data("-----BEGIN CERTIFICATE-----".utf8)
-    private static let end = Data("-----END CERTIFICATE-----".utf8)
-    private static let whitespace = Data(" \t\r\n".utf8)
+    private static var begin: Data { Data("-----BEGIN ".utf8) }
+    private static var end: Data { Data("-----END ".utf8) }
+    private static var dashes: Data { Data("-----".utf8) }
+    /// The labels of a certificate (RFC 7468, section 5.1; OpenSSL has the second one, too).
+    private static var labels: [Data] { ["CERTIFICATE", "X509 CERTIFICATE"].map { Data($0.utf8) } }
+    private static var trusted: Data { Data("TRUSTED CERTIFICATE".utf8) }
+    private static var whitespace: [UInt8] { Array(" \t\r\n".utf8) }
 
     /// In DER, each exactly one certificate.
     let certificates: [Data]
@@ -39,9 +43,9 @@ struct CertificateAuthorities: Sendable, Hashable {
     var pem: Data {
         var text = Data()
         for certificate in certificates {
-            text += Self.begin + [UInt8(ascii: "\n")]
+            text += Data("-----BEGIN CERTIFICATE-----\n".utf8)
             text += certificate.base64EncodedData(options: [.lineLength64Characters, .endLineWithLineFeed])
-            text += [UInt8(ascii: "\n")] + Self.end + [UInt8(ascii: "\n")]
+            text += Data("\n-----END CERTIFICATE-----\n".utf8)
         }
         return text
     }
@@ -67,16 +71,22 @@ struct CertificateAuthorities: Sendable, Hashable {
         var (rest, found) = (data[...], [Data]())
         while let start = rest.range(of: begin) {
             let offset = start.lowerBound - data.startIndex
-            guard let stop = rest[start.upperBound...].range(of: end) else {
+            let label = rest[start.upperBound...].prefix { $0 != UInt8(ascii: "-") }
+            // Its trust may be less than that of an authority.
+            guard label != trusted else { throw CertificateError(reason: .trustSettings, offset: offset) }
+            guard let stop = rest[label.endIndex...].range(of: end + label + dashes) else {
                 throw CertificateError(reason: .truncated, offset: offset)
             }
-            let text = rest[start.upperBound..<stop.lowerBound].filter { !whitespace.contains($0) }
-            guard let certificate = Data(base64Encoded: text), !certificate.isEmpty else {
-                throw CertificateError(reason: .notBase64, offset: offset)
+            if labels.contains(label) {
+                let text = rest[label.endIndex..<stop.lowerBound].dropFirst(dashes.count)
+                guard let certificate = Data(base64Encoded: text.filter { !whitespace.contains($0) }),
+                    !certificate.isEmpty
+                else { throw CertificateError(reason: .notBase64, offset: offset) }
+                found.append(certificate)
             }
-            found.append(certificate)
             rest = rest[stop.upperBound...]
         }
+        guard !found.isEmpty else { throw CertificateError(reason: .noCertificate, offset: 0) }
         return found
     }
 }
@@ -84,17 +94,17 @@ struct CertificateAuthorities: Sendable, Hashable {
 extension TLSSettings.ClientCertificate {
     /// The error of a request whose certificate cannot be read.
     static func unusable(_ problem: String) -> PulseError {
-        .invalidRequest(reason: "the client certificate of the TLS settings cannot be used: \(problem)")
+        .invalidRequest(reason: "`clientCertificate` of the TLS settings cannot be used: \(problem)")
     }
 
-    /// Why Security has imported no identity; nil if it has.
+    /// The reason why Security has imported no identity; nil if it has.
     ///
     /// - Parameter status: a code of Security/SecBase.h.
     static func importProblem(status: Int32, hasIdentity: Bool) -> String? {
         switch status {
         case 0: hasIdentity ? nil : "it has no certificate with a private key"
         // errSecAuthFailed, errSecPkcs12VerifyFailure
-        case -25293, -25264: "the password is wrong"
+        case -25293, -25264: "the password is wrong, or the system cannot read its encryption"
         // errSecDecode, errSecUnknownFormat
         case -26275, -25257: "it is not PKCS #12"
         default: "error \(status) of Security"

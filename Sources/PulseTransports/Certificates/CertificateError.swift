@@ -9,6 +9,7 @@ package struct CertificateError: Error, Hashable, CustomStringConvertible {
         case surplusBytes = "there are surplus bytes"
         case invalidKey = "the key is not a string of bytes"
         case noCertificate = "there is no certificate in DER or PEM"
+        case trustSettings = "OpenSSL's trust settings are not supported"
         case notBase64 = "the text of the certificate is not base64"
     }
 

@@ -40,7 +40,7 @@ enum CallbackChannelEvent: Sendable {
     }
 }
 
-/// What a channel connects to, and how its connection is secured and routed.
+/// The address, the security and the route of a channel.
 struct ChannelSettings {
     let address: ServerAddress
     let isSecure: Bool

@@ -24,7 +24,7 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
         }
         let tcp = NWProtocolTCP.Options()
         tcp.noDelay = true
-        let tls = settings.isSecure ? Self.tlsOptions(settings, queue, refusal) : nil
+        let tls = settings.isSecure ? try Self.tlsOptions(settings, refusal) : nil
         let parameters = NWParameters(tls: tls, tcp: tcp)
         if !configuration.allowsCellularAccess || !request.allowsCellularAccess {
             parameters.prohibitedInterfaceTypes = [.cellular]
@@ -44,8 +44,8 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
     }
 
     private static func tlsOptions(
-        _ settings: ChannelSettings, _ queue: DispatchQueue, _ refusal: Locked<(any Error)?>
-    ) -> NWProtocolTLS.Options {
+        _ settings: ChannelSettings, _ refusal: Locked<(any Error)?>
+    ) throws -> NWProtocolTLS.Options {
         let tls = NWProtocolTLS.Options()
         let (options, configuration) = (tls.securityProtocolOptions, settings.configuration)
         if let name = settings.address.serverName { sec_protocol_options_set_tls_server_name(options, name) }
@@ -55,9 +55,10 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
         sec_protocol_options_set_min_tls_protocol_version(
             options, configuration.tlsMinimumSupportedProtocolVersion.raised(to: settings.minimumVersion))
         sec_protocol_options_set_max_tls_protocol_version(options, configuration.tlsMaximumSupportedProtocolVersion)
-        if let credential = settings.identity, let identity = credential.identity,
-            let identity = sec_identity_create_with_certificates(identity, credential.certificates as CFArray)
-        {
+        if let credential = settings.identity {
+            guard let identity = credential.channelIdentity else {
+                throw TLSSettings.ClientCertificate.unusable("the system takes no identity from it")
+            }
             sec_protocol_options_set_local_identity(options, identity)
         }
         guard settings.evaluatesTrust else { return tls }
@@ -77,7 +78,8 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
                 complete(false)
             }
         }
-        sec_protocol_options_set_verify_block(options, verify, queue)
+        // Not the queue of the connection: an evaluation may wait for a server of revocations.
+        sec_protocol_options_set_verify_block(options, verify, DispatchQueue(label: "PulseKit.NetworkChannel.trust"))
         // A resumed session has no chain to check.
         sec_protocol_options_set_tls_resumption_enabled(options, false)
         return tls
@@ -135,6 +137,15 @@ extension CallbackFailure {
                 .unknown
             }
         self.init(cause: cause, underlying: error)
+    }
+}
+
+extension URLCredential {
+    fileprivate var channelIdentity: sec_identity_t? {
+        guard let identity else { return nil }
+        return certificates.isEmpty
+            ? sec_identity_create(identity)
+            : sec_identity_create_with_certificates(identity, certificates as CFArray)
     }
 }
 

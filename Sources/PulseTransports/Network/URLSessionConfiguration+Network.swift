@@ -6,15 +6,14 @@ import PulseCore
 import Security
 
 extension URLSessionConfiguration {
-    /// Sets the minimum version of TLS and the proxies. Throws ``PulseError/unsupported(_:)`` for proxies that it
-    /// cannot enforce.
-    func apply(_ settings: SessionSettings) throws {
-        tlsMinimumSupportedProtocolVersion = tlsMinimumSupportedProtocolVersion.raised(to: settings.tls.minimumVersion)
-        let proxy = try SessionProxy(ofSession: settings.proxy, hasConfigurations: SessionProxy.hasConfigurations)
-        guard let dictionary = proxy.dictionary else { return }
-        connectionProxyDictionary = dictionary.mapValues(\.base)
-        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: before it, SOCKS has no credentials
-            proxyConfigurations = try proxy.configurations()
+    /// Sets the minimum version of TLS, and the one of its two settings for proxies that the route needs.
+    func apply(_ tls: TLSSettings, _ proxy: SessionProxy) throws {
+        tlsMinimumSupportedProtocolVersion = tlsMinimumSupportedProtocolVersion.raised(to: tls.minimumVersion)
+        guard proxy != .system else { return }
+        connectionProxyDictionary = proxy.dictionary?.mapValues(\.base)
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: routes without a dictionary
+            let configurations = try proxy.configurations()
+            if configurations != proxyConfigurations { proxyConfigurations = configurations }
         }
     }
 
@@ -31,7 +30,7 @@ extension URLSessionConfiguration {
 extension tls_protocol_version_t {
     /// This version, or a later minimum.
     func raised(to minimum: TLSSettings.Version) -> tls_protocol_version_t {
-        rawValue < minimum.number ? tls_protocol_version_t(rawValue: minimum.number) ?? self : self
+        rawValue < minimum.number ? tls_protocol_version_t(rawValue: minimum.number) ?? .TLSv13 : self
     }
 }
 

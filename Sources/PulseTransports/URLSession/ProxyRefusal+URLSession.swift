@@ -8,6 +8,12 @@ extension ProxyRefusal {
         guard let reason = Reason(error as NSError) else { return nil }
         self.init(proxy: nil, reason: reason)
     }
+
+    /// Whether the error is that of a connection to a proxy, by a code of CFNetwork/CFNetworkErrors.h.
+    static func isUnreachable(_ error: NSError) -> Bool {
+        // kCFErrorHTTPProxyConnectionFailure, kCFErrorHTTPSProxyConnectionFailure
+        error.domain == "kCFErrorDomainCFNetwork" && [306, 310].contains(error.code)
+    }
 }
 
 extension ProxyRefusal.Reason {

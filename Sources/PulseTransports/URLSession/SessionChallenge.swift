@@ -32,6 +32,8 @@ struct SessionChallenge: Sendable, Hashable {
         /// Evaluate the server's certificates with the request's authorities, then compare the verified chain with its
         /// pins.
         case evaluateTrust
+        /// Continue as if there were no credential at all.
+        case continueWithoutCredential
         /// Present the request's client certificate.
         case presentCertificate
         /// Send the credentials of the request's proxy.
@@ -63,24 +65,28 @@ struct SessionChallenge: Sendable, Hashable {
             let isOfProxy = isProxy && !isFrom(request.urlRequest.url?.host ?? "")
             return isOfProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
         case .clientCertificate:
-            guard !isProxy, request.tls.clientCertificate != nil else { return .performDefaultHandling }
+            if isProxy { return .performDefaultHandling }
+            // The system would look for one in its keychain.
+            guard request.tls.clientCertificate != nil else { return .continueWithoutCredential }
             return previousFailureCount == 0 ? .presentCertificate : .rejectProtectionSpace
         case .basic, .digest, .ntlm, .unspecified:
             guard isProxy else { return .rejectProtectionSpace }
             guard isProxy(with: request.proxy) else { return .performDefaultHandling }
-            return previousFailureCount == 0 ? .sendProxyCredentials : .rejectProtectionSpace
+            let maySend = request.proxy.hasCredentials && previousFailureCount == 0
+            return maySend ? .sendProxyCredentials : .rejectProtectionSpace
         case .negotiate, .form:
             // The client handles the credentials of servers; the system's handling would resend the request.
-            return isProxy ? .performDefaultHandling : .rejectProtectionSpace
+            // The configured proxy may have another space.
+            return isProxy && !isProxy(with: request.proxy) ? .performDefaultHandling : .rejectProtectionSpace
         case .unknown:
             return .performDefaultHandling
         }
     }
 
-    /// Whether the proxy that asks is the configured one, and has credentials.
+    /// Whether the proxy that asks is the configured one.
     private func isProxy(with settings: ProxySettings) -> Bool {
         guard case .proxy(_, let host, let port) = settings.route else { return false }
-        return settings.hasCredentials && port == self.port && isFrom(host)
+        return port == self.port && isFrom(PercentEncoding.decode(host) ?? host)
     }
 
     private func isFrom(_ host: String) -> Bool {

@@ -18,6 +18,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     /// Foundation on Linux cancels by waiting for its reading queue, which a flood from the server keeps busy for
     /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would accumulate.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
+    private let evaluations = DispatchQueue(label: "PulseNetworking.URLSession.evaluations", attributes: .concurrent)
 
     init(_ security: SessionSecurity? = .system) {
         self.security = security
@@ -30,13 +31,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     /// - Parameter timings: gets the measurements before the end of the response's body.
     func run(
         _ task: URLSessionTask, for request: TransportRequest, _ credentials: SessionCredentials,
-        into sink: SessionExchange.Sink,
+        _ proxy: SessionProxy = .system, into sink: SessionExchange.Sink,
         timings: Locked<TransferTimings?> = Locked(nil), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 var exchange = SessionExchange(
-                    task, request, credentials, sink, timings, progress, continuation)
+                    task, request, credentials, proxy, sink, timings, progress, continuation)
                 switch request.body {
                 case .none: break
                 case .bytes, .file: exchange.reportsUpload = true
@@ -126,6 +127,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
         completionHandler(.allow)
         guard let response, let exchange else { return }
+        do {
+            try exchange.request.requireCheck(by: exchange.credentials)
+        } catch {
+            return end(dataTask, with: .failure(error))
+        }
         if !response.hasValidLength {
             end(dataTask, with: .failure(TransportFailure(code: .badServerResponse, phase: .responseStarted)))
         } else if let limit = exchange.exceededLimit(response) {
@@ -154,8 +160,11 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             finish(task)
             cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         } else {
-            let (disposition, credential) = reaction(to: challenge, of: task)
-            completionHandler(disposition, credential)
+            // An evaluation may wait for a server of revocations.
+            evaluations.async {
+                let (disposition, credential) = self.reaction(to: challenge, of: task)
+                completionHandler(disposition, credential)
+            }
         }
     }
 
@@ -171,8 +180,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         switch SessionChallenge(challenge).reaction(for: request) {
         case .rejectProtectionSpace: return (.rejectProtectionSpace, nil)
         case .performDefaultHandling: return (.performDefaultHandling, nil)
+        case .continueWithoutCredential: return (.useCredential, nil)
         case .presentCertificate:
-            return (credentials.identity == nil ? .rejectProtectionSpace : .useCredential, credentials.identity)
+            let identity = credentials.certificates.identity
+            return (identity == nil ? .rejectProtectionSpace : .useCredential, identity)
         case .sendProxyCredentials:
             let account = SessionProxy.Account(request.proxy)
             return (
@@ -216,7 +227,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             state.exchanges[ObjectIdentifier(task)]?.isReused = last.isReusedConnection
             return state.exchanges[ObjectIdentifier(task)]
         }
-        exchange?.timings.withLock { $0 = TransferTimings(SessionMetrics(last)) }
+        guard let exchange else { return }
+        let measured = SessionMetrics(last)
+        exchange.timings.withLock { $0 = TransferTimings(measured) }
+        if exchange.proxy.isContradicted(byProxy: measured.isProxied) {
+            exchange.request.events?.emit(.warning("URLSession has used another route than the proxy settings name"))
+        }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

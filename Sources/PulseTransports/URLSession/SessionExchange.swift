@@ -22,6 +22,7 @@ struct SessionExchange: Sendable {
     let request: TransportRequest
     /// Of the task's session.
     let credentials: SessionCredentials
+    let proxy: SessionProxy
     let sink: Sink
     let progress: (@Sendable (TransferProgress) -> Void)?
     /// Nil after the head of a streamed response is delivered.
@@ -49,13 +50,15 @@ struct SessionExchange: Sendable {
     var end: Result<Void, any Error>?
 
     init(
-        _ task: URLSessionTask, _ request: TransportRequest, _ credentials: SessionCredentials, _ sink: Sink,
+        _ task: URLSessionTask, _ request: TransportRequest, _ credentials: SessionCredentials, _ proxy: SessionProxy,
+        _ sink: Sink,
         _ timings: Locked<TransferTimings?>, _ progress: (@Sendable (TransferProgress) -> Void)?,
         _ continuation: CheckedContinuation<PulseResponse, any Error>
     ) {
         self.task = task
         self.request = request
         self.credentials = credentials
+        self.proxy = proxy
         self.sink = sink
         self.timings = timings
         self.progress = progress

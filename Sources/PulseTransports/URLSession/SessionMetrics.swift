@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What Foundation has measured of one transaction, as far as timings need it.
+/// Foundation's measurements of one transaction, as far as they are used.
 struct SessionMetrics: Sendable, Hashable {
     var fetchStart: Date?
     var nameLookupEnd: Date?
@@ -14,6 +14,7 @@ struct SessionMetrics: Sendable, Hashable {
     var responseStart: Date?
     var responseEnd: Date?
     var isReused = false
+    var isProxied = false
     var networkProtocol: String?
     var remoteAddress: String?
     var bytesReceived: Int64?
@@ -32,6 +33,7 @@ extension SessionMetrics {
         responseStart = metrics.responseStartDate
         responseEnd = metrics.responseEndDate
         isReused = metrics.isReusedConnection
+        isProxied = metrics.isProxyConnection
         networkProtocol = metrics.networkProtocolName
         remoteAddress = metrics.remoteAddress
         bytesReceived = metrics.countOfResponseBodyBytesReceived
@@ -50,8 +52,9 @@ extension TransferTimings {
         }
         if !metrics.isReused {
             nameResolved = offset(metrics.nameLookupEnd)
-            // With TLS, connecting ends with the handshake.
-            connected = offset(metrics.secureStart ?? metrics.connectEnd)
+            // With TLS over TCP, connecting ends with the handshake, which begins when TCP is connected.
+            let isQUIC = metrics.networkProtocol == "h3"
+            connected = offset(isQUIC ? metrics.connectEnd : metrics.secureStart ?? metrics.connectEnd)
             secured = offset(metrics.secureEnd)
         }
         requestSent = offset(metrics.requestEnd)

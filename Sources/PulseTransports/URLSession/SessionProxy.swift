@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// How a session or a connection of Apple's gets to the server.
+/// The route of a session or a connection of Apple's to the server.
 enum SessionProxy: Sendable, Hashable {
     /// By the proxies of the system.
     case system
     case direct
     /// By a dictionary of CFNetwork's, which a session understands.
     case dictionary(ProxySettings.Kind, host: String, port: UInt16)
-    /// By a `ProxyConfiguration` of Network.framework's.
+    /// By a `ProxyConfiguration` of Network.framework's, always in a tunnel.
     case configuration(ProxySettings.Kind, host: String, port: UInt16, account: Account?)
 
     struct Account: Sendable, Hashable {
@@ -17,54 +17,58 @@ enum SessionProxy: Sendable, Hashable {
         let password: String
     }
 
-    /// The way of a session. Throws ``PulseError/unsupported(_:)`` for settings that it cannot enforce.
+    /// The route of a session. Throws ``PulseError/unsupported(_:)`` for settings that it cannot enforce.
     ///
-    /// An HTTP proxy is in a dictionary: with a configuration, http would go through a tunnel, too. Its credentials are
-    /// given when it asks for them. A SOCKS proxy does not ask, so that its credentials need a configuration.
+    /// A configuration is strict where a dictionary may be passed by, so it is preferred. In cleartext an HTTP proxy is
+    /// in a dictionary all the same: with a configuration, such a request would go through a tunnel, too.
     ///
+    /// - Parameter isSecure: whether its requests have `https`.
     /// - Parameter hasConfigurations: whether the system has `ProxyConfiguration`.
-    init(ofSession settings: ProxySettings, hasConfigurations: Bool) throws(PulseError) {
-        self = try Self.way(settings)
+    init(ofSession settings: ProxySettings, isSecure: Bool, hasConfigurations: Bool) throws(PulseError) {
+        self = try Self.route(settings)
         guard case .configuration(let kind, let host, let port, let account) = self else { return }
-        if kind == .http || account == nil {
+        if kind == .http, !isSecure || !hasConfigurations {
             self = .dictionary(kind, host: host, port: port)
         } else if !hasConfigurations {
-            throw .unsupported("URLSessionTransport has no credentials for a SOCKS proxy before iOS 17 and macOS 14")
+            // Whether the system asks for them is not known.
+            guard account == nil else {
+                throw .unsupported("URLSessionTransport has no credentials for a SOCKS proxy before iOS 17, macOS 14")
+            }
+            self = .dictionary(kind, host: host, port: port)
         }
     }
 
-    /// The way of an upgrade's connection. Throws ``PulseError/unsupported(_:)`` for settings that it cannot enforce.
+    /// The route of an upgrade's connection. Throws ``PulseError/unsupported(_:)`` for settings that it cannot enforce.
     init(ofConnection settings: ProxySettings, hasConfigurations: Bool) throws(PulseError) {
-        self = try Self.way(settings)
+        self = try Self.route(settings)
         if case .configuration = self, !hasConfigurations {
-            throw .unsupported("URLSessionTransport makes no upgrades through a proxy before iOS 17 and macOS 14")
+            throw .unsupported("URLSessionTransport makes no upgrades through a proxy before iOS 17, macOS 14")
         }
     }
 
-    private static func way(_ settings: ProxySettings) throws(PulseError) -> SessionProxy {
+    private static func route(_ settings: ProxySettings) throws(PulseError) -> SessionProxy {
         if let problem = settings.problem { throw .invalidRequest(reason: problem) }
         switch settings.route {
         case .environment: return .system
         case .direct: return .direct
         case .proxy(let kind, let host, let port):
+            let host = (PercentEncoding.decode(host) ?? host).withoutBrackets
             let account = settings.hasCredentials ? Account(settings) : nil
-            return .configuration(
-                kind, host: host.withoutBrackets, port: UInt16(clamping: port), account: account)
+            return .configuration(kind, host: host, port: UInt16(clamping: port), account: account)
         }
     }
 
-    /// The dictionary of a session's configuration; nil leaves it unchanged.
+    /// The dictionary of a session's configuration; nil for none, which leaves the system's proxies to it.
     ///
-    /// The keys are CFNetwork's, by their values: the constants of some are on macOS only, and the values work on all
-    /// platforms. Every proxy of the system is off.
+    /// The keys are CFNetwork's, by their values: the constants of some are on macOS only. Every other proxy is off.
     var dictionary: [String: AnyHashable]? {
         var dictionary: [String: AnyHashable] = [
             "HTTPEnable": 0, "HTTPSEnable": 0, "SOCKSEnable": 0, "ProxyAutoConfigEnable": 0,
             "ProxyAutoDiscoveryEnable": 0,
         ]
         switch self {
-        case .system: return nil
-        case .direct, .configuration: break
+        case .system, .configuration: return nil
+        case .direct: break
         case .dictionary(let kind, let host, let port):
             for name in kind == .http ? ["HTTP", "HTTPS"] : ["SOCKS"] {
                 dictionary["\(name)Enable"] = 1
@@ -73,6 +77,15 @@ enum SessionProxy: Sendable, Hashable {
             }
         }
         return dictionary
+    }
+
+    /// Whether a measured route is another one than this.
+    func isContradicted(byProxy isProxied: Bool) -> Bool {
+        switch self {
+        case .system: false
+        case .direct: isProxied
+        case .dictionary, .configuration: !isProxied
+        }
     }
 }
 

@@ -43,13 +43,17 @@ extension SecTrust {
 }
 
 extension TLSSettings.ClientCertificate {
-    /// The certificate with its key, and the certificates of its authorities. On macOS the system adds them to the
-    /// default keychain.
+    /// The certificate with its key, and the certificates of its authorities. Before macOS 15 the system adds them to
+    /// the default keychain.
     func imported() throws -> (identity: SecIdentity, chain: [SecCertificate]) {
         var items: CFArray?
-        let options = [kSecImportExportPassphrase as String: password]
+        var options: [String: Any] = [kSecImportExportPassphrase as String: password]
+        if #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) {  // newer: without the keychain
+            options[kSecImportToMemoryOnly as String] = true
+        }
         let status = SecPKCS12Import(data as CFData, options as CFDictionary, &items)
-        let item = (items as? [[String: Any]])?.first
+        let all = items as? [[String: Any]] ?? []
+        let item = all.first { $0[kSecImportItemIdentity as String] != nil }
         let identity = item?[kSecImportItemIdentity as String].flatMap { SecIdentity.cast($0) }
         let problem = Self.importProblem(status: status, hasIdentity: identity != nil)
         guard problem == nil, let identity else { throw Self.unusable(problem ?? "") }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What the system's security library does for a session. Only Apple platforms have it; tests have their own.
+/// The services of the system's security library for a session. Only Apple platforms have it; tests have their own.
 struct SessionSecurity: Sendable {
     /// Evaluates the certificates of a challenge by the system's rules, the host's name among them, with authorities in
     /// DER in place of the system's, unless there are none. Returns the verified chain in DER, leaf first, and the
@@ -15,6 +15,33 @@ struct SessionSecurity: Sendable {
     var identity: @Sendable (TLSSettings.ClientCertificate) throws -> URLCredential
     /// The number of certificates in DER that the system can read.
     var countReadable: @Sendable ([Data]) -> Int
+    /// The certificates that were read last: deriving a key from a password is slow by design.
+    private let latest = Locked<(tls: TLSSettings, certificates: SessionCertificates)?>(nil)
+
+    init(
+        evaluateTrust:
+            @escaping @Sendable (URLAuthenticationChallenge, _ authorities: [Data]) throws -> (
+                chain: [Data], credential: URLCredential
+            ),
+        identity: @escaping @Sendable (TLSSettings.ClientCertificate) throws -> URLCredential,
+        countReadable: @escaping @Sendable ([Data]) -> Int
+    ) {
+        (self.evaluateTrust, self.identity, self.countReadable) = (evaluateTrust, identity, countReadable)
+    }
+
+    /// The certificates of the settings. Throws ``PulseError/invalidRequest(reason:)`` for an unreadable one.
+    func certificates(of tls: TLSSettings) throws -> SessionCertificates {
+        if let latest = latest.withLock({ $0 }), latest.tls == tls { return latest.certificates }
+        var certificates = SessionCertificates()
+        if !tls.certificateAuthorities.isEmpty {
+            let authorities = try CertificateAuthorities(tls.certificateAuthorities)
+            try authorities.requireReading(of: countReadable(authorities.certificates))
+            certificates.authorities = authorities
+        }
+        certificates.identity = try tls.clientCertificate.map { try identity($0) }
+        latest.withLock { [certificates] in $0 = (tls, certificates) }
+        return certificates
+    }
 }
 
 extension TransportRequest {
@@ -23,19 +50,26 @@ extension TransportRequest {
     func credential(
         for challenge: URLAuthenticationChallenge, _ credentials: SessionCredentials, _ security: SessionSecurity
     ) throws -> URLCredential {
-        let authorities = try authorities(of: credentials)
-        let (chain, credential) = try security.evaluateTrust(challenge, authorities)
+        let (chain, credential) = try security.evaluateTrust(challenge, try authorities(of: credentials))
         try check(chain, against: credentials.pins)
+        credentials.noteCheck()
         return credential
     }
 
     /// The authorities in DER; none for the system's.
     func authorities(of credentials: SessionCredentials) throws -> [Data] {
-        let authorities = credentials.authorities?.certificates ?? []
         // Otherwise the system's authorities would count.
-        guard authorities.isEmpty == tls.certificateAuthorities.isEmpty else {
+        guard credentials.authorities.isEmpty == tls.certificateAuthorities.isEmpty else {
             throw TransportFailure.untrusted(status: nil, underlying: nil)
         }
-        return authorities
+        return credentials.authorities
+    }
+
+    /// Throws, or reports, if a response has come although the session was asked to check no chain: the system may have
+    /// resumed a connection of another session.
+    func requireCheck(by credentials: SessionCredentials) throws {
+        guard credentials.isUnchecked else { return }
+        guard credentials.pins != nil else { throw TransportFailure.untrusted(status: nil, underlying: nil) }
+        try check([], against: credentials.pins)
     }
 }

@@ -9,11 +9,21 @@ extension TransportFailure {
         guard let error = error as? URLError else {
             // CFNetwork has its own error domain for a socket that iOS reclaimed in the background, and for proxies.
             let isLost = hasSent || hasResponse || (error as NSError).domain == NSPOSIXErrorDomain
+            if !isLost, ProxyRefusal.isUnreachable(error as NSError) {
+                return TransportFailure(code: .cannotConnectToHost, phase: .beforeSend, underlying: error)
+            }
             return TransportFailure(
                 code: isLost ? .networkConnectionLost : .cannotConnectToHost,
                 phase: hasResponse ? .responseStarted : .maybeSent, underlying: error)
         }
-        if error.code == .cancelled { return CancellationError() }
+        // The transport's own cancellations end the exchange first. Another task has refused the connection that this
+        // one waited for.
+        if error.code == .cancelled {
+            return TransportFailure(
+                code: .networkConnectionLost,
+                phase: hasResponse ? .responseStarted : hasSent ? .maybeSent : .beforeSend,
+                underlying: error)
+        }
         var (code, isBeforeSend) = error.meaning
         // Foundation asks for the body again to resend the request on another connection; the client decides about
         // resends.

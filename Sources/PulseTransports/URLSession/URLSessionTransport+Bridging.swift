@@ -30,6 +30,11 @@ extension URLSessionTransport {
     }
 
     static let makeChannel: UpgradeConnector.ChannelMaker? = nil
+    static func assumeNoHTTP3(_ request: inout URLRequest) {}
+}
+
+extension SessionProxy {
+    static let hasConfigurations = false
 }
 
 extension SessionSecurity {
@@ -38,7 +43,7 @@ extension SessionSecurity {
 
 extension URLSessionConfiguration {
     /// Nothing: Foundation on Linux has none of these settings, and the transport refuses them.
-    func apply(_ settings: SessionSettings) throws {}
+    func apply(_ tls: TLSSettings, _ proxy: SessionProxy) throws {}
 
     /// Nothing: Foundation on Linux never waits.
     func disableWaiting() {}
@@ -114,6 +119,7 @@ extension URLSessionTransport {
     static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
 
     static let makeChannel: UpgradeConnector.ChannelMaker? = { try NetworkChannel($0) }
+    static func assumeNoHTTP3(_ request: inout URLRequest) { request.assumesHTTP3Capable = false }
 }
 
 extension URLSessionConfiguration {

@@ -16,7 +16,7 @@ extension URLSessionTransport {
         let hasBody = request.body.isPresent
         let timings = Locked<TransferTimings?>(nil)
         var response = try await exchanges.run(
-            task, for: request, session.credentials, into: .pipe(pipe), timings: timings,
+            task, for: request, session.credentials, session.proxy, into: .pipe(pipe), timings: timings,
             progress: hasBody ? request.progress : nil)
         guard (200..<300).contains(response.statusCode) else { return response }
         let stream = ByteStream {
@@ -58,7 +58,7 @@ extension URLSessionTransport {
             }
         }
         var response = try await exchanges.run(
-            task, for: request, session.credentials, into: .download, progress: progress)
+            task, for: request, session.credentials, session.proxy, into: .download, progress: progress)
         let temporary = response.file
         defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
         let source = try temporary.map { try FileSource($0) }

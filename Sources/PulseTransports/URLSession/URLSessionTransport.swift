@@ -106,7 +106,7 @@ public final class URLSessionTransport: Transport {
         case .buffered(let limit):
             response = try await exchanges.run(
                 task(for: request, in: session.session), for: request, session.credentials,
-                into: .memory(limit: limit), progress: request.progress)
+                session.proxy, into: .memory(limit: limit), progress: request.progress)
         case .file(let file, let offset) where !appliesBackpressure:
             response = try await download(request, to: file, from: offset, in: session)
         case .file, .streamed, .upgrade:
@@ -157,6 +157,8 @@ public final class URLSessionTransport: Transport {
         urlRequest.timeoutInterval = Self.timeoutInterval(request.idleTimeout)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
+        // QUIC might go past the proxy.
+        if case .proxy = request.proxy.route { Self.assumeNoHTTP3(&urlRequest) }
         urlRequest.sendUserInfo()
         return urlRequest
     }
@@ -198,12 +200,16 @@ public final class URLSessionTransport: Transport {
     private func newSession(_ settings: SessionSettings) throws -> SessionLease {
         let configuration = self.settings()
         var credentials = SessionCredentials()
+        var proxy = SessionProxy.system
         if let security = exchanges.security {
             credentials = try SessionCredentials(settings, security)
-            try configuration.apply(settings)
+            proxy = try SessionProxy(
+                ofSession: settings.proxy, isSecure: settings.tunnels, hasConfigurations: SessionProxy.hasConfigurations
+            )
+            try configuration.apply(settings.tls, proxy)
         }
         let session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
-        return SessionLease(session, credentials, of: exchanges)
+        return SessionLease(session, credentials, proxy, of: exchanges)
     }
 }
 

@@ -76,13 +76,13 @@ final class UpgradeConnector: HTTP1Connector {
     ) throws -> ChannelSettings {
         let settings = try SessionSettings(request, isSecure: isSecure)
         let credentials = try security.map { try SessionCredentials(settings, $0) } ?? SessionCredentials()
-        let pins = credentials.pins
         return ChannelSettings(
             address: try ServerAddress(server, isSecure: isSecure), isSecure: isSecure,
             urlRequest: request.urlRequest, configuration: configuration, minimumVersion: settings.tls.minimumVersion,
             proxy: settings.proxy, authorities: isSecure ? try request.authorities(of: credentials) : [],
-            identity: credentials.identity, check: { try request.check($0, against: pins) },
-            evaluatesTrust: pins != nil || credentials.authorities != nil)
+            identity: credentials.certificates.identity,
+            check: { try request.check($0, against: settings.pins) },
+            evaluatesTrust: settings.pins != nil || !settings.tls.certificateAuthorities.isEmpty)
     }
 
     /// Keeps track of a connection, for the shutdown. Throws `CancellationError` after it.

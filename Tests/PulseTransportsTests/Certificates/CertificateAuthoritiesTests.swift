@@ -36,6 +36,8 @@ struct CertificateAuthoritiesTests {
             "# the first\r\n" + (try pem([three[0]])).replacingOccurrences(of: "\n", with: "\r\n")
             + "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\nthe second:  \n" + (try pem([three[1]]))
         #expect(try CertificateAuthorities([Data(text.utf8), three[2]]).certificates == three)
+        let other = text.replacingOccurrences(of: " CERTIFICATE", with: " X509 CERTIFICATE")
+        #expect(try CertificateAuthorities([Data(other.utf8)]).certificates == Array(three.prefix(2)))
         // A slice has other indices.
         #expect(try CertificateAuthorities([(Data([1, 2]) + three[0]).dropFirst(2)]).certificates == [three[0]])
     }
@@ -51,11 +53,23 @@ struct CertificateAuthoritiesTests {
             (Data(text.dropLast(30).utf8), "the bytes end"),
             (Data(text.replacingOccurrences(of: "\nM", with: "\n*").utf8), "not base64"),
             (Data("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----".utf8), "not base64"),
+            (
+                Data(text.replacingOccurrences(of: "N CERT", with: "N TRUSTED CERT").utf8), "trust settings"
+            ),
+            (Data(text.replacingOccurrences(of: "END CERT", with: "END X509 CERT").utf8), "the bytes end"),
         ]
         for (data, words) in cases {
             let reason = try #require(problem(of: [one, data]))
             #expect(reason.contains("`certificateAuthorities`") && reason.contains("element 1"))
             #expect(reason.contains(words), "\(reason)")
+        }
+    }
+
+    @Test func everyTruncationOfATextIsAnErrorOrFewerCertificates() throws {
+        let text = Data(try pem(Array(Self.all.prefix(2))).utf8)
+        for count in 0..<text.count {
+            guard let read = try? CertificateAuthorities([text.prefix(count)]) else { continue }
+            #expect(read.certificates == Array(Self.all.prefix(read.certificates.count)))
         }
     }
 
