@@ -72,10 +72,14 @@ let package = Package(
         .testTarget(name: "PulsePlatformTests", dependencies: ["PulsePlatform", "PulseTesting", "TestSupport"]),
         .testTarget(
             name: "PulseStorageTests",
-            dependencies: ["PulseStorage", "PulsePlatform", "PulseTesting", "TestSupport", "cache-victim"]),
-        // A process that the tests of the store kill.
+            dependencies: [
+                "PulseStorage", "PulsePlatform", "PulseTesting", "TestSupport", "cache-victim", "secret-victim",
+            ]),
+        // Processes that the tests of the stores kill.
         .executableTarget(
             name: "cache-victim", dependencies: ["PulseCore", "PulseStorage"], path: "Tests/cache-victim"),
+        .executableTarget(
+            name: "secret-victim", dependencies: ["PulseCore", "PulseStorage"], path: "Tests/secret-victim"),
         .testTarget(
             name: "PulsePluginsTests",
             dependencies: [
@@ -109,6 +113,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+#if canImport(Darwin)
+// With Apple's frameworks. Scripts/check-apple type-checks it on other systems.
+package.targets.append(
+    .testTarget(
+        name: "AppleTests", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseTesting"]))
+#endif
 
 // Builds that run a few suites, as under a sanitizer, leave the files of the others out: `Scripts/check` lists them.
 let leftOut = (Context.environment["PULSE_TESTS_LEFT_OUT"] ?? "").split(separator: ":")

@@ -26,7 +26,7 @@ actor Session: TokenProvider {
     func refreshToken() async throws -> String {
         guard let tokens else { throw PulseError.sessionExpired }
         let new = try await identity.request(RefreshTokens(token: tokens.refresh))
-        self.tokens = new  // and into the keychain
+        self.tokens = new
         return new.access
     }
 
@@ -77,6 +77,27 @@ try await MockServer.run { server in
     // snippet.end
     print(feed, server.requests.count { $0.path == "/token" })
 
+    let identity = PulseClient(configuration: PulseConfiguration(baseURL: url))
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    // snippet.stored
+    let tokens = TokenStore(account: "session", in: FileSecretStore(directory: directory)) { refreshToken in
+        let new = try await identity.request(RefreshTokens(token: refreshToken))
+        return SessionTokens(
+            accessToken: new.access, refreshToken: new.refresh, expiry: new.expires, accountID: new.user)
+    } onSessionEnd: {
+        // Show the login.
+    }
+    let app = PulseClient(configuration: PulseConfiguration(baseURL: url), plugins: [.auth(tokens)])
+    // snippet.end
+
+    // snippet.login
+    try await tokens.logIn(SessionTokens(accessToken: "old", refreshToken: "r1", accountID: "ada"))
+    let story: String = try await app.get("/feed")  // refreshed, and stored
+    try await tokens.logOut()
+    // snippet.end
+    print(story)
+
     // snippet.required
     let required = RequestOptions().with(\.auth, value: .required)
     let own: String = try await client.get("/feed", options: required)
@@ -107,5 +128,5 @@ try await MockServer.run { server in
     // snippet.end
     let mine: String = try await keychain.get("/feed")
     print(mine)
-    for client in [client, reports, maps, keychain] { await client.shutdown() }
+    for client in [client, app, identity, reports, maps, keychain] { await client.shutdown() }
 }

@@ -87,6 +87,8 @@ public enum NWEndpoint: Hashable, Sendable {
     }
 
     public struct Port: Hashable, Sendable {
+        public static let any = Port(rawValue: 0)!
+        public var rawValue: UInt16 { 0 }
         public init?(rawValue: UInt16) {}
     }
 
@@ -135,6 +137,7 @@ public class NWParameters {
     }
 
     public final func setPrivacyContext(_ context: PrivacyContext) {}
+    public final var requiredLocalEndpoint: NWEndpoint?
 }
 
 // iOS 17, macOS 14. Hashable and Sendable by the published interface.
@@ -150,4 +153,18 @@ extension URLSessionConfiguration {
         get { [] }
         set {}
     }
+}
+
+// iOS 12, macOS 10.14. Not Sendable, as in earlier SDKs; its closures are, as in later ones.
+public final class NWListener {
+    public enum State: Equatable, Sendable {
+        case setup, waiting(NWError), ready, failed(NWError), cancelled
+    }
+
+    public init(using: NWParameters, on port: NWEndpoint.Port = .any) throws {}
+    public var stateUpdateHandler: (@Sendable (_ newState: State) -> Void)?
+    public var newConnectionHandler: (@Sendable (_ connection: NWConnection) -> Void)?
+    public var port: NWEndpoint.Port? { nil }
+    public func start(queue: DispatchQueue) {}
+    public func cancel() {}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Security.
+import Dispatch
 import Foundation
 import FoundationNetworking
 
@@ -65,6 +66,32 @@ public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
 // SecCertificate.h, iOS 2, macOS 10.3 (10.6 for the first).
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { NSData() }
+
+// SecItem.h: the constants are `extern const CFStringRef`. iOS 2, macOS 10.6.
+public var kSecClass: CFString { "" }
+public var kSecClassGenericPassword: CFString { "" }
+public var kSecAttrService: CFString { "" }
+public var kSecAttrAccount: CFString { "" }
+// iOS 3, macOS 10.9.
+public var kSecAttrAccessGroup: CFString { "" }
+// iOS 4, macOS 10.9.
+public var kSecAttrAccessible: CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlock: CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString { "" }
+// iOS 13, macOS 10.15.
+public var kSecUseDataProtectionKeychain: CFString { "" }
+public var kSecValueData: CFString { "" }
+public var kSecReturnData: CFString { "" }
+public var kSecMatchLimit: CFString { "" }
+public var kSecMatchLimitOne: CFString { "" }
+
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
+
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
 
 // These are in Foundation, whose stub cannot import this module: this one imports it. iOS 2, macOS 10.3.
 extension URLProtectionSpace {
@@ -141,6 +168,9 @@ public typealias sec_protocol_verify_t = (
 
 public func sec_protocol_options_set_local_identity(_ options: sec_protocol_options_t, _ identity: sec_identity_t) {}
 
+public func sec_protocol_options_set_peer_authentication_required(
+    _ options: sec_protocol_options_t, _ peer_authentication_required: Bool
+) {}
 public func sec_protocol_options_set_verify_block(
     _ options: sec_protocol_options_t, _ verify_block: @escaping sec_protocol_verify_t,
     _ verify_block_queue: DispatchQueue

@@ -160,7 +160,7 @@ extension AuthPlugin {
         for _ in 0..<8 {
             // Not in a function of its own: every call passes here.
             let account = await provider.accountID
-            let token = await provider.accessToken()
+            let token = try await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
             return Credential(
                 token: token?.isEmpty == true ? nil : token, account: account?.isEmpty == true ? nil : account)
@@ -198,7 +198,9 @@ extension AuthPlugin {
         guard context.body.isReplayable else {
             // The refresh is for later calls.
             let version = refresh.version
-            if await provider.accessToken() == token { refresh.refreshAhead(of: token, seenAt: version, in: context) }
+            if (try? await provider.accessToken()) == token {
+                refresh.refreshAhead(of: token, seenAt: version, in: context)
+            }
             return refusal
         }
         // The error that a deadline during the refresh reports as the last failure.

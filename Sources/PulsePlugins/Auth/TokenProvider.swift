@@ -2,7 +2,8 @@
 
 public import PulseCore
 
-/// The source of an ``AuthPlugin``'s tokens: the app's session, its keychain, its identity provider.
+/// The source of an ``AuthPlugin``'s tokens: the app's session, its identity provider. ``TokenStore`` is one that keeps
+/// them in the keychain or a file.
 ///
 /// Every member is called concurrently, from any thread. When ``refreshToken()`` returns, ``accessToken()`` must return
 /// the new token: each call asks for it again. A class on the main actor conforms in an extension of its own, with the
@@ -12,7 +13,10 @@ public protocol TokenProvider: Sendable {
     /// so it should be quick: a value in memory, not a keychain query. A call of the same client within it, or within
     /// ``accountID`` or ``tokenExpiry``, must be ``RequestOptions/Auth/anonymous``. Otherwise it would request the
     /// token again, without end.
-    func accessToken() async -> String?
+    ///
+    /// Throw if the token cannot be read now, as on a device that has not been unlocked since it was started. The call
+    /// fails with that error, and the session stays.
+    func accessToken() async throws -> String?
 
     /// Gets a new token, saves it, and returns it. At most one refresh runs at a time, in a task that no caller can
     /// cancel. It is cancelled after 30 s, and by a shutdown while no call waits for it. If it runs on regardless,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 
 /// Refreshes a provider's tokens, one refresh at a time, for all calls that need it.
 ///
@@ -59,7 +60,7 @@ final class TokenRefresh: Sendable {
     func replacement(for token: String, in context: PluginContext) async throws -> String? {
         while true {
             let version = version
-            guard let current = await provider.accessToken(), !current.isEmpty else {
+            guard let current = try await provider.accessToken(), !current.isEmpty else {
                 // A late call gets the same error as the earlier ones.
                 if isEnded { throw PulseError.sessionExpired }
                 return nil
@@ -183,9 +184,14 @@ final class TokenRefresh: Sendable {
             lifetime = await provider.tokenExpiry?.timeIntervalSince(context.clock.now)
         } else {
             // A user may have logged in again while the old session was found to be over.
-            current = await provider.accessToken()
+            current = try? await provider.accessToken()
         }
         if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }
+        if let failure = (provider as? any NotesStoreFailures)?.takeStoreFailure() {
+            // Another error's text may hold a secret.
+            let text = (failure as? SecretStoreFailure)?.description ?? ErrorSummary(.custom(failure)).message
+            context.emit(.warning("the token store failed, which the session survives: \(text)"))
+        }
     }
 
     /// Ends a run; returns whether the session is over. An ignored result changes nothing.

@@ -22,6 +22,10 @@ package enum SystemFile {
         package let size: Int
         /// The names that the file has.
         package let linkCount: Int
+        let owner: UInt32
+        /// The nine bits of read, write and execute, and those above.
+        let permissions: Int
+        let isRegular: Bool
     }
 
     package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
@@ -147,6 +151,9 @@ extension SystemFile.Status {
             device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
         size = Int(clamping: status.st_size)
         linkCount = Int(clamping: status.st_nlink)
+        owner = status.st_uid
+        permissions = Int(status.st_mode & 0o7777)
+        isRegular = status.st_mode & S_IFMT == S_IFREG
     }
 }
 

@@ -7,20 +7,20 @@ import PulseCore
 /// process.
 ///
 /// A job always runs, even if its caller is cancelled: a removal must not be dropped.
-struct SerialDiskQueue: Sendable {
+package struct SerialDiskQueue: Sendable {
     private let queue: DispatchQueue
 
-    init(_ label: String) {
+    package init(_ label: String) {
         queue = DispatchQueue(label: label)
     }
 
-    func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result(catching: body)) }
         }
     }
 
-    func begin(_ body: @escaping @Sendable () -> Void) {
+    package func begin(_ body: @escaping @Sendable () -> Void) {
         queue.async(execute: body)
     }
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Security)
+public import PulseStorage
+
+/// A ``TokenStore`` with the keychain. This has not run on Apple hardware.
+public typealias KeychainTokenStore = TokenStore<KeychainSecretStore>
+
+extension TokenStore where Store == KeychainSecretStore {
+    /// Keeps the tokens in the keychain, readable from the first unlock after a start on. See
+    /// ``KeychainSecretStore/init(service:accessGroup:isForThisDeviceOnly:)`` and
+    /// ``TokenStore/init(account:in:refresh:onSessionEnd:)``.
+    public convenience init(
+        account: String, service: String, accessGroup: String? = nil,
+        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> SessionTokens,
+        onSessionEnd: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.init(
+            account: account, in: KeychainSecretStore(service: service, accessGroup: accessGroup), refresh: refresh,
+            onSessionEnd: onSessionEnd)
+    }
+}
+#endif

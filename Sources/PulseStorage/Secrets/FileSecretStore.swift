@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Secrets in files that only their user may read, for systems without a keychain. They are not encrypted.
+///
+/// Each account has a file of mode 0600 in a directory of mode 0700, which is created if it is missing. A secret is
+/// written to a temporary file, synced and renamed: a killed process or a power failure leaves the old or the new
+/// secret. The temporary file of a killed process is deleted by the next write or removal for its account.
+///
+/// The store refuses, as ``SecretStoreFailure/Reason/notPrivate``, a directory that another user owns or may write to,
+/// and a file that another user owns or may read, that is a symbolic link, or no regular file. Several processes may
+/// share a directory: writes exclude each other by a lock, reads wait for nothing.
+///
+/// An account's name may have any characters, and about 80 at least. A secret has 1 MiB at most.
+public struct FileSecretStore: SecretStore {
+    private let directory: String
+    private let disk: Disk
+
+    /// - Parameter directory: for secrets only. Do not put it where it is backed up or synchronized in cleartext.
+    public init(directory: URL) {
+        self.init(directory: directory, disk: .system)
+    }
+
+    package init(directory: URL, disk: Disk) {
+        self.directory = directory.path
+        self.disk = disk
+    }
+
+    public func secret(for account: String) throws -> Data? {
+        let path = try path(of: account, .read)
+        return try withTypedErrors(.read) {
+            guard try directoryExists(for: .read) else { return nil }
+            let file: Int32
+            do {
+                // Non-blocking: the file may be a pipe, which would wait for a writer.
+                file = try SystemFile.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, using: disk)
+            } catch JournalFailure.missing {
+                return nil
+            }
+            defer { _ = SystemFile.close(file) }
+            let status = try SystemFile.status(file)
+            guard status.isRegular, status.owner == geteuid(), status.permissions & 0o077 == 0 else {
+                throw SecretStoreFailure(.read, .notPrivate)
+            }
+            guard status.size <= SecretRecord.maximumSecretSize + SecretRecord.maximumLineSize,
+                let secret = SecretRecord.decode(try SystemFile.read(file, from: 0, count: status.size))
+            else { throw SecretStoreFailure(.read, .damaged) }
+            return secret
+        }
+    }
+
+    public func setSecret(_ secret: Data, for account: String) throws {
+        guard secret.count <= SecretRecord.maximumSecretSize else { throw SecretStoreFailure(.write, .tooLarge) }
+        let path = try path(of: account, .write)
+        try withTypedErrors(.write) {
+            try SystemFile.makeDirectory(directory, using: disk)
+            guard try directoryExists(for: .write) else { throw JournalFailure.missing }
+            try withLock {
+                let temporary = path + Self.temporarySuffix
+                try remove(temporary)
+                do {
+                    try write(SecretRecord.encode(secret), to: temporary)
+                    guard disk.rename(temporary, path) == 0 else { throw JournalFailure("rename") }
+                } catch {
+                    // The reason is thrown already.
+                    try? remove(temporary)
+                    throw error
+                }
+                try SystemFile.syncDirectory(directory, using: disk)
+            }
+        }
+    }
+
+    public func removeSecret(for account: String) throws {
+        let path = try path(of: account, .remove)
+        try withTypedErrors(.remove) {
+            guard try directoryExists(for: .remove) else { return }
+            try withLock {
+                try remove(path + Self.temporarySuffix)
+                try remove(path)
+                try SystemFile.syncDirectory(directory, using: disk)
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private static let suffix = ".secret"
+    private static let temporarySuffix = ".new"
+    /// The longest file name on common file systems, in bytes.
+    private static let maximumNameSize = 255
+
+    private func path(of account: String, _ operation: SecretStoreFailure.Operation) throws -> String {
+        let name = Self.escaped(account) + Self.suffix
+        guard name.utf8.count + Self.temporarySuffix.utf8.count <= Self.maximumNameSize else {
+            throw SecretStoreFailure(operation, .invalidAccount)
+        }
+        return directory + "/" + name
+    }
+
+    /// A file name for an account, another one for every other account. Upper case is escaped, too, for file systems
+    /// that ignore case.
+    static func escaped(_ account: String) -> String {
+        var name = ""
+        for byte in account.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                name += "_" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return name
+    }
+
+    /// Throws if other users could replace the files in the directory.
+    private func directoryExists(for operation: SecretStoreFailure.Operation) throws -> Bool {
+        guard let status = try SystemFile.status(directory) else { return false }
+        guard status.owner == geteuid(), status.permissions & 0o022 == 0 else {
+            throw SecretStoreFailure(operation, .notPrivate)
+        }
+        return true
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, using: disk)
+        defer { _ = SystemFile.close(file) }
+        FileProtection.apply(to: path)
+        try SystemFile.write(bytes, to: file, at: 0, using: disk)
+        guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
+    }
+
+    private func remove(_ path: String) throws {
+        guard unlink(path) != 0, errno != ENOENT else { return }
+        throw JournalFailure("unlink")
+    }
+
+    /// A lock between the processes and threads that write: two writers must not share a temporary file.
+    private func withLock(_ body: () throws -> Void) throws {
+        let lock = FileLock(path: directory + "/lock", disk: disk)
+        try lock.acquire()
+        defer { lock.close() }
+        try body()
+    }
+
+    private func withTypedErrors<Value>(
+        _ operation: SecretStoreFailure.Operation, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let failure as JournalFailure {
+            throw SecretStoreFailure(operation, because: failure)
+        }
+    }
+}
