@@ -8,6 +8,11 @@ enum Check {
         let reason: String
     }
 
+    /// The server of a case does not exist on this platform.
+    struct Unavailable: Error, Sendable {
+        let reason: String
+    }
+
     static func that(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
         guard condition else { throw Failure(reason: reason()) }
     }

@@ -17,6 +17,10 @@ extension TransportConformance {
         + Case.lostConnections + Case.staleConnections + Case.timeouts + Case.connecting + Case.connections
         + Case.floods + Case.streams
 
+    /// The promises of a transport that can enforce ``PulseCore/TransportRequest/tls`` and
+    /// ``PulseCore/TransportRequest/pins``. A case that needs more than the transport's capabilities is excluded.
+    public static let tls: [Case] = Case.serverTrust + Case.pins + Case.clientCertificates
+
     /// One promise: the behavior of a server and the required result.
     public struct Case: Sendable {
         /// The part of the list that a case belongs to.
@@ -25,6 +29,8 @@ extension TransportConformance {
             case semantics
             /// Runs on transports with sockets.
             case wire
+            /// Runs on transports with sockets that have the capabilities, against TLS servers of its own.
+            case tls
         }
 
         /// The server's response to each request, the same over a socket and simulated.
@@ -34,6 +40,7 @@ extension TransportConformance {
         public let name: String
         /// The part of the list that it belongs to.
         public let kind: Kind
+        let requiredCapabilities: TransportCapabilities
         let maximumConnectionsPerHost: Int
         let isUnknownExclusion: Bool
         let respond: Responder
@@ -41,11 +48,13 @@ extension TransportConformance {
         let verify: @Sendable (ConformanceStage) async throws -> Void
 
         private init(
-            _ name: String, _ kind: Kind, connections: Int, isUnknownExclusion: Bool = false,
+            _ name: String, _ kind: Kind, requires: TransportCapabilities = [], connections: Int,
+            isUnknownExclusion: Bool = false,
             respond: @escaping Responder, verify: @escaping @Sendable (ConformanceStage) async throws -> Void
         ) {
             self.name = name
             self.kind = kind
+            requiredCapabilities = requires
             self.maximumConnectionsPerHost = connections
             self.isUnknownExclusion = isUnknownExclusion
             self.respond = respond
@@ -67,6 +76,15 @@ extension TransportConformance.Case {
         verify: @escaping @Sendable (ConformanceStage) async throws -> Void
     ) -> Self {
         Self(name, .wire, connections: connections, respond: respond, verify: verify)
+    }
+
+    /// A case with TLS servers of its own.
+    static func tls(
+        _ name: String, requires capabilities: TransportCapabilities,
+        verify: @escaping @Sendable (ConformanceStage) async throws -> Void
+    ) -> Self {
+        Self(
+            name, .tls, requires: capabilities, connections: 64, respond: { _ in .status(200) }, verify: verify)
     }
 
     /// A case in which a single GET gets `response` and fails.

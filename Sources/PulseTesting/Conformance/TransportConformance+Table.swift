@@ -6,7 +6,7 @@ extension TransportConformance {
     /// The list in Markdown: a table of cases and transports for each part, and the reasons of the exclusions.
     package static func table(of transports: [TransportConformance]) -> String {
         let numbers = numbered(transports)
-        let parts = [("Semantics", semantics), ("Wire", wire)].map { title, cases in
+        let parts = [("Semantics", semantics), ("Wire", wire), ("TLS", tls)].map { title, cases in
             let lines = cases.map { promise in
                 let cells = transports.map { $0.cell(for: promise, numbers) }
                 return "| \(([promise.name] + cells).joined(separator: " | ")) |"
@@ -22,7 +22,7 @@ extension TransportConformance {
     /// Each reason once, in the order of the table.
     private static func numbered(_ transports: [TransportConformance]) -> [String: Int] {
         var numbers: [String: Int] = [:]
-        for promise in semantics + wire {
+        for promise in semantics + wire + tls {
             for reason in transports.compactMap({ $0.exclusions[promise.name] }) where numbers[reason] == nil {
                 numbers[reason] = numbers.count + 1
             }
@@ -31,7 +31,7 @@ extension TransportConformance {
     }
 
     private func cell(for promise: Case, _ numbers: [String: Int]) -> String {
-        if isSimulated, promise.kind == .wire { return "" }
+        if isSimulated, promise.kind != .semantics { return "" }
         guard let reason = exclusions[promise.name], let number = numbers[reason] else { return "✓" }
         return "excluded (\(number))"
     }

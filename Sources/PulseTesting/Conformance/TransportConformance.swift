@@ -79,7 +79,7 @@ public struct TransportConformance: Sendable {
     /// All cases for this transport, the excluded ones too. An exclusion without a case of that name is added at the
     /// end as a case of its own, which fails.
     public var cases: [Case] {
-        let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire
+        let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire + Self.tls
         let unknown = Set(exclusions.keys).subtracting(promises.map(\.name)).sorted()
         return promises + unknown.map(Case.unknownExclusion)
     }
@@ -95,8 +95,9 @@ public struct TransportConformance: Sendable {
     public func run(_ promise: Case) async throws -> Outcome {
         if let reason = exclusions[promise.name], !promise.isUnknownExclusion { return .excluded(reason: reason) }
         do {
-            try await perform(promise)
-            return .passed
+            return try await perform(promise)
+        } catch let missing as Check.Unavailable {
+            return .excluded(reason: missing.reason)
         } catch let failure as Check.Failure {
             throw Failure(promise: promise.name, transport: transport, reason: failure.reason)
         } catch {
@@ -104,13 +105,18 @@ public struct TransportConformance: Sendable {
         }
     }
 
-    private func perform(_ promise: Case) async throws {
+    private func perform(_ promise: Case) async throws -> Outcome {
         switch environment {
         case .sockets(let configuration, let makeTransport):
+            let transport = makeTransport(promise.maximumConnectionsPerHost)
+            guard transport.capabilities.isSuperset(of: promise.requiredCapabilities) else {
+                await transport.shutdown()
+                return .excluded(reason: "the transport's capabilities do not include what the case needs")
+            }
             let server = try await MockServer.start(configuration)
             server.fallback(promise.respond)
             let stage = ConformanceStage(
-                transport: makeTransport(promise.maximumConnectionsPerHost), server: server, baseURL: server.baseURL,
+                transport: transport, server: server, baseURL: server.baseURL,
                 tls: configuration.tls?.clientSettings ?? .default)
             try await perform(promise, on: stage) { await server.shutdown() }
         case .simulation(let makeTransport):
@@ -120,6 +126,7 @@ public struct TransportConformance: Sendable {
                 baseURL: SimulatedServer.baseURL)
             try await perform(promise, on: stage) { server.log.finish() }
         }
+        return .passed
     }
 
     /// Closes the stage whatever the outcome, and at once if the time is up: then the transport may hang in a call,

@@ -24,21 +24,24 @@ struct TransportConformanceTests {
         }
     }
 
+    private static let all = TransportConformance.semantics + TransportConformance.wire + TransportConformance.tls
+
     @Test func everyCaseHasANameOfItsOwn() {
-        let names = (TransportConformance.semantics + TransportConformance.wire).map(\.name)
+        let names = Self.all.map(\.name)
         #expect(Set(names).count == names.count)
     }
 
     @Test func casesHaveTheirPartOfTheList() {
         #expect(TransportConformance.semantics.allSatisfy { $0.kind == .semantics })
         #expect(TransportConformance.wire.allSatisfy { $0.kind == .wire })
+        #expect(TransportConformance.tls.allSatisfy { $0.kind == .tls })
     }
 
     @Test func aTransportWithoutSocketsRunsTheSemanticsOnly() {
         let simulated = TransportConformance(simulated: "Mock") { MockTransport($0) }
         #expect(simulated.cases.map(\.name) == TransportConformance.semantics.map(\.name))
         let real = TransportConformance("Real") { _ in MockTransport(stubs: []) }
-        #expect(real.cases.map(\.name) == (TransportConformance.semantics + TransportConformance.wire).map(\.name))
+        #expect(real.cases.map(\.name) == Self.all.map(\.name))
     }
 
     @Test func anExcludedCaseIsNotRunAndReportsItsReason() async throws {

@@ -6,7 +6,8 @@ import PulseNetworking
 extension TransportConformance {
     /// The conformance of `URLSessionTransport` on this platform.
     package static let urlSessionTransport = TransportConformance(
-        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }, timeLimit: 60
+        "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }.merging(ofTLS) { $1 },
+        timeLimit: 60
     ) { maximumConnectionsPerHost in
         URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
@@ -94,7 +95,16 @@ extension TransportConformance {
         "a response truncated within a header line is an error": endsTheProcess,
         "a response truncated after its status line is an error": endsTheProcess,
     ]
+
+    private static let ofTLS = Dictionary(
+        uniqueKeysWithValues: tls.map {
+            (
+                $0.name,
+                "Foundation on Linux verifies by its own rules alone: the client refuses the settings as `.unsupported`"
+            )
+        })
     #else
     private static let ofFoundation: [String: String] = [:]
+    private static let ofTLS: [String: String] = [:]
     #endif
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulseNetworking
+import PulseTesting
+import TestSupport
+import Testing
+
+/// The list's part for TLS must detect defects, too.
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+struct TransportConformanceTLSTests {
+    @Test(.serialized, arguments: Defect.ofTLS)
+    func noticesATransportThat(_ defect: Defect) async throws {
+        let conformance = TransportConformance("Faulty", timeLimit: 60) { _ in
+            FaultyTransport(base: CurlTransport(), fault: defect.fault)
+        }
+        for name in defect.noticedBy {
+            let promise = try #require(TransportConformance.tls.first { $0.name.hasPrefix(name) }, "\(name)")
+            let failure = await #expect(throws: TransportConformance.Failure.self, "\(name)") {
+                try await conformance.run(promise)
+            }
+            #expect(failure?.reason.contains("unexpected error") == false, "\(name): \(failure?.reason ?? "")")
+        }
+    }
+
+    @Test func aDefectOfEveryCaseIsKnown() {
+        let names = Defect.ofTLS.flatMap(\.noticedBy)
+        for promise in TransportConformance.tls {
+            #expect(names.contains { promise.name.hasPrefix($0) }, "\(promise)")
+        }
+    }
+
+    @Test func aCaseThatATransportHasNoCapabilitiesForIsExcluded() async throws {
+        struct Plain: Transport {
+            let capabilities: TransportCapabilities
+
+            func send(_ request: TransportRequest) async throws -> PulseResponse { throw PulseError.noConnection }
+        }
+        for (capabilities, excluded) in [([], 15), (.tls, 6), ([.tls, .pinning], 0)] as [(TransportCapabilities, Int)] {
+            let conformance = TransportConformance("Plain") { _ in Plain(capabilities: capabilities) }
+            var count = 0
+            for promise in TransportConformance.tls {
+                if case .excluded? = try? await conformance.run(promise) { count += 1 }
+            }
+            #expect(count == excluded)
+        }
+    }
+}
+#endif
