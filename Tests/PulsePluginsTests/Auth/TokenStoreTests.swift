@@ -111,6 +111,16 @@ struct TokenStoreTests {
         #expect(try await store.accessToken() == nil)
     }
 
+    @Test func aLoginThatCouldNotBeWrittenIsNotReplacedByTheOlderTokens() async throws {
+        try await makeStore().logIn(SessionTokens(accessToken: "t8", refreshToken: "r8"))
+        let store = makeStore()
+        secrets.state.withLock { $0.writeFailure = SecretStoreFailure(.write, .noSpace) }
+        await #expect(throws: SecretStoreFailure.self) { try await store.logIn(login) }
+        #expect(try await store.refreshToken() == "t2")
+        #expect(await store.accountID == "ada")
+        #expect(try await stored() == "t8")
+    }
+
     @Test func refreshedTokensThatCannotBeWrittenAreUsedReportedAndWrittenLater() async throws {
         let stage = Stage(makeStore())
         try await stage.store.logIn(login)
