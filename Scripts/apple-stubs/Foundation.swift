@@ -56,3 +56,18 @@ extension URLSessionConfiguration {
         set {}
     }
 }
+
+// Background sessions.
+
+// NSURLSession.h, iOS 7, macOS 10.9; a key of the user info of a download's error.
+public let NSURLSessionDownloadTaskResumeData = "NSURLSessionDownloadTaskResumeData"
+
+extension URLSessionConfiguration {
+    // NSURLSession.h, iOS 8, macOS 10.10; nonnull.
+    public class func background(withIdentifier identifier: String) -> URLSessionConfiguration { .ephemeral }
+    // NSURLSession.h, iOS 7, macOS 11.
+    public var sessionSendsLaunchEvents: Bool {
+        get { true }
+        set {}
+    }
+}

@@ -9,9 +9,10 @@ extension PulseClient {
     ///   of a malformed URL, are not shown.
     /// - Parameter routeType: names the route if the options do not.
     /// - Parameter delivery: buffered by default.
+    /// - Parameter environment: that of the client by default.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
-        _ delivery: TransportRequest.Delivery? = nil, isQueueable: Bool = false
+        _ delivery: TransportRequest.Delivery? = nil, isQueueable: Bool = false, environment: CallEnvironment? = nil
     ) -> Call {
         let isAbsolute = AbsoluteURL.hasScheme(path)
         let url = isAbsolute ? URL(string: path) : nil
@@ -23,7 +24,7 @@ extension PulseClient {
             host: isAbsolute ? url?.host ?? "" : host,
             options: options,
             delivery: delivery ?? .buffered(limit: options.maximumBufferedBodySize ?? .max),
-            environment: environment,
+            environment: environment ?? self.environment,
             isQueueable: isQueueable)
     }
 }

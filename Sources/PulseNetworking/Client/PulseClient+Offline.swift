@@ -63,20 +63,24 @@ extension PulseClient {
     }
 
     /// The call of a stored request, which is only sent for its account, and its chain.
+    ///
+    /// - Parameter background: stands in for the client's transport; nil for that.
     func call(
         replaying replay: Replay, _ options: RequestOptions, _ delivery: TransportRequest.Delivery? = nil,
-        isQueueable: Bool = false
+        isQueueable: Bool = false, by background: BackgroundTransport? = nil
     ) -> (Call, PluginPipeline) {
         var options = options
         resolve(&options, idleTimeout: 0)
-        let pipeline = pipeline(for: [], retry: nil) { [pipeline] request, context, plugins in
+        let environment = background.map { self.environment(for: $0) } ?? environment
+        let wire = background.map { self.wire(over: $0, environment) } ?? pipeline.wire
+        let pipeline = pipeline(for: [], retry: nil) { request, context, plugins in
             guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
-            return try await pipeline.wire(request, context, plugins)
+            return try await wire(request, context, plugins)
         }
         let call = call(
             to: replay.request.url?.absoluteString ?? "", nil,
             HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options, delivery,
-            isQueueable: isQueueable)
+            isQueueable: isQueueable, environment: environment)
         ContextStore(call: call)[ExpectedAccount.self] = replay.account
         return (call, pipeline)
     }

@@ -111,10 +111,11 @@ extension PulseClient {
     /// - Parameter inspect: may refuse the built request, before anything is sent.
     /// - Parameter upload: sends the request in parts; nil to send it as it is.
     /// - Parameter download: stores the response in a file; nil to return it.
+    /// - Parameter background: stands in for the client's transport; nil for that.
     func send<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, delivery: TransportRequest.Delivery?, accept: String? = nil,
         isForeign: Bool = false, inspect: (BuiltRequest) throws -> Void = { _ in }, upload: TusRun? = nil,
-        download: DownloadRun? = nil, decode: @escaping Decode
+        download: DownloadRun? = nil, background: BackgroundTransport? = nil, decode: @escaping Decode
     ) async throws -> PulseResponse {
         var options = options
         options.inherit(endpoint.options)
@@ -124,17 +125,20 @@ extension PulseClient {
         let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         // The body of a stream cannot arrive later.
-        let gate = delivery == .streamed || isTransfer ? nil : gate(for: endpoint, &options)
+        let gate = delivery == .streamed || isTransfer || background != nil ? nil : gate(for: endpoint, &options)
         let body = endpoint.body
         let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
         if let name = graphQL?.name, options.route == nil { options.route = name }
         let path = Result { try graphQL?.path(endpoint.path) ?? endpoint.path }
         let persisting = delivery == nil ? graphQL?.persisting(persistedQueries) : nil
         let plugins = persisting.map { [$0] + endpoint.plugins } ?? endpoint.plugins
-        let pipeline = pipeline(for: plugins, options)
+        let environment = background.map { self.environment(for: $0) } ?? environment
+        let pipeline =
+            background.map { self.pipeline(for: plugins, retry: options.retry, wire: wire(over: $0, environment)) }
+            ?? self.pipeline(for: plugins, options)
         let call = call(
             to: (try? path.get()) ?? "", E.self, endpoint.method, options, delivery,
-            isQueueable: gate != nil)
+            isQueueable: gate != nil, environment: environment)
         graphQL?.mark(call)
         return try await perform(
             call, pipeline,

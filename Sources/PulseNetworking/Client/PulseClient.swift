@@ -76,13 +76,7 @@ public final class PulseClient: Sendable {
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
         environment = CallEnvironment(
-            clock: configuration.clock,
-            randomness: configuration.randomness,
-            events: sink,
-            home: Set(
-                ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
-            secretHeaders: configuration.secretHeaders,
-            defaultHeaders: configuration.headersOfEveryRequest.accepting("*/*"),
+            configuration, events: sink, clock: configuration.clock,
             connectivity: configuration.connectivity ?? SystemConnectivityMonitor.shared)
         builder = RequestBuilder(configuration, environment: environment)
         follower = RedirectFollower(configuration, environment: environment)
@@ -161,6 +155,12 @@ public final class PulseClient: Sendable {
         return self.pipeline(for: plugins, retry: options.retry, wire: pipeline.wire)
     }
 
+    /// The wire to another transport than the client's.
+    func wire(over transport: any Transport, _ environment: CallEnvironment) -> PluginChain.Wire {
+        let wire = Wire(transport, configuration, environment: environment, calls: calls)
+        return { try await wire.send($0, for: $1, plugins: $2) }
+    }
+
     /// A chain of the client's and an endpoint's plugins around another wire, filtered by `isChosen`.
     func pipeline(
         for plugins: [any PulsePlugin], retry: RetryPolicy?, where isChosen: (any PulsePlugin) -> Bool = { _ in true },
@@ -169,6 +169,23 @@ public final class PulseClient: Sendable {
         PluginPipeline(
             client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen), retry: retry,
             configured: configuration.retryPolicy, wire: wire)
+    }
+}
+
+extension CallEnvironment {
+    convenience init(
+        _ configuration: PulseConfiguration, events: (any EventSink)?, clock: any PulseClock,
+        connectivity: (any ConnectivityMonitor)?
+    ) {
+        self.init(
+            clock: clock,
+            randomness: configuration.randomness,
+            events: events,
+            home: Set(
+                ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
+            secretHeaders: configuration.secretHeaders,
+            defaultHeaders: configuration.headersOfEveryRequest.accepting("*/*"),
+            connectivity: connectivity)
     }
 }
 

@@ -72,21 +72,26 @@ extension PulseClient {
         ) { _, _ in }
     }
 
-    private func delivery(of run: DownloadRun) throws -> TransportRequest.Delivery {
-        try hasStreams ? .streamed : .file(run.partialFile(), resumeOffset: 0)
+    private func delivery(
+        of run: DownloadRun, _ background: BackgroundTransport? = nil
+    ) throws -> TransportRequest.Delivery {
+        try background == nil && hasStreams ? .streamed : .file(run.partialFile(), resumeOffset: 0)
     }
 
     /// Sends a stored request for its account, and writes the body of its response to a file.
+    ///
+    /// - Parameter background: hands the request over to the system; nil to send it by the client's transport.
     func download(
         _ replay: Replay, _ target: DownloadRun.Target, _ download: DownloadOptions,
+        by background: BackgroundTransport? = nil,
         restarted: @escaping @Sendable (_ reason: String) -> Void,
         progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> PulseResponse {
         let run = DownloadRun(
-            target, download, configuration.retryPolicy, inOnePiece: !hasStreams, restarted: restarted,
-            progress: progress)
+            target, download, configuration.retryPolicy, inOnePiece: background != nil || !hasStreams,
+            background: background, restarted: restarted, progress: progress)
         let options = replay.options.with(\.cache, value: .bypass).with(\.acceptedStatuses, value: .successful)
-        let (call, pipeline) = try call(replaying: replay, options, delivery(of: run))
+        let (call, pipeline) = try call(replaying: replay, options, delivery(of: run, background), by: background)
         return try await perform(call, pipeline, .download(run)) { try builder.rebuild(replay, call.options) }
     }
 }

@@ -35,6 +35,44 @@ extension PulseClient {
         }.value
     }
 
+    /// Sends an endpoint whose body is a file in a background session, which goes on while the app is suspended or has
+    /// ended.
+    ///
+    /// A later call with the same request and file, also after a relaunch, takes over the running or finished upload:
+    /// so call it again at each launch until it returns. A file that has changed since, or another account, starts
+    /// again. The request passes all plugins before it is handed over, and its response when the app runs again. A 401
+    /// then goes through the chain again; the waits between attempts are the system's.
+    ///
+    /// Cancelling the task, `cancelAll` and the client's shutdown cancel the upload; the end of the process does not.
+    /// The deadline counts only while the app runs, from each call. The file must stay as it is until the end. The
+    /// response has at most 1 MiB.
+    ///
+    /// Throws, besides what a request throws, ``PulseError/unsupported(_:)`` for a body that is no file and for what
+    /// cannot hold in the background: pinned keys, TLS settings, a proxy or a redirect policy other than the default;
+    /// what ``BackgroundTransfers/start()`` throws; and ``TransferFailure/busy`` while another call waits for the
+    /// upload.
+    ///
+    /// - Parameter progress: as for ``upload(_:resuming:options:progress:)``, while the app runs.
+    public func upload<E: Endpoint>(
+        _ endpoint: E, in background: BackgroundTransfers, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> E.Response {
+        var own = options
+        own.cache = .bypass
+        if let progress { own.progress = progress }
+        let transport = BackgroundTransport(background, id: nil, clock: configuration.clock)
+        do {
+            let value = try await decoded(endpoint) { decode in
+                try await send(endpoint, own, delivery: nil, background: transport, decode: decode)
+            }.value
+            await transport.end(nil)
+            return value
+        } catch {
+            await transport.end(PulseError(wrapping: error))
+            throw error
+        }
+    }
+
     /// The steps of an upload, and its value as the last one. The upload begins when the first element is asked for;
     /// leaving the loop cancels it.
     public func uploading<E: Endpoint>(

@@ -50,6 +50,23 @@ struct DownloadPlace: Sendable {
         partial = self.directory + "/.pulse-" + Self.digits(of: key) + ".part"
     }
 
+    /// The same place, with the bytes that another file has. From another volume they are copied beside the target.
+    init(_ place: DownloadPlace, bytesOf file: URL) throws {
+        (directory, name) = (place.directory, place.name)
+        guard let device = FileStatus(place.directory)?.device, FileStatus(file.path)?.device != device else {
+            partial = file.path
+            return
+        }
+        partial = place.partial + "-copy"
+        _ = unlink(partial)
+        do {
+            try FileManager.default.copyItem(atPath: file.path, toPath: partial)
+        } catch {
+            _ = unlink(partial)
+            throw TransferFailure.unusableDestination.asPulseError
+        }
+    }
+
     private static func digits(of text: String) -> String {
         let digest = SystemHashes.library?.sha256(text)?.hex ?? ""
         return digest.isEmpty
@@ -126,6 +143,7 @@ private func createFile(_ path: String) -> Int32 { open(path, O_WRONLY | O_CREAT
 private struct FileStatus {
     let isDirectory: Bool
     let permissions: mode_t
+    let device: UInt64
 
     init?(_ path: String) {
         var status = stat()
@@ -142,5 +160,6 @@ private struct FileStatus {
     private init(_ status: stat) {
         isDirectory = status.st_mode & S_IFMT == S_IFDIR
         permissions = mode_t(status.st_mode) & 0o777
+        device = UInt64(truncatingIfNeeded: status.st_dev)
     }
 }

@@ -29,13 +29,16 @@ final class DownloadRun: Sendable {
     private let progress: (@Sendable (TransferProgress) -> Void)?
     private let restarted: (@Sendable (_ reason: String) -> Void)?
     private let disk: Disk
+    /// Hands the request over to the system; nil for a request that the client's transport sends.
+    private let background: BackgroundTransport?
 
     /// - Parameter restarted: is told why stored bytes are dropped.
     init(
         _ target: Target, _ options: DownloadOptions, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
-        disk: Disk = .system, restarted: (@Sendable (_ reason: String) -> Void)? = nil,
-        progress: (@Sendable (TransferProgress) -> Void)?
+        disk: Disk = .system, background: BackgroundTransport? = nil,
+        restarted: (@Sendable (_ reason: String) -> Void)? = nil, progress: (@Sendable (TransferProgress) -> Void)?
     ) {
+        self.background = background
         self.target = target
         self.options = options
         self.retryPolicy = retryPolicy
@@ -69,6 +72,11 @@ final class DownloadRun: Sendable {
         let name = options.contentKey ?? built.url.absoluteString
         let place = try target.place(wholeKey ?? name)
         if !options.replacesFile { try place.checkIsFree() }
+        if let background {
+            return try await response(by: background, at: place, for: call) {
+                try await follower.send(built, for: call, through: pipeline)
+            }
+        }
         let key = wholeKey == nil ? Self.digest(of: name) : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk)
         let meter = TransferMeter(call, progress)
@@ -84,6 +92,43 @@ final class DownloadRun: Sendable {
         } catch {
             await meter.end()
             throw error
+        }
+    }
+
+    /// Lets the system carry out the request. Nothing is open or locked meanwhile: the app may be suspended.
+    private func response(
+        by background: BackgroundTransport, at place: DownloadPlace, for call: Call,
+        _ send: () async throws -> PulseResponse
+    ) async throws -> PulseResponse {
+        let meter = TransferMeter(call, progress)
+        await meter.begin(attempt: 1)
+        background.report { meter.note($0.completed, of: $0.total) }
+        do {
+            try await Self.check(place)
+            let response = try await send()
+            if let error = PulseError(validating: response, accepted: .successful, now: call.environment.clock.now) {
+                throw error
+            }
+            guard let content = response.file else { throw PulseError.emptyBody }
+            let stored = try await BlockingThreadPool.files.result { try DownloadPlace(place, bytesOf: content) }
+            let partial = try await PartialFile.open(at: stored, key: nil, using: disk)
+            var work = Work(
+                options: options, retryPolicy: retryPolicy, call: call, key: nil, partial: partial, meter: meter,
+                restarted: restarted, isWritten: true)
+            let placed = try await work.response { _, _ in response }
+            await meter.end()
+            return placed
+        } catch {
+            await meter.end()
+            throw error
+        }
+    }
+
+    private static func check(_ place: DownloadPlace) async throws {
+        do {
+            try await BlockingThreadPool.files.result { try place.check() }
+        } catch let failure as TransferFailure {
+            throw failure.asPulseError
         }
     }
 
@@ -122,6 +167,8 @@ extension DownloadRun {
         let partial: PartialFile
         let meter: TransferMeter
         let restarted: (@Sendable (_ reason: String) -> Void)?
+        /// Whether the file has the bytes of the response already.
+        let isWritten: Bool
         private var machine: StateMachine
         /// The response whose body is stored.
         private var current: PulseResponse?
@@ -131,8 +178,9 @@ extension DownloadRun {
 
         init(
             options: DownloadOptions, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
-            meter: TransferMeter, restarted: (@Sendable (_ reason: String) -> Void)?
+            meter: TransferMeter, restarted: (@Sendable (_ reason: String) -> Void)?, isWritten: Bool = false
         ) {
+            self.isWritten = isWritten
             self.options = options
             self.retryPolicy = retryPolicy
             self.call = call
@@ -157,7 +205,7 @@ extension DownloadRun {
                     if let reason = machine.takeRestartReason() { restarted?(reason) }
                     switch action {
                     case .send(let offset, let condition):
-                        if offset == 0 { try await partial.cut(to: 0) }
+                        if offset == 0, !isWritten { try await partial.cut(to: 0) }
                         action = await head { try await send(offset, condition) }
                     case .append(let offset, let attempt):
                         action = try await body(from: offset, attempt)
@@ -173,13 +221,15 @@ extension DownloadRun {
                     }
                 }
             } catch {
-                await leave()
+                await leave(after: error)
                 throw error
             }
         }
 
         /// Keeps what has come if a later download can go on with it.
-        private func leave() async {
+        private func leave(after error: any Error) async {
+            // The same bytes may have a place later.
+            if isWritten, PulseError(wrapping: error).isOfTheDestination { return }
             if options.keepsPartial, key != nil, machine.isResumable {
                 // The error of the download counts, not that of keeping what came before it.
                 if (try? await partial.keep(state)) != nil { return }

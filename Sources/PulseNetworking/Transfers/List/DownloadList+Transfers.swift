@@ -9,11 +9,16 @@ extension DownloadList {
 
     func transfer(_ id: UUID) async {
         guard let item = state.withLock({ $0.items[id] }) else { return }
-        let outcome = await outcome(of: item, id)
+        let transport = background.map {
+            BackgroundTransport($0, id: id.uuidString, clock: client.configuration.clock)
+        }
+        let outcome = await outcome(of: item, id, by: transport)
         // Stored before it is told: what a listener knows of, a crash does not repeat.
         if case .completed(let file) = outcome {
             await log.save(id) { [self] in .completed(path: file.path, list: directory.path) }
         }
+        // Before the next transfer of the download, which may start at once.
+        await transport?.end(outcome.error)
         let dropped = change { state in
             state.transfers[id] = nil
             return state.machine.ended(id, outcome)
@@ -28,11 +33,11 @@ extension DownloadList {
         }
     }
 
-    private func outcome(of item: Item, _ id: UUID) async -> StateMachine.Outcome {
+    private func outcome(of item: Item, _ id: UUID, by transport: BackgroundTransport?) async -> StateMachine.Outcome {
         do {
             let replay = try item.stored.request.replay(id, tag: item.stored.tag)
             let response = try await client.download(
-                replay, item.stored.target(for: directory.path), item.stored.options
+                replay, item.stored.target(for: directory.path), item.stored.options, by: transport
             ) { reason in
                 item.download.tell(.restarted(reason: reason))
             } progress: { progress in
@@ -66,6 +71,17 @@ extension DownloadList {
                 guard !Task.isCancelled else { return }
                 self.change { $0.machine.unblock(id) }
             }
+        }
+    }
+}
+
+extension DownloadList.StateMachine.Outcome {
+    /// The error, where the difference matters to a transfer in the background.
+    fileprivate var error: PulseError? {
+        switch self {
+        case .completed: nil
+        case .failed(let error): error
+        case .cancelled, .blocked: .cancelled
         }
     }
 }

@@ -45,10 +45,12 @@ final class DownloadList: Sendable {
     let client: PulseClient
     let directory: URL
     private let maximumConcurrent: Int
+    let background: BackgroundTransfers?
     let state: Locked<State>
     let log: DownloadLog
 
-    init(_ directory: URL, _ client: PulseClient, maximumConcurrent: Int) {
+    init(_ directory: URL, _ client: PulseClient, maximumConcurrent: Int, _ background: BackgroundTransfers? = nil) {
+        self.background = background
         self.client = client
         self.directory = directory.standardizedFileURL
         self.maximumConcurrent = maximumConcurrent
@@ -96,11 +98,16 @@ final class DownloadList: Sendable {
 
     private func read() async throws {
         do {
+            try await background?.start()
             let entries = try await log.open()
             for entry in entries {
                 let phase = entry.machinePhase(in: directory.path)
                 let download = Download(entry.id, self, phase.event)
-                if case .completed = phase { download.close() }
+                if case .completed = phase {
+                    download.close()
+                    // The process may have ended before it did so.
+                    await background?.forget(entry.id.uuidString)
+                }
                 change { state in
                     guard case .running = state.opening else { return [] }
                     state.items[entry.id] = Item(download: download, stored: entry.stored)
@@ -239,9 +246,9 @@ final class DownloadList: Sendable {
     /// Changes the state, and carries out what follows. Returns the downloads whose partial files are of no use any
     /// more.
     @discardableResult
-    func change(_ body: (inout State) -> [StateMachine.Action]) -> [StoredDownload] {
+    func change(_ body: (inout State) -> [StateMachine.Action]) -> [UUID: StoredDownload] {
         var stopped: [Task<Void, Never>] = []
-        var dropped: [StoredDownload] = []
+        var dropped: [UUID: StoredDownload] = [:]
         // Freed outside the lock.
         var left: [UUID: Item] = [:]
         state.withLock { state in
@@ -259,7 +266,7 @@ final class DownloadList: Sendable {
                 case .drop(let id):
                     if let alarm = state.alarms.removeValue(forKey: id) { stopped.append(alarm) }
                     guard let item = state.items[id] else { continue }
-                    dropped.append(item.stored)
+                    dropped[id] = item.stored
                     state.reserved.insert(item.stored.place(in: directory.path))
                 }
             }
@@ -273,8 +280,9 @@ final class DownloadList: Sendable {
         return dropped
     }
 
-    func drop(_ dropped: [StoredDownload]) async {
-        for stored in dropped {
+    func drop(_ dropped: [UUID: StoredDownload]) async {
+        for (id, stored) in dropped {
+            await background?.forget(id.uuidString)
             await DownloadRun.dropPartial(stored.target(for: directory.path), key: stored.contentKey)
             _ = state.withLock { $0.reserved.remove(stored.place(in: directory.path)) }
         }

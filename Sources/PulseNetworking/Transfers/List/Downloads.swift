@@ -26,8 +26,14 @@ public final class Downloads: Sendable {
     /// - Parameter directory: for the list itself; it is created if it is missing. Files are where they are asked for.
     /// - Parameter client: sends the requests. The list does not shut it down.
     /// - Parameter maximumConcurrent: how many downloads run at once, at least 1.
-    public init(directory: URL, client: PulseClient, maximumConcurrent: Int = 3) {
-        list = DownloadList(directory, client, maximumConcurrent: maximumConcurrent)
+    /// - Parameter background: lets the downloads go on while the app is suspended or has ended; nil, the default, runs
+    ///   them in the process. In the background only `maximumConcurrent` downloads are handed over to the system at a
+    ///   time. A download with a request body, and what ``BackgroundTransfers`` cannot enforce, fail as
+    ///   ``PulseError/unsupported(_:)``.
+    public init(
+        directory: URL, client: PulseClient, maximumConcurrent: Int = 3, background: BackgroundTransfers? = nil
+    ) {
+        list = DownloadList(directory, client, maximumConcurrent: maximumConcurrent, background)
     }
 
     deinit {

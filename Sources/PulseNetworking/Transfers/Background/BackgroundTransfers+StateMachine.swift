@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseTransports
+
+extension BackgroundTransfers {
+    /// Decides what becomes of the transfers, of the system's tasks and of the launches for their events. Without time,
+    /// disk and session of its own.
+    struct StateMachine {
+        enum Action: Equatable {
+            /// Store the entry durably, before the next action.
+            case save(BackgroundEntry)
+            /// Remove all that is stored of a transfer.
+            case remove(String)
+            /// Create a task for the transfer, and tell its identifier.
+            case make(String)
+            case resume(Int)
+            case cancel(Int)
+            /// Cancel a download, and tell what it may be resumed with.
+            case stop(Int, String)
+            /// Hand the outcome to the waiter.
+            case deliver(BackgroundEntry)
+            /// The waiter ends as cancelled.
+            case release(String)
+            case wait(Wait)
+            /// All events of a launch are processed.
+            case complete
+        }
+
+        /// A wait of limited time.
+        enum Wait: Equatable {
+            /// For late events of tasks that the system does not list.
+            case lateEvents
+            /// For the calls that judge the outcomes of a launch.
+            case judgments(launch: Int)
+        }
+
+        private(set) var entries: [String: BackgroundEntry] = [:]
+        /// The transfers that a call waits for.
+        private var waiting: Set<String> = []
+        /// The transfers whose outcome a call has, and judges.
+        private var judged: Set<String> = []
+        /// The transfers with an outcome that came in this launch, and that no call has judged yet.
+        private var unsettled: Set<String> = []
+        /// The transfers whose task is being stopped.
+        private var stopping: Set<String> = []
+        /// The transfers whose task the system does not list.
+        private var missing: Set<String> = []
+        private var launch = 0
+        private var isLaunched = false
+        private var isDelivered = false
+        private var isTimed = false
+
+        // MARK: The launch
+
+        /// What an earlier process has stored.
+        mutating func load(_ stored: [BackgroundEntry]) {
+            for entry in stored { entries[entry.id] = entry }
+        }
+
+        /// The system has listed its tasks. Those whose number and text are not those of an entry are cancelled: they
+        /// were never resumed, or belong to a transfer that is gone.
+        mutating func list(_ tasks: [BackgroundTask]) -> [Action] {
+            var actions: [Action] = []
+            var found: Set<String> = []
+            for task in tasks {
+                if let entry = entry(of: task) {
+                    found.insert(entry.id)
+                    // The process may have ended before it resumed the task.
+                    if entry.outcome == nil { actions.append(.resume(task.identifier)) }
+                } else {
+                    actions.append(.cancel(task.identifier))
+                }
+            }
+            missing = Set(entries.values.filter { $0.task != nil && $0.outcome == nil }.map(\.id)).subtracting(found)
+            if !missing.isEmpty { actions.append(.wait(.lateEvents)) }
+            return actions
+        }
+
+        private func entry(of task: BackgroundTask) -> BackgroundEntry? {
+            task.name.flatMap { entries[$0] }.flatMap { $0.task == task.identifier ? $0 : nil }
+        }
+
+        /// The missing tasks are lost, with whatever they have sent.
+        mutating func lateEventsAreOver() -> [Action] {
+            let lost = missing.sorted()
+            missing = []
+            return lost.flatMap { id in entries[id].map { end($0, .failure(.lost)) } ?? [] }
+        }
+
+        // MARK: Calls
+
+        /// A call hands over a request, or takes over what an earlier process has handed over.
+        ///
+        /// - Parameter mayTakeOver: false for a request that follows the outcome of an earlier one.
+        /// - Returns: nil if another call waits for the transfer.
+        mutating func handOver(_ new: BackgroundEntry, mayTakeOver: Bool) -> [Action]? {
+            guard !waiting.contains(new.id), !stopping.contains(new.id), mayTakeOver || judged.contains(new.id) else {
+                return nil
+            }
+            guard !mayTakeOver || !judged.contains(new.id) else { return nil }
+            waiting.insert(new.id)
+            judged.remove(new.id)
+            guard let entry = entries[new.id] else { return start(new, after: nil) }
+            let isSame = entry.request == new.request && entry.account == new.account
+            guard mayTakeOver, isSame else { return replace(entry, by: new, isSame: isSame) }
+            if entry.outcome != nil { return deliver(entry) }
+            return entry.task == nil ? start(new, after: entry) : []
+        }
+
+        /// Starts again, with another request or after an outcome.
+        private mutating func replace(
+            _ entry: BackgroundEntry, by new: BackgroundEntry, isSame: Bool
+        ) -> [Action] {
+            missing.remove(entry.id)
+            var actions: [Action] = []
+            if let task = entry.task, entry.outcome == nil { actions.append(.cancel(task)) }
+            // A resumed request has the header fields of the first one: a server that refused it would do so again.
+            guard isSame, case .failure = entry.outcome else {
+                return actions + [.remove(entry.id)] + start(new, after: nil)
+            }
+            return actions + start(new, after: entry)
+        }
+
+        private mutating func start(_ new: BackgroundEntry, after old: BackgroundEntry?) -> [Action] {
+            unsettled.remove(new.id)
+            var entry = new
+            entry.hasResumeData = old?.hasResumeData ?? false
+            entry.isResumed = entry.hasResumeData
+            entries[entry.id] = entry
+            return [.save(entry), .make(entry.id)]
+        }
+
+        /// A task was created. Its number is stored before it is resumed: what is not known sends nothing.
+        mutating func made(_ id: String, _ task: Int) -> [Action] {
+            guard var entry = entries[id] else { return [.cancel(task)] }
+            entry.task = task
+            entries[id] = entry
+            return [.save(entry), .resume(task)] + completeIfSettled()
+        }
+
+        /// The call was cancelled.
+        mutating func stopWaiting(_ id: String) -> [Action] {
+            guard waiting.remove(id) != nil, let entry = entries[id] else { return [] }
+            guard let task = entry.task else { return [.release(id)] }
+            missing.remove(id)
+            if entry.isUpload {
+                entries[id] = nil
+                return [.cancel(task), .remove(id), .release(id)]
+            }
+            stopping.insert(id)
+            return [.stop(task, id)]
+        }
+
+        /// A task was stopped. Its outcome may have come before.
+        ///
+        /// - Parameter hasResumeData: whether a later task can go on, with data that is stored by now.
+        mutating func stopped(_ id: String, hasResumeData: Bool) -> [Action] {
+            guard stopping.remove(id) != nil, var entry = entries[id] else { return [] }
+            guard entry.outcome == nil else { return [.release(id)] }
+            (entry.task, entry.hasResumeData) = (nil, hasResumeData)
+            entries[id] = entry
+            return [.save(entry), .release(id)]
+        }
+
+        /// A request could not be handed over.
+        mutating func abandon(_ id: String) -> [Action] {
+            waiting.remove(id)
+            return forget(id)
+        }
+
+        // MARK: Events
+
+        /// The transfer of a task whose events count; nil for another one.
+        func transfer(of task: BackgroundTask) -> BackgroundEntry? {
+            entry(of: task).flatMap { $0.outcome == nil ? $0 : nil }
+        }
+
+        /// A task has ended.
+        mutating func ended(_ task: BackgroundTask, _ outcome: BackgroundEntry.Outcome) -> [Action] {
+            guard let entry = transfer(of: task) else { return [] }
+            // The end of a stopped task comes with its resume data.
+            if stopping.contains(entry.id), case .failure = outcome { return [] }
+            missing.remove(entry.id)
+            return end(entry, outcome)
+        }
+
+        private mutating func end(_ entry: BackgroundEntry, _ outcome: BackgroundEntry.Outcome) -> [Action] {
+            var entry = entry
+            entry.outcome = outcome
+            if case .failure(let failure) = outcome {
+                entry.hasResumeData = failure.resumeData != nil
+            } else {
+                entry.hasResumeData = false
+            }
+            entries[entry.id] = entry
+            unsettled.insert(entry.id)
+            isDelivered = false
+            return [.save(entry)] + (waiting.contains(entry.id) ? deliver(entry) : [])
+        }
+
+        private mutating func deliver(_ entry: BackgroundEntry) -> [Action] {
+            waiting.remove(entry.id)
+            judged.insert(entry.id)
+            return [.deliver(entry)]
+        }
+
+        // MARK: The end of calls
+
+        /// The call has its result, which is stored where it belongs.
+        mutating func settle(_ id: String) -> [Action] {
+            guard judged.remove(id) != nil, var entry = entries[id] else { return [] }
+            unsettled.remove(id)
+            if case .failure = entry.outcome, entry.hasResumeData {
+                (entry.task, entry.outcome) = (nil, nil)
+                entries[id] = entry
+                return [.save(entry)] + completeIfSettled()
+            }
+            entries[id] = nil
+            return [.remove(id)] + completeIfSettled()
+        }
+
+        /// The call has ended without a result that counts. The next one takes over what there is.
+        mutating func leave(_ id: String) -> [Action] {
+            judged.remove(id)
+            return unsettled.remove(id) == nil ? [] : completeIfSettled()
+        }
+
+        /// The transfer is of no use any more.
+        mutating func forget(_ id: String) -> [Action] {
+            for set in [\StateMachine.judged, \.missing, \.stopping] { self[keyPath: set].remove(id) }
+            let isAwaited = waiting.remove(id) != nil
+            let isUnsettled = unsettled.remove(id) != nil
+            let entry = entries.removeValue(forKey: id)
+            let task = entry?.outcome == nil ? entry?.task : nil
+            return (task.map { [.cancel($0)] } ?? []) + (entry == nil ? [] : [.remove(id)])
+                + (isAwaited ? [.release(id)] : []) + (isUnsettled ? completeIfSettled() : [])
+        }
+
+        // MARK: The system's launches
+
+        /// The system has launched or resumed the app for events of the session.
+        mutating func launched() -> [Action] {
+            isLaunched = true
+            return completeIfSettled()
+        }
+
+        mutating func allDelivered() -> [Action] {
+            isDelivered = true
+            return completeIfSettled()
+        }
+
+        mutating func judgmentsAreLate(launch: Int) -> [Action] {
+            guard launch == self.launch, isLaunched, isDelivered else { return [] }
+            return complete()
+        }
+
+        /// The system may suspend the app once the calls have judged the outcomes: a request that follows, with a new
+        /// token, must be handed over before.
+        private mutating func completeIfSettled() -> [Action] {
+            guard isLaunched, isDelivered else { return [] }
+            if unsettled.isEmpty { return complete() }
+            if isTimed { return [] }
+            isTimed = true
+            return [.wait(.judgments(launch: launch))]
+        }
+
+        private mutating func complete() -> [Action] {
+            launch += 1
+            (isLaunched, isDelivered, isTimed) = (false, false, false)
+            return [.complete]
+        }
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+import PulseTransports
+
+/// The end of the chain of one background transfer: hands requests over to the system, and delivers what it makes of
+/// them. Only the first request of a call takes over what an earlier process has handed over.
+///
+/// The system follows redirects itself, repeats what it can, and evaluates certificates while the app does not run: so
+/// the transport has no capabilities, and refuses other redirect policies than the default.
+final class BackgroundTransport: Transport {
+    private struct State {
+        /// Nil until the request of an upload is known.
+        var id: String?
+        var mayTakeOver = true
+        /// Whether the latest request has an outcome, after which the system can do the waiting.
+        var hasOutcome = false
+        /// Whether that is a response.
+        var hasResponse = false
+        /// Seconds before the next request may be sent.
+        var delay: TimeInterval = 0
+        var progress: (@Sendable (TransferProgress) -> Void)?
+    }
+
+    let transfers: BackgroundTransfers
+    private let clock: any PulseClock
+    private let state: Locked<State>
+
+    /// - Parameter id: names the transfer, also after a relaunch; nil for an upload, which its request names.
+    init(_ transfers: BackgroundTransfers, id: String?, clock: any PulseClock) {
+        self.transfers = transfers
+        self.clock = clock
+        state = Locked(State(id: id))
+    }
+
+    /// The name of the transfer; nil if nothing was handed over.
+    var id: String? { state.withLock { $0.id } }
+
+    /// Sets the listener for the progress of a download.
+    func report(_ progress: @escaping @Sendable (TransferProgress) -> Void) {
+        state.withLock { $0.progress = progress }
+    }
+
+    /// Whether the system waits in the caller's place, before the next request.
+    func defers(_ seconds: TimeInterval) -> Bool {
+        state.withLock { state in
+            guard state.hasOutcome else { return false }
+            (state.hasOutcome, state.delay) = (false, seconds)
+            return true
+        }
+    }
+
+    /// The call has ended; nil for a success. A later call takes over what the transfer has brought if this one was
+    /// cancelled, or could not write the file.
+    func end(_ error: PulseError?) async {
+        guard let id else { return }
+        let isKept = error?.kind == .cancelled || error?.meansAnotherAccount == true
+        let hasContent = state.withLock { $0.hasResponse } && error?.isOfTheDestination == true
+        if isKept || hasContent { await transfers.leave(id) } else { await transfers.settle(id) }
+    }
+
+    func send(_ request: TransportRequest) async throws -> PulseResponse {
+        try check(request)
+        let stamp = try await stamp(of: request.body)
+        let (isDownload, file) = (stamp == nil, stamp?.url)
+        let entry = try entry(for: request, stamp)
+        while true {
+            let (mayTakeOver, delay) = state.withLock { state in
+                defer { (state.delay, state.hasOutcome) = (0, false) }
+                return (state.mayTakeOver, state.delay)
+            }
+            let handOver = BackgroundCoordinator.HandOver(
+                entry: entry, request: prepared(request), file: file,
+                notBefore: delay > 0 ? clock.now.addingTimeInterval(delay) : nil, mayTakeOver: mayTakeOver)
+            let listener = isDownload ? state.withLock { $0.progress } : request.progress
+            let delivery = try await transfers.delivery(of: handOver) { listener?($0) }
+            state.withLock { state in
+                (state.mayTakeOver, state.hasOutcome, state.hasResponse) = (false, true, delivery.isResponse)
+            }
+            if let response = try await delivery.response(to: request.urlRequest) { return response }
+        }
+    }
+
+    private func check(_ request: TransportRequest) throws {
+        if let policy = request.context?.call.options.redirectPolicy, policy.maximumHops ?? 0 < 10 {
+            throw PulseError.unsupported("the system follows redirects in the background, whatever the policy")
+        }
+        guard let url = request.urlRequest.url, Origin(url) != nil, url.user == nil, url.password == nil else {
+            throw PulseError.unsupported("a transfer in the background needs a URL without credentials")
+        }
+        switch (request.delivery, request.body) {
+        case (.file, .none): break
+        case (.file, _): throw PulseError.unsupported("a download in the background has no request body")
+        case (.buffered, .file) where request.urlRequest.httpMethod ?? "GET" != "GET": break
+        default: throw PulseError.unsupported("an upload in the background needs a body that is a file, and no GET")
+        }
+    }
+
+    private func stamp(of body: TransportRequest.Body) async throws -> UploadedFile? {
+        guard case .file(let file) = body else { return nil }
+        return try await UploadedFile.at(file)
+    }
+
+    private func prepared(_ request: TransportRequest) -> URLRequest {
+        var urlRequest = request.urlRequest
+        urlRequest.timeoutInterval = request.idleTimeout
+        urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
+        urlRequest.httpShouldHandleCookies = false
+        return urlRequest
+    }
+
+    private func entry(for request: TransportRequest, _ upload: UploadedFile?) throws -> BackgroundEntry {
+        // The URL before the plugins, which may sign it for an hour.
+        let url = (request.context?.url ?? request.urlRequest.url)?.absoluteString ?? ""
+        let name = [request.urlRequest.httpMethod ?? "GET", url, upload?.url.path ?? ""].joined(separator: "\n")
+        let digest = try Self.digest(of: name)
+        let id = state.withLock { state in
+            let id = state.id ?? String(digest.prefix(32))
+            state.id = id
+            return id
+        }
+        let version = upload.map { "\n\($0.stamp.size)\n\($0.stamp.modified)" } ?? ""
+        let account = request.context.flatMap { ContextStore(call: $0.call)[AccountID.self] }
+        return BackgroundEntry(
+            id: id, isUpload: upload != nil, request: try Self.digest(of: name + version),
+            account: try account.map { try Self.digest(of: $0) })
+    }
+
+    private static func digest(of text: String) throws -> String {
+        guard let digest = SystemHashes.library?.sha256(text)?.hex else {
+            throw PulseError.unsupported("a transfer in the background needs the system's SHA-256")
+        }
+        return digest
+    }
+}
+
+extension BackgroundCoordinator.Delivery {
+    private static let errorBodyLimit = 64 << 10
+
+    var isResponse: Bool {
+        if case .response = entry.outcome { true } else { false }
+    }
+
+    /// The response; nil if the request has to be sent again, because it went on with another content. Throws the
+    /// failure of the task.
+    func response(to request: URLRequest) async throws -> PulseResponse? {
+        let (head, body): (BackgroundHead, Data?)
+        switch entry.outcome {
+        case .response(let ownHead, let ownBody): (head, body) = (ownHead, ownBody)
+        case .failure(let failure): throw failure.asTransportFailure
+        case .tooLarge(let limit): throw PulseError.responseTooLarge(limit: limit)
+        case nil: throw BackgroundFailure.lost.asTransportFailure
+        }
+        if request.url?.scheme?.lowercased() == "https", head.url?.lowercased().hasPrefix("http:") == true {
+            throw TransportFailure(code: .appTransportSecurityRequiresSecureConnection, phase: .responseStarted)
+        }
+        var response = PulseResponse(
+            statusCode: head.status, headers: head.headers, data: body ?? Data(), request: request)
+        response.isDecoded = head.isDecoded
+        guard !entry.isUpload else { return response }
+        let file = content
+        guard (200..<300).contains(head.status) else {
+            response.data = try await BlockingThreadPool.files.result { try Self.bytes(of: file) }
+            response.isTruncated = response.data.count > Self.errorBodyLimit
+            response.data = response.data.prefix(Self.errorBodyLimit)
+            return response
+        }
+        let length = try await BlockingThreadPool.files.result { try Self.length(of: file) }
+        if entry.isResumed, head.status == 206, !response.becomeWhole(length) { return nil }
+        response.body = .file(file)
+        return response
+    }
+
+    private static func bytes(of file: URL) throws -> Data {
+        guard FileManager.default.fileExists(atPath: file.path) else { return Data() }
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        return try handle.read(upToCount: errorBodyLimit + 1) ?? Data()
+    }
+
+    /// An empty content may have no file yet.
+    private static func length(of file: URL) throws -> Int64 {
+        if let stamp = try? FileStamp(path: file.path) { return stamp.size }
+        try Data().write(to: file)
+        return 0
+    }
+}
+
+extension PulseError {
+    /// Whether the file of a download could not be written.
+    var isOfTheDestination: Bool {
+        if case .transport(.cannotWriteToFile, _) = self { true } else { false }
+    }
+}
+
+extension PulseResponse {
+    /// Turns the response for the rest of a content, which the system has appended, into that for all of it. False if
+    /// the file has another length.
+    fileprivate mutating func becomeWhole(_ length: Int64) -> Bool {
+        guard let part = headers["Content-Range"].flatMap({ ContentRange($0) }), Int64(part.range.upperBound) == length,
+            part.length.map({ Int64($0) == length }) ?? true
+        else { return false }
+        statusCode = 200
+        headers.remove("Content-Range")
+        // It is the digest of the part.
+        headers.remove("Content-Digest")
+        headers["Content-Length"] = "\(length)"
+        return true
+    }
+}
+
+extension PulseClient {
+    /// What the calls of a background transfer share. The system waits for connections.
+    func environment(for transport: BackgroundTransport) -> CallEnvironment {
+        CallEnvironment(
+            configuration, events: environment.events,
+            clock: BackgroundClock(base: configuration.clock, transport: transport), connectivity: nil)
+    }
+}
+
+/// The clock of a background transfer. The system does the waits between its requests, so that they go on while the app
+/// is suspended.
+struct BackgroundClock: PulseClock {
+    let base: any PulseClock
+    let transport: BackgroundTransport
+
+    var now: Date { base.now }
+    var uptime: TimeInterval { base.uptime }
+
+    func sleep(_ seconds: TimeInterval) async throws { try await base.sleep(seconds) }
+
+    func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
+        try Task.checkCancellation()
+        guard purpose != .backoff || !transport.defers(seconds) else { return }
+        try await base.sleep(seconds, for: purpose)
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What background transfers need of a `URLSession` whose tasks outlive the process. Its methods and their closures are
+/// called on the queue of its events.
+package protocol BackgroundSession: AnyObject {
+    /// Finds the tasks that an earlier process, or this one, has left in the system.
+    func findTasks(_ found: @escaping @Sendable ([BackgroundTask]) -> Void)
+    /// Creates a task that is not resumed yet, and returns its identifier.
+    func makeTask(_ work: BackgroundWork) -> Int
+    /// Resumes a task. Does nothing to a task that runs or is gone.
+    func resume(_ task: Int)
+    /// Cancels a task. Does nothing to a task that is gone.
+    func cancel(_ task: Int)
+    /// Cancels a download and hands over what a later task may resume it with; nil if there is nothing.
+    func stop(_ task: Int, _ stopped: @escaping @Sendable (_ resumeData: Data?) -> Void)
+}
+
+/// A task of the system.
+package struct BackgroundTask: Sendable, Hashable {
+    /// The system's identifier. A later task of the session may get it again.
+    package let identifier: Int
+    /// The text that the task was created with.
+    package let name: String?
+
+    package init(identifier: Int, name: String?) {
+        (self.identifier, self.name) = (identifier, name)
+    }
+}
+
+/// What a task does.
+package struct BackgroundWork: Sendable {
+    package enum Kind: Sendable {
+        case download(URLRequest)
+        case resumedDownload(Data)
+        case upload(URLRequest, file: URL)
+    }
+
+    package let kind: Kind
+    /// The text by which a later process recognizes the task.
+    package let name: String
+    /// The date before which the system sends nothing.
+    package let notBefore: Date?
+
+    package init(_ kind: Kind, name: String, notBefore: Date? = nil) {
+        (self.kind, self.name, self.notBefore) = (kind, name, notBefore)
+    }
+}
+
+/// What happens in a background session. The events of a task come in order, the last one is ``finished(_:_:_:)``.
+package enum BackgroundEvent: Sendable {
+    case progress(BackgroundTask, TransferProgress)
+    /// The content of a download is in a file, which exists until the handler of the event returns.
+    case file(BackgroundTask, URL, BackgroundHead?)
+    /// A piece of the body of the response to an upload.
+    case body(BackgroundTask, Data)
+    case finished(BackgroundTask, BackgroundHead?, BackgroundFailure?)
+    /// The system has no more events for this launch.
+    case allDelivered
+}
+
+/// The head of a response, in a form for the disk.
+package struct BackgroundHead: Sendable, Equatable, Codable {
+    package var status: Int
+    /// The names and values of the header fields, in order.
+    package var fields: [[String]]
+    /// The URL of the last redirect.
+    package var url: String?
+    /// Whether the system has undone a content coding.
+    package var isDecoded: Bool
+
+    package init(status: Int, fields: [[String]], url: String? = nil, isDecoded: Bool = false) {
+        (self.status, self.fields, self.url, self.isDecoded) = (status, fields, url, isDecoded)
+    }
+
+    package init(_ response: HTTPURLResponse) {
+        var headers = HTTPHeaders(httpResponse: response)
+        let hasCoding = headers["Content-Encoding"] != nil
+        headers.removeDecodedContentFields()
+        headers.separateCookies()
+        self.init(
+            status: response.statusCode, fields: headers.map { [$0.name, $0.value] }, url: response.url?.absoluteString,
+            isDecoded: hasCoding && headers["Content-Encoding"] == nil)
+    }
+
+    package var headers: HTTPHeaders {
+        get { HTTPHeaders(fields.compactMap { $0.count == 2 ? HTTPHeaders.Field(name: $0[0], value: $0[1]) : nil }) }
+        set { fields = newValue.map { [$0.name, $0.value] } }
+    }
+}
+
+/// The failure of a task, in a form for the disk.
+package struct BackgroundFailure: Sendable, Equatable {
+    package let code: URLError.Code
+    /// How far the request got.
+    package let phase: PulseError.Phase
+    /// What a later task may resume a download with.
+    package var resumeData: Data?
+
+    package init(code: URLError.Code, phase: PulseError.Phase, resumeData: Data? = nil) {
+        (self.code, self.phase, self.resumeData) = (code, phase, resumeData)
+    }
+
+    /// The meaning of an error of `URLSession`. The user ends all tasks of an app by swiping it away: for the app,
+    /// such a task has lost its connection.
+    package init(_ error: any Error, bytesSent: Int64, hasResponse: Bool, resumeData: Data? = nil) {
+        let meaning = TransportFailure.meaning(of: error, hasSent: bytesSent > 0, hasResponse: hasResponse)
+        let failure = meaning as? TransportFailure
+        self.init(
+            code: failure?.code ?? .networkConnectionLost,
+            phase: failure?.phase ?? (hasResponse ? .responseStarted : .maybeSent), resumeData: resumeData)
+    }
+
+    /// The failure of a task that the system does not know any more.
+    package static let lost = BackgroundFailure(code: .networkConnectionLost, phase: .maybeSent)
+
+    package var asTransportFailure: TransportFailure {
+        TransportFailure(code: code, phase: phase)
+    }
+}
+
+extension BackgroundFailure: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case code, phase
+    }
+
+    /// The phases by their distance from the start.
+    private static let phases: [PulseError.Phase] = [.beforeSend, .maybeSent, .responseStarted]
+
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        let phase = try values.decode(Int.self, forKey: .phase)
+        // On Linux the initializer may fail.
+        let code: URLError.Code? = URLError.Code(rawValue: try values.decode(Int.self, forKey: .code))
+        self.init(
+            code: code ?? .unknown,
+            phase: Self.phases.indices.contains(phase) ? Self.phases[phase] : .maybeSent)
+    }
+
+    /// Without the resume data, which is stored by itself.
+    package func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(code.rawValue, forKey: .code)
+        try values.encode(Self.phases.firstIndex(of: phase) ?? 1, forKey: .phase)
+    }
+}

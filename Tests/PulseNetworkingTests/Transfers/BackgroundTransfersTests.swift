@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseStorage
+import PulseTesting
+import PulseTransports
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// The session, the launches for its events, and what is stored.
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+struct BackgroundTransfersTests {
+    private let endpoint = Request<Data>(.get, "/film")
+
+    private func failure(_ body: () async throws -> Void) async -> PulseError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? PulseError
+        }
+    }
+
+    // MARK: The session
+
+    #if canImport(FoundationNetworking)
+    @Test func thisPlatformHasNoBackgroundSession() async {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        let transfers = BackgroundTransfers(identifier: UUID().uuidString, directory: directory)
+        for _ in 0..<2 {
+            let error = await failure { try await transfers.start() }
+            guard case .unsupported? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+        try? FileManager.default.removeItem(at: directory)
+    }
+    #endif
+
+    @Test func anIdentifierHasOneSessionInAProcess() async throws {
+        try await BackgroundWorld.run { world in
+            let app = try world.launch()
+            try await app.transfers.start()
+            try await app.transfers.start()
+            let second = BackgroundTransfers(
+                identifier: "test", directory: world.root, BackgroundSettings(),
+                BackgroundTransfers.Surroundings(makeSession: world.system.sessionMaker, registry: app.registry))
+            let error = await failure { try await second.start() }
+            guard case .transport(_, TransferFailure.busy as TransferFailure)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    @Test func settingsThatCannotBeAreErrors() async throws {
+        let world = FakeBackgroundSystem()
+        for (identifier, directory) in [("", "file:///tmp"), ("a", "https://example.com")] {
+            let transfers = BackgroundTransfers(
+                identifier: identifier, directory: try #require(URL(string: directory)), BackgroundSettings(),
+                BackgroundTransfers.Surroundings(makeSession: world.sessionMaker, registry: BackgroundRegistry()))
+            let error = await failure { try await transfers.start() }
+            guard case .invalidRequest? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+
+    /// A task of the system counts only with the number and the text of an entry.
+    @Test func tasksThatNoEntryKnowsAreCancelled() async throws {
+        try await BackgroundWorld.run { world in
+            let first = try world.launch()
+            let id = try await first.downloads.add(endpoint, to: first.file("film")).id
+            await world.system.resumed(1)
+            try world.kill()
+            let strays = [nil, "other", id.uuidString].map { world.system.addStray(named: $0) }
+            let second = try world.launch()
+            try await second.transfers.start()
+            #expect(world.system.tasks.keys.sorted() == [1], "\(strays)")
+        }
+    }
+
+    // MARK: Launches
+
+    private func launched(_ app: BackgroundApp) -> Locked<Int> {
+        let count = Locked(0)
+        app.registry.launched("test") { count.withLock { $0 += 1 } }
+        return count
+    }
+
+    /// Returns when all that was told to the session is processed.
+    private func settled(_ app: BackgroundApp) async { await app.transfers.leave("") }
+
+    @Test func aLaunchIsCompletedOnceWhenItsOutcomesAreJudged() async throws {
+        try await BackgroundWorld.run { world in
+            let first = try world.launch()
+            try await first.downloads.add(endpoint, to: first.file("film"))
+            await world.system.resumed(1)
+            try world.kill()
+            world.system.respond(to: 1, 200, [:], Data("film".utf8))
+            world.system.deliverAll()
+
+            let second = try world.launch()
+            // The system tells of the launch before anything is there.
+            let count = launched(second)
+            try await second.transfers.start()
+            await settled(second)
+            await second.clock.sleepers(atLeast: 1, for: .timeout)
+            #expect(count.withLock { $0 } == 0)
+            try await second.downloads.start()
+            #expect(try await second.downloads.all.first?.file() == second.file("film"))
+            await settled(second)
+            #expect(count.withLock { $0 } == 1)
+            world.system.deliverAll()
+            await second.clock.advance(by: 20)
+            await settled(second)
+            #expect(count.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func aLaunchIsCompletedAfterAWhileWithoutCalls() async throws {
+        try await BackgroundWorld.run { world in
+            let first = try world.launch()
+            try await first.downloads.add(endpoint, to: first.file("film"))
+            await world.system.resumed(1)
+            try world.kill()
+            world.system.respond(to: 1, 200, [:], Data("film".utf8))
+            world.system.deliverAll()
+            let second = try world.launch()
+            try await second.transfers.start()
+            let counts = [launched(second), launched(second)]
+            await second.clock.sleepers(atLeast: 1, for: .timeout)
+            await second.clock.advance(by: 14)
+            await settled(second)
+            #expect(counts.map { $0.withLock { $0 } } == [0, 0])
+            await second.clock.advance(by: 1)
+            while counts[0].withLock({ $0 }) == 0 { await settled(second) }
+            #expect(counts.map { $0.withLock { $0 } } == [1, 1])
+            // What came is still there.
+            try await second.downloads.start()
+            #expect(try await second.downloads.all.first?.file() == second.file("film"))
+        }
+    }
+
+    @Test func aLaunchWithoutEventsIsCompletedAtOnce() async throws {
+        try await BackgroundWorld.run { world in
+            let app = try world.launch()
+            try await app.transfers.start()
+            let count = launched(app)
+            await settled(app)
+            #expect(count.withLock { $0 } == 0)
+            world.system.deliverAll()
+            await settled(app)
+            #expect(count.withLock { $0 } == 1)
+        }
+    }
+
+    @MainActor @Test func theSystemsClosureRunsOnTheMainThread() async {
+        let identifier = UUID().uuidString
+        await withCheckedContinuation { continuation in
+            BackgroundTransfers.handleEvents(forSession: identifier) {
+                MainActor.assertIsolated()
+                continuation.resume()
+            }
+            try? BackgroundRegistry.process.claim(identifier) { completion in completion() }
+        }
+    }
+
+    // MARK: What is stored
+
+    private var entries: [BackgroundEntry] {
+        var entry = BackgroundEntry(id: "a", isUpload: false, request: "r", account: "x")
+        var entries = [entry]
+        entry.task = 7
+        entries.append(entry)
+        entry.outcome = .response(BackgroundHead(status: 200, fields: [["A", "b"]], url: "https://a/"), body: nil)
+        entries.append(entry)
+        entry.outcome = .response(BackgroundHead(status: 500, fields: [], isDecoded: true), body: Data("b".utf8))
+        entries.append(entry)
+        for phase in [PulseError.Phase.beforeSend, .maybeSent, .responseStarted] {
+            entry.outcome = .failure(BackgroundFailure(code: .timedOut, phase: phase))
+            entries.append(entry)
+        }
+        entry.outcome = .tooLarge(limit: 3)
+        (entry.isResumed, entry.hasResumeData) = (true, true)
+        return entries + [entry]
+    }
+
+    @Test func anEntryIsReadAsItWasWritten() {
+        for entry in entries { #expect(BackgroundEntry(entry.bytes) == entry) }
+    }
+
+    @Test func aDamagedEntryIsNone() {
+        for entry in entries {
+            let bytes = entry.bytes
+            for length in bytes.indices { #expect(BackgroundEntry(bytes.prefix(length)) == nil) }
+            for index in bytes.indices {
+                var changed = bytes
+                changed[index] ^= 1
+                #expect(BackgroundEntry(changed) == nil)
+            }
+            #expect(BackgroundEntry(bytes + [0]) == nil)
+        }
+    }
+
+    private func inDirectory(_ body: (BackgroundDirectory) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let storage = BackgroundDirectory(path: directory.path)
+        #expect(try storage.load().isEmpty)
+        try body(storage)
+    }
+
+    @Test func anOutcomeCountsOnlyWithItsContent() throws {
+        try inDirectory { storage in
+            try storage.save(entries[2])
+            #expect(try storage.load() == [entries[1]])
+            let file = URL(fileURLWithPath: storage.path + "/from-the-system")
+            try Data("film".utf8).write(to: file)
+            try storage.takeContent(file, of: "a")
+            #expect(try storage.load() == [entries[2]])
+            #expect(try Data(contentsOf: storage.content(of: "a")) == Data("film".utf8))
+            storage.remove("a")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: storage.path).isEmpty)
+        }
+    }
+
+    @Test func resumeDataIsStoredBesideTheEntryForItsUserAlone() throws {
+        try inDirectory { storage in
+            var entry = entries[1]
+            entry.outcome = .failure(
+                BackgroundFailure(code: .timedOut, phase: .maybeSent, resumeData: Data("rest".utf8)))
+            try storage.save(entry)
+            #expect(storage.resumeData(of: "a") == Data("rest".utf8))
+            for name in ["a.transfer", "a.resume"] {
+                let path = storage.path + "/" + name
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+            }
+        }
+    }
+
+    @Test func aDamagedEntryIsNotLoaded() throws {
+        try inDirectory { storage in
+            try storage.save(entries[1])
+            let path = storage.path + "/a.transfer"
+            let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+            for length in 0..<whole.count {
+                try whole.prefix(length).write(to: URL(fileURLWithPath: path))
+                #expect(try storage.load().isEmpty)
+            }
+            try whole.write(to: URL(fileURLWithPath: storage.path + "/b.transfer"))
+            #expect(try storage.load().isEmpty, "its name is that of another one")
+        }
+    }
+
+    // MARK: What the system says
+
+    @Test func errorsOfTheSystemKeepTheirMeaning() {
+        let user = [NSUnderlyingErrorKey: NSError(domain: "a", code: 1)]
+        let cancelled = BackgroundFailure(URLError(.cancelled, userInfo: user), bytesSent: 0, hasResponse: false)
+        #expect(cancelled == BackgroundFailure(code: .networkConnectionLost, phase: .maybeSent))
+        let lost = BackgroundFailure(
+            URLError(.networkConnectionLost), bytesSent: 3, hasResponse: true, resumeData: Data("r".utf8))
+        #expect(
+            lost
+                == BackgroundFailure(
+                    code: .networkConnectionLost, phase: .responseStarted, resumeData: Data("r".utf8)))
+        let bad = BackgroundFailure(URLError(.badURL), bytesSent: 0, hasResponse: false)
+        #expect(bad == BackgroundFailure(code: .badURL, phase: .beforeSend))
+        let other = BackgroundFailure(NSError(domain: "other", code: 1), bytesSent: 0, hasResponse: false)
+        #expect(other.phase == .maybeSent)
+    }
+
+    @Test func progressWithoutATotalHasNone() {
+        #expect(TransferProgress(counted: 5, expected: -1) == TransferProgress(completed: 5, total: nil))
+        #expect(TransferProgress(counted: 5, expected: 9) == TransferProgress(completed: 5, total: 9))
+        #expect(TransferProgress(counted: -1, expected: 0) == TransferProgress(completed: 0, total: nil))
+    }
+
+    @Test func aHeadKeepsItsFields() throws {
+        let url = try #require(URL(string: "https://example.com/a"))
+        let fields = ["Content-Type": "a/b", "Content-Encoding": "gzip", "Content-Length": "9"]
+        let response = try #require(
+            HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: fields))
+        let head = BackgroundHead(response)
+        #expect(head.status == 201 && head.url == url.absoluteString && head.isDecoded)
+        #expect(head.headers["Content-Type"] == "a/b" && head.headers["Content-Length"] == nil)
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlugins
+import PulseTesting
+import PulseTransports
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// Uploads in a background session, whose system and server the test plays.
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+struct BackgroundUploadTests {
+    private struct Reply: Codable, Equatable, Sendable {
+        let id: Int
+    }
+
+    private let body = Data(#"{"id":7}"#.utf8)
+
+    /// A file that does not move with the app's directory.
+    private func file(in world: BackgroundWorld, _ text: String = "a video") throws -> URL {
+        try FileManager.default.createDirectory(at: world.root, withIntermediateDirectories: true)
+        let file = world.root.appendingPathComponent("video")
+        try Data(text.utf8).write(to: file)
+        return file
+    }
+
+    private func endpoint(_ file: URL) -> Request<Reply> { Request<Reply>(.post, "/videos").body(.file(file)) }
+
+    @Test func anUploadComesThroughTheSession() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            async let reply = app.client.upload(endpoint(file), in: app.transfers)
+            await world.system.resumed(1)
+            guard case .upload(let request, file)? = world.system.tasks[1]?.work.kind else {
+                Issue.record("\(world.system.tasks)")
+                return
+            }
+            #expect(request.httpMethod == "POST")
+            world.system.respond(to: 1, 201, [:], body)
+            #expect(try await reply == Reply(id: 7))
+            #expect(world.system.resumed == [1])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: app.file("transfers").path).isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aLaterCallTakesOver(finished isFinished: Bool) async throws {
+        try await BackgroundWorld.run { world in
+            let (first, file) = (try world.launch(), try file(in: world))
+            let lost = Task { try await first.client.upload(endpoint(file), in: first.transfers) }
+            await world.system.resumed(1)
+            try world.kill()
+            if isFinished { world.system.respond(to: 1, 201, [:], body) }
+            let second = try world.launch()
+            try await second.transfers.start()
+            async let reply = second.client.upload(endpoint(file), in: second.transfers)
+            if !isFinished { world.system.respond(to: 1, 201, [:], body) }
+            #expect(try await reply == Reply(id: 7))
+            #expect(world.system.resumed == [1])
+            lost.cancel()
+            _ = await lost.result
+            // The response was had: the same call is another upload.
+            let again = Task { try await second.client.upload(endpoint(file), in: second.transfers) }
+            await world.system.resumed(2)
+            again.cancel()
+            _ = await again.result
+        }
+    }
+
+    @Test(arguments: ["file", "account"])
+    func anotherUploadTakesNothingOver(difference: String) async throws {
+        try await BackgroundWorld.run { world in
+            let tokens = BackgroundTokens()
+            let file = try file(in: world)
+            let first = try world.launch(plugins: [AuthPlugin(tokenProvider: tokens)])
+            let lost = Task { try await first.client.upload(endpoint(file), in: first.transfers) }
+            await world.system.resumed(1)
+            try world.kill()
+            if difference == "file" {
+                try Data("another video".utf8).write(to: file)
+            } else {
+                tokens.account.withLock { $0 = "bob" }
+            }
+            let second = try world.launch(plugins: [AuthPlugin(tokenProvider: tokens)])
+            async let reply = second.client.upload(endpoint(file), in: second.transfers)
+            await world.system.resumed(2)
+            #expect(world.system.tasks.keys.sorted() == [2])
+            world.system.respond(to: 2, 201, [:], body)
+            #expect(try await reply == Reply(id: 7))
+            lost.cancel()
+            _ = await lost.result
+        }
+    }
+
+    /// The system does not know the task any more, and does not say what became of it.
+    @Test(arguments: [false, true])
+    func aLostUploadIsSentAgainOnlyWithAKey(hasKey: Bool) async throws {
+        try await BackgroundWorld.run { world in
+            let file = try file(in: world)
+            let options = RequestOptions().with(\.idempotencyKey, value: hasKey ? .value("k") : nil)
+            let policy = RetryPolicy(backoffStrategy: .constant(1))
+            let first = try world.launch(retry: policy)
+            let lost = Task { try await first.client.upload(endpoint(file), in: first.transfers, options: options) }
+            await world.system.resumed(1)
+            try world.kill()
+            world.system.lose(1)
+            let second = try world.launch(retry: policy)
+            let reply = Task { try await second.client.upload(endpoint(file), in: second.transfers, options: options) }
+            await second.clock.sleepers(atLeast: 1, for: .timeout)
+            #expect(world.system.resumed == [1])
+            await second.clock.advance(by: 5)
+            if hasKey {
+                await world.system.resumed(2)
+                world.system.respond(to: 2, 201, [:], body)
+                #expect(try await reply.value == Reply(id: 7))
+            } else {
+                await #expect(throws: PulseError.self) { try await reply.value }
+                #expect(world.system.resumed == [1])
+            }
+            lost.cancel()
+            _ = await lost.result
+        }
+    }
+
+    @Test func aCancelledUploadIsCancelledInTheSystem() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers) }
+            await world.system.resumed(1)
+            call.cancel()
+            await #expect(throws: PulseError.self) { try await call.value }
+            #expect(world.system.tasks.isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: app.file("transfers").path).isEmpty)
+        }
+    }
+
+    @Test func aSecondCallForTheSameUploadIsBusy() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            async let reply = app.client.upload(endpoint(file), in: app.transfers)
+            await world.system.resumed(1)
+            do {
+                _ = try await app.client.upload(endpoint(file), in: app.transfers)
+                Issue.record("no error")
+            } catch PulseError.transport(_, let failure as TransferFailure) {
+                #expect(failure == .busy)
+            }
+            world.system.respond(to: 1, 201, [:], body)
+            _ = try await reply
+        }
+    }
+
+    @Test func whatCannotHoldInTheBackgroundIsUnsupported() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            let refused: [(Request<Reply>, RequestOptions)] = [
+                (Request(.post, "/videos").body(.text("in memory")), RequestOptions()),
+                (Request(.get, "/videos"), RequestOptions()),
+                (Request(.get, "/videos").body(.file(file)), RequestOptions()),
+                (endpoint(file), RequestOptions().with(\.redirectPolicy, value: .refuse)),
+                (endpoint(file), RequestOptions().with(\.redirectPolicy, value: .custom { _, next in next })),
+            ]
+            for (endpoint, options) in refused {
+                do {
+                    _ = try await app.client.upload(endpoint, in: app.transfers, options: options)
+                    Issue.record("no error")
+                } catch PulseError.unsupported {
+                }
+            }
+            #expect(world.system.resumed.isEmpty)
+        }
+    }
+
+    @Test func aLargeResponseIsAnError() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers) }
+            await world.system.resumed(1)
+            world.system.respond(to: 1, 200, [:], Data(count: BackgroundCoordinator.bodyLimit + 1))
+            do {
+                _ = try await call.value
+                Issue.record("no error")
+            } catch PulseError.responseTooLarge(let limit) {
+                #expect(limit == BackgroundCoordinator.bodyLimit)
+            }
+        }
+    }
+
+    @Test func aRedirectToCleartextIsAnError() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers) }
+            await world.system.resumed(1)
+            world.system.respond(to: 1, 200, [:], body, from: "http://example.com/")
+            await #expect(throws: PulseError.self) { try await call.value }
+        }
+    }
+}
