@@ -71,3 +71,11 @@ extension URLSessionConfiguration {
         set {}
     }
 }
+
+extension URLSessionTask {
+    // NSURLSession.h, iOS 11, macOS 10.13; nullable.
+    public var earliestBeginDate: Date? {
+        get { nil }
+        set {}
+    }
+}

@@ -10,7 +10,7 @@ import PulseTransports
 ///
 /// Give it to a ``Downloads`` list, or to ``PulseClient/upload(_:in:options:progress:)``. Create it once, at each
 /// launch, with the same identifier and directory, and let ``handleEvents(forSession:completion:)`` have the launches
-/// for its events:
+/// for its events.
 ///
 /// Each request passes the client's plugins once, when it is handed over to the system. Its response passes them when
 /// the app runs again: then a 401 gets a new token, and a failure another attempt, by the retry policy.
@@ -45,8 +45,8 @@ public final class BackgroundTransfers: Sendable {
     /// Creates the transfers, which start nothing yet.
     ///
     /// - Parameter identifier: names the session among those of the app.
-    /// - Parameter directory: for what is known of the transfers, and their files until they are in place. It is created if
-    ///   it is missing.
+    /// - Parameter directory: for what is known of the transfers, and for their files until they are in place. It is
+    ///   created if it is missing.
     /// - Parameter isDiscretionary: whether the system chooses a good time, such as when the device charges. A transfer
     ///   that is handed over in the background is discretionary in any case.
     public convenience init(identifier: String, directory: URL, isDiscretionary: Bool = false) {
@@ -81,11 +81,11 @@ public final class BackgroundTransfers: Sendable {
     /// Takes up what earlier processes have left, so that the system's events find their transfers. Each transfer does
     /// so by itself, if nothing did before.
     ///
-    /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` if the process
-    /// has used the identifier before, since a session lasts as long as its process;
+    /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` if the
+    /// process has used the identifier before, since a session lasts as long as its process;
     /// ``PulseError/invalidRequest(reason:)`` for an empty identifier and a directory that is no file URL;
-    /// ``TransferFailure/unusableDestination`` for one that cannot be used; and ``PulseError/unsupported(_:)`` without
-    /// Apple's `URLSession`.
+    /// ``TransferFailure/unusableDestination`` for a directory that cannot be used; and ``PulseError/unsupported(_:)``
+    /// without Apple's `URLSession`.
     public func start() async throws {
         let task = opening.withLock { opening -> Task<Void, any Error>? in
             switch opening {
