@@ -85,6 +85,23 @@ struct BackgroundTransfersTests {
         }
     }
 
+    /// The response may come while the system stops the task.
+    @Test func aResponseThatComesWhileATaskIsStoppedCounts() {
+        var machine = BackgroundTransfers.StateMachine()
+        let entry = BackgroundEntry(id: "a", isUpload: false, request: "r", account: nil)
+        _ = machine.handOver(entry, mayTakeOver: true)
+        _ = machine.made("a", 1)
+        #expect(machine.stopWaiting("a") == [.stop(1, "a")])
+        let outcome = BackgroundEntry.Outcome.response(BackgroundHead(status: 200, fields: []), body: nil)
+        _ = machine.ended(BackgroundTask(identifier: 1, name: "a"), outcome)
+        #expect(machine.stopped("a", hasResumeData: true) == [.release("a")])
+        #expect(machine.entries["a"]?.outcome == outcome)
+        guard case .deliver? = machine.handOver(entry, mayTakeOver: true)?.first else {
+            Issue.record("not delivered")
+            return
+        }
+    }
+
     // MARK: Launches
 
     private func launched(_ app: BackgroundApp) -> Locked<Int> {
