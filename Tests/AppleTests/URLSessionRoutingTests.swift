@@ -7,7 +7,7 @@ import PulseTesting
 import Testing
 
 /// Proxies and timings of `URLSessionTransport` on Apple platforms.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(15)))
 struct URLSessionRoutingTests {
     // MARK: Proxies
 

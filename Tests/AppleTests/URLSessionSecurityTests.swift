@@ -7,7 +7,7 @@ import Security
 import Testing
 
 /// The trust that `URLSessionTransport` evaluates on Apple platforms: authorities, pins and client certificates.
-@Suite(.serialized, .enabled(if: TestIdentities.folder != nil, TestIdentities.missing), .timeLimit(.minutes(5)))
+@Suite(.serialized, .enabled(if: TestIdentities.folder != nil, TestIdentities.missing), .timeLimit(.minutes(15)))
 struct URLSessionSecurityTests {
     // MARK: Authorities
 

@@ -8,7 +8,7 @@ import Testing
 /// Every event, by a realistic cause, through a client to the bus.
 ///
 /// `pinningFailed` is tested with real certificates in IntegrationTests/wire, and here with a transport that reports it.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct EveryEventTests {
     @Test func theTableHasEveryEvent() {
         let kinds = EventCause.all.flatMap(\.kinds)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CancellationTests {
     /// A transport that responds only by the clock, an hour from now.
     private static func stalled(_ clock: TestClock) -> MockTransport {

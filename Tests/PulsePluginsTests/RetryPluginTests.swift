@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RetryPluginTests {
     private static func run(
         _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Cancels at moments that a random schedule may miss. The server or the source of a body observes each of them.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CurlCancellationTests {
     /// Before 7.87 an unsent transfer is ended in another way.
     private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074400)]

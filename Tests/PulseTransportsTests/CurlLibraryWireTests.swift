@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Features of later libcurl versions have a fallback.
-@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct CurlLibraryWireTests {
     private static let unchecked =
         "the connection is looked at by a function of 7.80; the real libcurl of that time looked by itself"

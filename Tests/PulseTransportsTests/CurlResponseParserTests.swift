@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// libcurl passes the lines of a head one by one, whatever it makes of them.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CurlResponseParserTests {
     private static func parser(
         of head: String, _ traits: CurlResponseParser.RequestTraits = .init()

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// HTTP/1.1 over TLS, which always uses libcurl and the system's libssl.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct CurlTLSWireTests {
     static let conformance = TransportConformance.curlTransportOverTLS
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Calls of every kind, cancelled at random moments, against all kinds of server behavior. Each must end once and
 /// correctly, and leave nothing behind.
-@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct CurlTransportStressTests {
     @Test(arguments: [1, 2] as [UInt64], [false, true])
     func everyCallEndsOnceUnderRandomCancellations(seed: UInt64, isCurlAlone: Bool) async throws {
@@ -73,7 +73,7 @@ struct CurlTransportStressTests {
 }
 
 /// A longer run in release builds.
-@Suite(.tags(.schedule), .serialized, .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct CurlTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CurlTransportTests {
     private static func responses(
         _ count: Int, of body: Data, byHTTP1: Bool

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct CurlTransportWireTests {
     static let conformance = TransportConformance.curlTransport
 

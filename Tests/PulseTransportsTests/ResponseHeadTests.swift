@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ResponseHeadTests {
     private static func head(_ text: String) -> ResponseHead? {
         ResponseHead(Array(text.utf8))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SessionChallengeTests {
     typealias Kind = SessionChallenge.Kind
     typealias Reaction = SessionChallenge.Reaction

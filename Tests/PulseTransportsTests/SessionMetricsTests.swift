@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SessionMetricsTests {
     private func date(_ seconds: TimeInterval) -> Date { Date(timeIntervalSinceReferenceDate: 1000 + seconds) }
 

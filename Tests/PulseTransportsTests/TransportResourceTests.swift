@@ -10,7 +10,7 @@ import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(5)))
+@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
 struct TransportResourceTests {
     #if canImport(CPulsePlatform)
     /// Over the default transport, or over libcurl alone.

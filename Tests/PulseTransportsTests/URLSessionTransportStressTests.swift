@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct URLSessionTransportStressTests {
     /// 200 calls in flight while calls remain. The seed selects one of three for cancellation, and its moment.
     @Test(arguments: [1, 2] as [UInt64])

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct URLSessionTransportTests {
     @Test(arguments: [
         ["a=1"],

@@ -4,7 +4,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct URLSessionTransportWireTests {
     static let conformance = TransportConformance.urlSessionTransport
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct UploadCountTests {
     private func moves(_ counts: [Int64], of length: Int64) -> [Bool] {
         var count = UploadCount()

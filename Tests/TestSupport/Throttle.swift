@@ -7,7 +7,8 @@ public import Testing
 /// Limits how many tests of a process run at once.
 ///
 /// The test runner starts all tests at once. Thousands of tasks then wait for a thread, and a client of one test waits for
-/// the server in its own process for longer than its timeout.
+/// the server in its own process for longer than its timeout. The time limit of a test includes its wait: it must be
+/// longer than the whole run takes on a slow machine.
 public struct Throttle: SuiteTrait, TestTrait, TestScoping {
     // Many, since most tests wait: for a server, or for the thread of `HeavyWork`.
     private static let turns = Turns(count: 16 * ProcessInfo.processInfo.activeProcessorCount)

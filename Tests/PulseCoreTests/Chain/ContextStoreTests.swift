@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ContextStoreTests {
     private enum Account: ContextKey { typealias Value = String }
     private enum Session: ContextKey { typealias Value = String }
@@ -59,7 +59,7 @@ struct ContextStoreTests {
     }
 }
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct ContextStoreStressTests {
     @Test
     func concurrentWritesAreSafe() async {

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RetryBudgetTests {
     /// A budget in a box, so that expectations may change it.
     private final class Budget {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RetryLoopTests {
     private typealias Outcome = ChainUnderTest.Outcome
 

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RedirectPolicyTests {
     private let policy = RedirectPolicy.default
 

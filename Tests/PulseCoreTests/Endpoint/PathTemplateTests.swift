@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct PathTemplateTests {
     @Test(arguments: [
         ("/users/{id}/posts/{post}", ["id": "7", "post": "x"], "/users/7/posts/x"),

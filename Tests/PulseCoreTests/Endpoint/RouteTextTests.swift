@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The routes of calls with a literal path.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RouteTextTests {
     private static func route(_ path: String, _ method: HTTPMethod = .get) -> String {
         RequestPath(path).route(method, hasValues: false)

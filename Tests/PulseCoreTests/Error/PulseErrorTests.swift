@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The catch clauses of an app, as in the design.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct PulseErrorTests {
     private struct Other: Error {}
 

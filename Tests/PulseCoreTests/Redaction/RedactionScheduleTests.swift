@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 /// Random texts around a known secret; `PULSE_STEPS` sets their number.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct RedactionScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

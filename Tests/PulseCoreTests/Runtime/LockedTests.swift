@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct LockedStressTests {
     @Test
     func noIncrementIsLostUnderContention() async {
@@ -50,7 +50,7 @@ struct LockedStressTests {
     }
 }
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct LockedTests {
     private struct Refusal: Error {}
 

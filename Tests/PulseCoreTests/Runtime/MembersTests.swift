@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MembersTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func membersAgreeWithADictionary(seed: UInt64) {

@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 /// Frames of WebSockets against RFC 6455, cut at every byte.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketFrameTests {
     private typealias Part = FrameReader.Part
 

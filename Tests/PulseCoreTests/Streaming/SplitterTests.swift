@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 /// Lines and JSON texts.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SplitterTests {
     private static func lines(_ chunks: [Data], limit: Int = .max) throws -> [String] {
         var splitter = LineSplitter(maximumLength: limit, skipsByteOrderMark: true)

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ByteStreamTests {
     private struct Fault: Error {}
 
@@ -255,7 +255,7 @@ struct ByteStreamTests {
     }
 }
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct ByteStreamStressTests {
     @Test
     func concurrentEndsEndTheStreamOnce() async {

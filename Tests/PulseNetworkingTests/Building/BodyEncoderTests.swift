@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct BodyEncoderTests {
     private static func sent(_ body: RequestBody) async throws -> TransportRequest {
         let (client, transport) = PulseClient.responding()

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 /// The check of an endpoint's stored properties, which debug builds have.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct EndpointCheckTests {
     private struct Wrong: Endpoint {
         typealias Response = Data

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CookieStoreTests {
     private static func withFile(_ body: (URL) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("cookies-\(UUID().uuidString)")

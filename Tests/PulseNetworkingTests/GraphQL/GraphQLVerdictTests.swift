@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 /// What each status, media type and body is for the caller.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct GraphQLVerdictTests {
     private struct Hero: GraphQLOperation {
         struct Value: Codable, Sendable, Equatable { var name: String? }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct PersistedQueryMachineTests {
     private typealias Step = PersistedQueryMachine.Step
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Subscriptions of a hostile server, and buffers that are full.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SubscriptionHostileTests {
     private typealias Wire = SubscriptionWire
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Subscriptions over sockets in memory that are lost or refused.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SubscriptionLossTests {
     private typealias Wire = SubscriptionWire
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Subscriptions over sockets in memory: the protocol.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SubscriptionTests {
     private typealias Wire = SubscriptionWire
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Subscriptions as an application starts, ends and sets them.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SubscriptionUseTests {
     private typealias Wire = SubscriptionWire
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct PagesTests {
     private struct Page: Codable, Sendable, Equatable {
         var items: [Int]

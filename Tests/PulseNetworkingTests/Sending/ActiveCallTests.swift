@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ActiveCallTests {
     private let calls = CallRegistry()
     private let deadlines = DeadlineHeap(clock: TestClock())

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct DeadlineHeapTests {
     @Test func deadlinesExpireInOrderAndRemovedOnesNever() async {
         let clock = TestClock()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct LevelLoggerTests {
     private static func lines(
         at level: PulseConfiguration.LogLevel, status: Int = 200, passing bus: PulseEventBus = PulseEventBus()

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulseNetworking
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct OfflineGateTests {
     /// The behavior of a test's transport: true for a response, false for no connection.
     private final class Network: Sendable {

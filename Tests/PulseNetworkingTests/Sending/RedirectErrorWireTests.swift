@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What the errors of a later hop say about the redirects before it.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RedirectErrorWireTests {
     private static let start = Request<Data>(.get, "/start")
 

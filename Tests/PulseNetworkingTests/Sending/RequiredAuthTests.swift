@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// `auth: .required`: without a credential nothing is sent, whatever plugins are installed.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RequiredAuthTests {
     private static let required = RequestOptions().with(\.auth, value: .required)
 

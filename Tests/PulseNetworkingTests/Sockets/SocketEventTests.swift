@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 /// The events of sockets: their states, and the ends of their connections in between.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SocketEventTests {
     private struct Chat: SocketEndpoint {
         let path = "/ws/chat"

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Pings, pongs and the loss of a silent peer; without a wire and without time.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketHeartbeatTests {
     private static func heartbeat(pongTimeout: TimeInterval? = nil) -> SocketHeartbeat {
         SocketHeartbeat(interval: 30, pongTimeout: pongTimeout, openedAt: 0)

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseNetworking
 
 /// When a socket connects, waits and ends; without a wire.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketMachineTests {
     private static let lost = SocketMachine.End.lost(.lostMaybeSent)
 

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseNetworking
 
 /// What leaves a socket, in which order and how often; without a wire.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketOutboxTests {
     /// What a server reads of the batches.
     private struct Server {

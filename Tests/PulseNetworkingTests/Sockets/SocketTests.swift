@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Sockets over memory, with the real codec: what an application sees.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SocketTests {
     struct Chat: SocketEndpoint {
         var path = "/ws/chat"

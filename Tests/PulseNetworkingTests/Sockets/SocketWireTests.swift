@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Sockets over real connections.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct SocketWireTests {
     private struct Feed: SocketEndpoint {
         var path = "/feed"

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Streams over a mock transport: what is sent, and how they end.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct StreamingTests {
     private struct Item: Codable, Sendable, Equatable {
         var n: Int

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// The session, the launches for its events, and what is stored.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct BackgroundTransfersTests {
     private let endpoint = Request<Data>(.get, "/film")
 

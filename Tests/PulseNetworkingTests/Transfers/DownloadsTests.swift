@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Lists of downloads over real sockets.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct DownloadsTests {
     /// A server, a directory for files, and the lists in it.
     private struct World {

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Resumable uploads whose file changes meanwhile.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct TusFileTests {
     private typealias Put = TusFixture.Put
 

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Resumable uploads whose server fails for a while.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct TusOutageTests {
     private typealias Put = TusFixture.Put
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 /// Resumable uploads over real sockets.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct TusTests {
     private typealias Put = TusFixture.Put
 

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 /// What is kept of an unfinished upload.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct UploadRecordTests {
     private typealias Put = TusFixture.Put
 

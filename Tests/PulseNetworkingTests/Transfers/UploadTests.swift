@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransports
 
 /// Uploads over real sockets, and the sequence of a transfer's steps.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct UploadTests {
     private struct Created: Codable, Sendable, Equatable {
         let size: Int

@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct EventSubscriptionTests {
     @Test func aStuckReaderLosesOnlyItsOwnEvents() async {
         let bus = PulseEventBus()

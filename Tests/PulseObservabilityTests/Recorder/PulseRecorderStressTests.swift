@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct PulseRecorderStressTests {
     @Test func everyRecordingOfConcurrentCallsIsConsistent() async throws {
         let recorder = PulseRecorder(options: .init(maximumCalls: 50, byteBudget: 200_000, maximumEvents: 20))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct PulseRecorderTests {
     @Test func recordsRequestAndResponseWithTheirBodies() async throws {
         let stage = RecorderStage { request in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RecorderStateMachineTests {
     typealias Machine = PulseRecorder.StateMachine
 

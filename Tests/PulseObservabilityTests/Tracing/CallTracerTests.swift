@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
     private let buffer = CallTraceBuffer()

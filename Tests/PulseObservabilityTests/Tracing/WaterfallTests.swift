@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct WaterfallTests {
     private static func trace(
         _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, ErrorSummary>

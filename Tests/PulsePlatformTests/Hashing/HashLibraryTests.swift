@@ -5,7 +5,7 @@ import PulsePlatform
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct HashLibraryTests {
     private let library: any HashLibrary
 

@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlatform
 
 /// The messages of permessage-deflate (RFC 7692, section 7.2).
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
 struct MessageDeflateTests {
     // MARK: Compressed data of others
 

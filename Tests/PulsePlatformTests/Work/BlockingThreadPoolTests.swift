@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct BlockingThreadPoolTests {
     /// A free thread takes the next job, so that a long job delays only itself.
     @Test func aLongJobDoesNotDelayLaterJobs() async {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Which account a call is sent for.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthAccountTests {
     @Test func innerPluginsFindTheAccountInTheStore() async throws {
         let seen = Locked<[String?]>([])

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Which calls carry which token.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthPluginTests {
     @Test func thePluginHasCallScopeAndItsIdentifier() {
         let plugin = AuthPlugin { nil }

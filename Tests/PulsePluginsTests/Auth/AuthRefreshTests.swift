@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A 401 and its consequences.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthRefreshTests {
     @Test func a401RefreshesOnceAndResendsTheCall() async throws {
         let stage = AuthStage()

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The waiters of a refresh, and how long they wait.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthWaitingTests {
     /// A stage whose refresh waits at a gate and ignores its cancellation.
     private static func held(_ gate: Gate) -> AuthStage {

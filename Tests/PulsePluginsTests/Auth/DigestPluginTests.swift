@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct DigestPluginTests {
     private struct Get: Endpoint {
         typealias Response = EmptyResponse

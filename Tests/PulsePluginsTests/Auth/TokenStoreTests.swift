@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct TokenStoreTests {
     private let secrets = MemorySecretStore()
     private let ends = Locked(0)

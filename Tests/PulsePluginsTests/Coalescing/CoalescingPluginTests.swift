@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CoalescingPluginTests {
     /// A client and a transport that holds every request at a gate until all calls wait.
     struct Stage {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct CoalescingStressTests {
     private struct Numbered: Endpoint {
         typealias Response = String

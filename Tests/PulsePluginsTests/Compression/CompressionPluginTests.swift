@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CompressionPluginTests {
     private let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
 

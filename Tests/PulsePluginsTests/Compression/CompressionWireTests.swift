@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// An independent implementation, libcurl with zlib, decodes what the plugin has encoded.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct CompressionWireTests {
     @Test func compressedBodiesDecodeToTheOriginal() async throws {
         try await GzipEcho.run([.compression(minimumLength: 1)]) { client, server in

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The cookies of a call and its copy.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct HedgingCookieTests {
     /// Reports when it stores a response's cookies.
     private struct Store: CookieStore {

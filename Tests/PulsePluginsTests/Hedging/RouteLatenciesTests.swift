@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RouteLatenciesTests {
     @Test func thereIsNoDelayBeforeTwentyCalls() {
         var latencies = RouteLatencies()

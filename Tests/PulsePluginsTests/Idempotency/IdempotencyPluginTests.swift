@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct IdempotencyPluginTests {
     private static func client(
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.idempotency()]

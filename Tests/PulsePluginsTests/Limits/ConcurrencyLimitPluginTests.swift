@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ConcurrencyLimitPluginTests {
     private static func start(
         _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestPriority? = nil,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct LoggerPluginTests {
     /// The lines that a plugin wrote.
     final class Lines: Sendable {

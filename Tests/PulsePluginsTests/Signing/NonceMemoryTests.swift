@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct NonceMemoryTests {
     @Test @HeavyWork func aNonceIsKnownForItsOwnSecondOnly() {
         var memory = NonceMemory(capacity: 10)

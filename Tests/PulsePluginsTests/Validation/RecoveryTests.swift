@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct RecoveryTests {
     private struct Fault: Error {}
     private struct LoginFailed: Error {}

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct CachedPartsTests {
     @Test func rangesAscendWithGapsAndEndWithinTheLength() {
         #expect(CachedParts(ranges: [0..<2, 3..<4], length: 4) != nil)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct AppendLogStressTests {
     @Test func concurrentWritersOfTwoLogsLoseNothingAndAgreeOnTheOrder() async throws {
         let directory = try TemporaryDirectory()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct AppendLogTests {
     private let directory: TemporaryDirectory
     private var url: URL { directory.file("journal") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct LogScannerTests {
     private static func lines(_ records: [LogRecord]) throws -> [UInt8] {
         var bytes: [UInt8] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MemoryLogTests {
     @Test func dropsTheRecordsOfRemovedEntries() async throws {
         let mirror = LogMirror()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct OfflineQueueStressTests {
     @Test func concurrentEnqueuesDuringADrainLoseNothingAndKeepEachTagsOrder() async throws {
         let directory = try TemporaryDirectory()

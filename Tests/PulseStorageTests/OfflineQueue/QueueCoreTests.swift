@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 /// Reported events, and the changes that wake a drainer which sleeps because there is no connection.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct QueueCoreTests {
     private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
         LogItem(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
 struct FileSecretStoreTests {
     private let directory: TemporaryDirectory
     private let store: FileSecretStore

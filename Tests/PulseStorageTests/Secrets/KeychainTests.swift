@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct KeychainTests {
     private let item = KeychainItem(
         service: "com.example.app", accessGroup: nil, isForThisDeviceOnly: false, account: "session")

@@ -4,7 +4,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SeededRandomnessTests {
     /// From the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
     @Test func matchesTheNumbersOfSplitMix64() {

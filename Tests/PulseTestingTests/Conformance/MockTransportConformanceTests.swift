@@ -4,7 +4,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockTransportConformanceTests {
     static let conformance = TransportConformance.mockTransport
 

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The list's part for TLS must detect defects, too.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct TransportConformanceTLSTests {
     @Test(.serialized, arguments: Defect.ofTLS)
     func noticesATransportThat(_ defect: Defect) async throws {

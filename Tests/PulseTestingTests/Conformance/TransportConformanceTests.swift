@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The list itself: it must detect defects and report exclusions.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct TransportConformanceTests {
     @Test(arguments: Defect.ofSemantics)
     func noticesATransportThat(_ defect: Defect) async throws {

@@ -22,7 +22,7 @@ private struct CountFiles: GraphQLOperation {
     var uploads: [GraphQLUpload]
 }
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct GraphQLServerTests {
     private func client(
         of server: MockServer, _ settings: GraphQLSettings = GraphQLSettings()

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTesting
 
 /// The server over TLS, with libcurl as its client.
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockServerTLSTests {
     typealias Configuration = MockServer.Configuration
 

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockServerTests {
     @Test func recordsARequestAsReceived() async throws {
         try await MockServer.run { server in

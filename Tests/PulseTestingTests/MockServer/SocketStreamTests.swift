@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketStreamTests {
     /// Both are there when the source starts: the system reports them once.
     @Test(arguments: [false, true])

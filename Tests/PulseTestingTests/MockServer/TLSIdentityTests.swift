@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct TLSIdentityTests {
     #if canImport(CPulsePlatform)
     @Test func eachGeneratedIdentityHasKeysOfItsOwn() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockDeliveryTests {
     private func response(_ status: Int, _ body: PulseResponse.Body) -> PulseResponse {
         var response = PulseResponse(statusCode: status, request: .mock())

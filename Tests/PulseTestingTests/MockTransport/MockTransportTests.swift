@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockTransportTests {
     private static let body = Data("0123456789".utf8)
 
@@ -247,7 +247,7 @@ struct MockTransportTests {
     }
 }
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct HTTPURLResponseMockTests {
     @Test func aMockedResponseHasItsStatusAndHeaders() {
         let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])

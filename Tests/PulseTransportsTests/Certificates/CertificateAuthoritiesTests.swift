@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
 struct CertificateAuthoritiesTests {
     private static let all = CertificateFixture.all.map(\.der)
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct BufferedBodyTests {
     private static let text = Data(#"{"id":42,"name":"Ada Lovelace"}"#.utf8)
     // Made by Python's gzip and zlib.

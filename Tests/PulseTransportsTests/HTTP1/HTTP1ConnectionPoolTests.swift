@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct HTTP1ConnectionPoolTests {
     private let origin: Origin
     private let pool = HTTP1ConnectionPool(limit: 4)

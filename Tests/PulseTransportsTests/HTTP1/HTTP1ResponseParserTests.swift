@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct HTTP1ResponseParserTests {
     /// A response, and the expected result of parsing it.
     struct Whole: Sendable, CustomTestStringConvertible {

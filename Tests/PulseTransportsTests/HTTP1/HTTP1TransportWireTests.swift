@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct HTTP1TransportWireTests {
     static let conformance = TransportConformance.standardTransport
 
@@ -19,7 +19,7 @@ struct HTTP1TransportWireTests {
 }
 
 /// The loop always sends and reads for cleartext senders, as it otherwise does with many exchanges under way.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct HTTP1CrowdWireTests {
     static let conformance = TransportConformance("HTTP1Transport in a crowd", timeLimit: 60) { connections in
         HTTP1Transport(over: CurlTransport(connections, library: .system), few: 0)

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// What TLS adds to an upgrade.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct UpgradeTLSWireTests {
     /// This libcurl, and one before the callback that checks pins: there libcurl checks the leaf's key.
     private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074D00)]

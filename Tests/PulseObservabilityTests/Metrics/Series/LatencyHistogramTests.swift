@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct LatencyHistogramTests {
     private static func histogram(_ seconds: [TimeInterval]) -> LatencyHistogram {
         seconds.reduce(into: LatencyHistogram()) { $0.record($1) }

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(5)))
+@Suite(.throttled, .timeLimit(.minutes(15)))
 struct ServiceLevelObjectiveTests {
     private static func counts(
         _ objective: ServiceLevelObjective, _ calls: [(Result<ResponseSummary, ErrorSummary>, TimeInterval)],
