@@ -44,11 +44,15 @@ extension PulseClient {
     /// then goes through the chain again; the waits between attempts are the system's.
     ///
     /// Cancelling the task, `cancelAll` and the client's shutdown cancel the upload; the end of the process does not.
-    /// The deadline counts only while the app runs, from each call. The file must stay as it is until the end. The
-    /// response has at most 1 MiB.
+    /// A deadline counts from each call, also while the app is suspended, and its end cancels the upload. The file must
+    /// stay as it is until the end, and under the same path. The response has at most 1 MiB.
+    ///
+    /// The system may send a request again by itself if its connection is lost. So a request that must not be processed
+    /// twice needs an `Idempotency-Key` that is the same in each call.
     ///
     /// Throws, besides what a request throws, ``PulseError/unsupported(_:)`` for a body that is no file and for what
-    /// cannot hold in the background: pinned keys, TLS settings, a proxy or a redirect policy other than the default;
+    /// cannot hold in the background: an automatic idempotency key, which a relaunch would change, pinned keys, TLS
+    /// settings, a proxy or a redirect policy other than the default;
     /// what ``BackgroundTransfers/start()`` throws; and ``TransferFailure/busy`` while another call waits for the
     /// upload.
     ///
@@ -60,6 +64,11 @@ extension PulseClient {
         var own = options
         own.cache = .bypass
         if let progress { own.progress = progress }
+        var merged = own
+        merged.inherit(endpoint.options)
+        if case .automatic = merged.idempotencyKey {
+            throw PulseError.unsupported("an upload in the background needs an idempotency key of your own")
+        }
         let transport = BackgroundTransport(background, id: nil, clock: configuration.clock)
         do {
             let value = try await decoded(endpoint) { decode in

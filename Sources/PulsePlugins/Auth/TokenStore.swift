@@ -102,8 +102,15 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
         do {
             new = tokens.refreshed(to: try await refresh(refreshToken))
         } catch {
-            // Another process may have used the same refresh token before.
-            await noteFailure { try self.read() }
+            // Another process may have used the same refresh token before. Whether it has is not known without the
+            // store: that is no logout.
+            do {
+                try await queue.run { try self.read() }
+            } catch let failure as SecretStoreFailure where failure.mayPass {
+                throw failure
+            } catch {
+                state.withLock { $0.note(error) }
+            }
             let current = state.withLock { state in
                 state.fail(session)
                 return state.tokens
@@ -159,6 +166,16 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
             try await queue.run(body)
         } catch {
             state.withLock { $0.note(error) }
+        }
+    }
+}
+
+extension SecretStoreFailure {
+    /// Whether a later attempt may succeed.
+    fileprivate var mayPass: Bool {
+        switch reason {
+        case .notPrivate, .damaged, .invalidAccount, .tooLarge: false
+        case .locked, .notPermitted, .noSpace, .system: true
         }
     }
 }

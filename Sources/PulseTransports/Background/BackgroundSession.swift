@@ -65,7 +65,7 @@ package struct BackgroundHead: Sendable, Equatable, Codable {
     package var status: Int
     /// The names and values of the header fields, in order.
     package var fields: [[String]]
-    /// The URL of the last redirect.
+    /// The scheme of the last redirect, with its colon: a whole URL may be signed.
     package var url: String?
     /// Whether the system has undone a content coding.
     package var isDecoded: Bool
@@ -80,7 +80,8 @@ package struct BackgroundHead: Sendable, Equatable, Codable {
         headers.removeDecodedContentFields()
         headers.separateCookies()
         self.init(
-            status: response.statusCode, fields: headers.map { [$0.name, $0.value] }, url: response.url?.absoluteString,
+            status: response.statusCode, fields: headers.map { [$0.name, $0.value] },
+            url: response.url?.scheme.map { "\($0):" },
             isDecoded: hasCoding && headers["Content-Encoding"] == nil)
     }
 

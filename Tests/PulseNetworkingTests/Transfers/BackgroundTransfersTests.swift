@@ -276,7 +276,35 @@ struct BackgroundTransfersTests {
         }
     }
 
+    @Test func anEntryThatCannotBeReadIsNoDamagedOne() throws {
+        try inDirectory { storage in
+            try storage.save(entries[1])
+            // Opening a directory to read succeeds, reading it fails.
+            try FileManager.default.createDirectory(
+                atPath: storage.path + "/b.transfer", withIntermediateDirectories: false)
+            #expect(throws: JournalFailure.self) { try storage.load() }
+        }
+    }
+
     // MARK: What the system says
+
+    /// The system says once in a launch that all events are delivered; an outcome may come later.
+    @Test func aLaunchIsCompletedOnceAllItsOutcomesAreJudged() throws {
+        var machine = BackgroundTransfers.StateMachine()
+        for (index, name) in ["a", "b"].enumerated() {
+            let entry = BackgroundEntry(id: name, isUpload: true, request: name, account: nil)
+            _ = machine.handOver(entry, mayTakeOver: true)
+            _ = machine.made(name, index)
+        }
+        let head = BackgroundHead(status: 201, fields: [])
+        #expect(machine.launched().isEmpty)
+        _ = machine.ended(BackgroundTask(identifier: 0, name: "a"), .response(head, body: Data()))
+        #expect(machine.allDelivered() == [.wait(.judgments(launch: 0))])
+        _ = machine.ended(BackgroundTask(identifier: 1, name: "b"), .response(head, body: Data()))
+        #expect(machine.settle("a") == [.remove("a")])
+        #expect(machine.settle("b") == [.remove("b"), .complete])
+        #expect(machine.judgmentsAreLate(launch: 0).isEmpty)
+    }
 
     @Test func errorsOfTheSystemKeepTheirMeaning() {
         let user = [NSUnderlyingErrorKey: NSError(domain: "a", code: 1)]
@@ -306,7 +334,9 @@ struct BackgroundTransfersTests {
         let response = try #require(
             HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: fields))
         let head = BackgroundHead(response)
-        #expect(head.status == 201 && head.url == url.absoluteString && head.isDecoded)
+        #expect(head.status == 201 && head.isDecoded)
+        // The rest of it may be a secret.
+        #expect(head.url == "https:")
         #expect(head.headers["Content-Type"] == "a/b" && head.headers["Content-Length"] == nil)
     }
 }

@@ -152,6 +152,25 @@ struct BackgroundUploadTests {
         }
     }
 
+    /// Neither a refused call nor a cancelled one ends what another call waits for.
+    @Test func aRefusedCallLeavesTheUploadToItsOwner() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(), try file(in: world))
+            async let reply = app.client.upload(endpoint(file), in: app.transfers)
+            await world.system.resumed(1)
+            for _ in 0..<2 {
+                let second = Task { try await app.client.upload(endpoint(file), in: app.transfers) }
+                second.cancel()
+                await #expect(throws: PulseError.self) { try await second.value }
+                await #expect(throws: PulseError.self) {
+                    try await app.client.upload(endpoint(file), in: app.transfers)
+                }
+            }
+            world.system.respond(to: 1, 201, [:], body)
+            _ = try await reply
+        }
+    }
+
     @Test func whatCannotHoldInTheBackgroundIsUnsupported() async throws {
         try await BackgroundWorld.run { world in
             let (app, file) = (try world.launch(), try file(in: world))
@@ -159,6 +178,7 @@ struct BackgroundUploadTests {
                 (Request(.post, "/videos").body(.text("in memory")), RequestOptions()),
                 (Request(.get, "/videos"), RequestOptions()),
                 (Request(.get, "/videos").body(.file(file)), RequestOptions()),
+                (endpoint(file), RequestOptions().with(\.idempotencyKey, value: .automatic)),
                 (endpoint(file), RequestOptions().with(\.redirectPolicy, value: .refuse)),
                 (endpoint(file), RequestOptions().with(\.redirectPolicy, value: .custom { _, next in next })),
             ]

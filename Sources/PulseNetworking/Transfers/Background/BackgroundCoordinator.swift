@@ -84,13 +84,16 @@ final class BackgroundCoordinator: @unchecked Sendable {
 
     // MARK: Calls
 
+    /// - Returns: whether the transfer is this call's.
+    @discardableResult
     func handOver(
         _ handOver: HandOver, progress: @escaping @Sendable (TransferProgress) -> Void,
         completion: @escaping @Sendable (Result<Delivery, any Error>) -> Void
-    ) {
+    ) -> Bool {
         let id = handOver.entry.id
         guard let actions = machine.handOver(handOver.entry, mayTakeOver: handOver.mayTakeOver) else {
-            return completion(.failure(TransferFailure.busy.asPulseError))
+            completion(.failure(TransferFailure.busy.asPulseError))
+            return false
         }
         waiters[id] = Waiter(handOver: handOver, progress: progress, completion: completion)
         do {
@@ -100,6 +103,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
             carryOut(machine.abandon(id))
             waiter?.completion(.failure(error))
         }
+        return true
     }
 
     /// The call that waits for the transfer was cancelled.

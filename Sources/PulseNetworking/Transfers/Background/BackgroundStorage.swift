@@ -40,15 +40,22 @@ struct BackgroundDirectory: BackgroundStorage {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw JournalFailure.missing
         }
-        return names.sorted().compactMap { name in
+        return try names.sorted().compactMap { name in
             guard name.hasSuffix(".transfer") else { return nil }
-            let bytes = FileManager.default.contents(atPath: path + "/" + name)
-            guard var entry = bytes.flatMap({ BackgroundEntry($0) }), name == entry.id + ".transfer" else {
+            // A file that cannot be read now, before the first unlock for example, is not a damaged one: its task would
+            // be cancelled.
+            guard var entry = BackgroundEntry(try read(path + "/" + name)), name == entry.id + ".transfer" else {
                 return nil
             }
             if case .response(_, body: nil) = entry.outcome, !hasContent(of: entry.id) { entry.outcome = nil }
             return entry
         }
+    }
+
+    private func read(_ path: String) throws -> [UInt8] {
+        let file = try SystemFile.open(path, O_RDONLY | O_NOFOLLOW, using: disk)
+        defer { _ = SystemFile.close(file) }
+        return try SystemFile.read(file, from: 0, count: try SystemFile.status(file).size)
     }
 
     func save(_ entry: BackgroundEntry) throws {

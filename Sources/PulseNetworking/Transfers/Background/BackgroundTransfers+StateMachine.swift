@@ -195,7 +195,8 @@ extension BackgroundTransfers {
             }
             entries[entry.id] = entry
             unsettled.insert(entry.id)
-            isDelivered = false
+            // In a launch the system says once that all events are delivered.
+            if !isLaunched { isDelivered = false }
             return [.save(entry)] + (waiting.contains(entry.id) ? deliver(entry) : [])
         }
 
@@ -251,7 +252,7 @@ extension BackgroundTransfers {
         }
 
         mutating func judgmentsAreLate(launch: Int) -> [Action] {
-            guard launch == self.launch, isLaunched, isDelivered else { return [] }
+            guard launch == self.launch, isLaunched else { return [] }
             return complete()
         }
 

@@ -173,17 +173,22 @@ public final class BackgroundTransfers: Sendable {
     ) async throws -> BackgroundCoordinator.Delivery {
         try await start()
         let isCancelled = Locked(false)
+        let isAccepted = Locked(false)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 queue.async { [coordinator] in
                     // The cancellation may have looked for the call before.
                     if isCancelled.withLock({ $0 }) { return continuation.resume(throwing: CancellationError()) }
-                    coordinator.handOver(handOver, progress: progress) { continuation.resume(with: $0) }
+                    let accepts = coordinator.handOver(handOver, progress: progress) { continuation.resume(with: $0) }
+                    isAccepted.withLock { $0 = accepts }
                 }
             }
         } onCancel: {
             isCancelled.withLock { $0 = true }
-            queue.async { [coordinator] in coordinator.stopWaiting(handOver.entry.id) }
+            queue.async { [coordinator] in
+                // Otherwise the transfer is another call's.
+                if isAccepted.withLock({ $0 }) { coordinator.stopWaiting(handOver.entry.id) }
+            }
         }
     }
 

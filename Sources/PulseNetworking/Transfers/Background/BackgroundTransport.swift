@@ -18,6 +18,8 @@ final class BackgroundTransport: Transport {
         var hasOutcome = false
         /// Whether that is a response.
         var hasResponse = false
+        /// Whether there ever was an outcome: without one, the transfer may be another call's.
+        var isOwner = false
         /// Seconds before the next request may be sent.
         var delay: TimeInterval = 0
         var progress: (@Sendable (TransferProgress) -> Void)?
@@ -54,7 +56,7 @@ final class BackgroundTransport: Transport {
     /// The call has ended; nil for a success. A later call takes over what the transfer has brought if this one was
     /// cancelled, or could not write the file.
     func end(_ error: PulseError?) async {
-        guard let id else { return }
+        guard let id = state.withLock({ $0.isOwner ? $0.id : nil }) else { return }
         let isKept = error?.kind == .cancelled || error?.meansAnotherAccount == true
         let hasContent = state.withLock { $0.hasResponse } && error?.isOfTheDestination == true
         if isKept || hasContent { await transfers.leave(id) } else { await transfers.settle(id) }
@@ -77,6 +79,7 @@ final class BackgroundTransport: Transport {
             let delivery = try await transfers.delivery(of: handOver) { listener?($0) }
             state.withLock { state in
                 (state.mayTakeOver, state.hasOutcome, state.hasResponse) = (false, true, delivery.isResponse)
+                state.isOwner = true
             }
             if let response = try await delivery.response(to: request.urlRequest) { return response }
         }
@@ -166,7 +169,10 @@ extension BackgroundCoordinator.Delivery {
             response.data = response.data.prefix(Self.errorBodyLimit)
             return response
         }
-        let length = try await BlockingThreadPool.files.result { try Self.length(of: file) }
+        let isInFile = body == nil
+        let length = try await BlockingThreadPool.files.result { try Self.length(of: file, mayBeMissing: !isInFile) }
+        // An earlier call has used it up.
+        guard let length else { return nil }
         if entry.isResumed, head.status == 206, !response.becomeWhole(length) { return nil }
         response.body = .file(file)
         return response
@@ -179,9 +185,10 @@ extension BackgroundCoordinator.Delivery {
         return try handle.read(upToCount: errorBodyLimit + 1) ?? Data()
     }
 
-    /// An empty content may have no file yet.
-    private static func length(of file: URL) throws -> Int64 {
+    /// Nil for a missing file. An empty content may have none yet.
+    private static func length(of file: URL, mayBeMissing: Bool) throws -> Int64? {
         if let stamp = try? FileStamp(path: file.path) { return stamp.size }
+        guard mayBeMissing else { return nil }
         try Data().write(to: file)
         return 0
     }

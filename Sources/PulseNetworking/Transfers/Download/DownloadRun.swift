@@ -228,8 +228,9 @@ extension DownloadRun {
 
         /// Keeps what has come if a later download can go on with it.
         private func leave(after error: any Error) async {
-            // The same bytes may have a place later.
-            if isWritten, PulseError(wrapping: error).isOfTheDestination { return }
+            // The same bytes may have a place later, or another call.
+            let error = PulseError(wrapping: error)
+            if isWritten, error.isOfTheDestination || error.kind == .cancelled { return }
             if options.keepsPartial, key != nil, machine.isResumable {
                 // The error of the download counts, not that of keeping what came before it.
                 if (try? await partial.keep(state)) != nil { return }

@@ -81,6 +81,8 @@ extension DownloadList.StateMachine.Outcome {
         switch self {
         case .completed: nil
         case .failed(let error): error
+        // The next transfer must not take over the failure of this one.
+        case .blocked(.noConnection): .noConnection
         case .cancelled, .blocked: .cancelled
         }
     }
