@@ -222,7 +222,10 @@ struct OperationProtocolTests {
             for id in 0..<3 { try await client.send(RawFrame(0x81, #"{"type":"complete","id":"\#(id)"}"#)) }
         case .close: try await client.send(.close(1000))
         case .cut: client.close()
-        case .reset: try await received.values[0].socket?.run(.reset)
+        case .reset:
+            // It waits for the message that is being written, and so for the client to read.
+            let socket = received.values[0].socket
+            Task { try await socket?.run(.reset) }
         case .violation: try await client.send(RawFrame(0x81, "x"))
         case .closeEvent:
             let query = #"{"query":"subscription Close { s }"}"#
