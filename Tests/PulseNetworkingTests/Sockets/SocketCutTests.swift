@@ -103,11 +103,11 @@ struct SocketCutTests {
             #expect(outcome.error == nil, "\(cut)")
             #expect(outcome.states.map(name) == ["idle", "connecting", "open", "closing", "closed"], "\(cut)")
         default:
-            // A `send` fails at once, and the application may close the socket before its reading task has met the loss.
-            let isLate = outcome.states.map(name) == ["idle", "connecting", "open", "closing", "closed"]
+            // A call fails at once, and the application may close the socket before its own task has met the loss.
+            let names = outcome.states.map(name)
             #expect(
-                isLate && cut.hasPrefix("written")
-                    || outcome.states.map(name) == ["idle", "connecting", "open", "closed lost"], "\(cut)")
+                names == ["idle", "connecting", "open", "closed lost"]
+                    || names == ["idle", "connecting", "open", "closing", "closed"], "\(cut): \(names)")
         }
         guard next != .close else { return }
         guard case .transport(.networkConnectionLost, _) = outcome.error else {
@@ -165,7 +165,13 @@ struct SocketCutTests {
                     #expect(own == Array(sent.prefix(max(0, steps.count))), "\(cut)")
                 } else {
                     let messages = [SocketExchange.welcome, SocketExchange.text, SocketExchange.binary]
-                    #expect(outcome.received == Array(messages.prefix(steps.count)), "\(cut)")
+                    let whole = Array(messages.prefix(steps.count))
+                    // A send may meet the end of the connection before the application has received what came whole.
+                    let failed = Step.allCases[min(outcome.done.count, Step.allCases.count - 1)]
+                    let isSend = [.greet, .sendText, .sendBinary].contains(failed)
+                    #expect(
+                        outcome.received == whole || isSend && whole.starts(with: outcome.received),
+                        "\(cut): \(failed), \(outcome.received)")
                 }
                 if count < head {
                     #expect(
