@@ -103,11 +103,13 @@ struct SocketCutTests {
             #expect(outcome.error == nil, "\(cut)")
             #expect(outcome.states.map(name) == ["idle", "connecting", "open", "closing", "closed"], "\(cut)")
         default:
-            // A call fails at once, and the application may close the socket before its own task has met the loss.
+            // A `send` fails at once, and a `ping` as the connection is taken apart: the application may close the
+            // socket before it is closed as lost.
             let names = outcome.states.map(name)
+            let isLate = names == ["idle", "connecting", "open", "closing", "closed"]
             #expect(
-                names == ["idle", "connecting", "open", "closed lost"]
-                    || names == ["idle", "connecting", "open", "closing", "closed"], "\(cut): \(names)")
+                isLate && (cut.hasPrefix("written") || next == .ping)
+                    || names == ["idle", "connecting", "open", "closed lost"], "\(cut), \(next): \(names)")
         }
         guard next != .close else { return }
         guard case .transport(.networkConnectionLost, _) = outcome.error else {
@@ -165,13 +167,9 @@ struct SocketCutTests {
                     #expect(own == Array(sent.prefix(max(0, steps.count))), "\(cut)")
                 } else {
                     let messages = [SocketExchange.welcome, SocketExchange.text, SocketExchange.binary]
-                    let whole = Array(messages.prefix(steps.count))
-                    // A send may meet the end of the connection before the application has received what came whole.
-                    let failed = Step.allCases[min(outcome.done.count, Step.allCases.count - 1)]
-                    let isSend = [.greet, .sendText, .sendBinary].contains(failed)
                     #expect(
-                        outcome.received == whole || isSend && whole.starts(with: outcome.received),
-                        "\(cut): \(failed), \(outcome.received)")
+                        outcome.received == Array(messages.prefix(steps.count)),
+                        "\(cut) after \(outcome.done): \(outcome.error?.summary ?? "no error")")
                 }
                 if count < head {
                     #expect(
