@@ -15,7 +15,7 @@ final class SubscriptionHub: Sendable {
         var entries: [Int: Entry] = [:]
         var socket: SocketCore?
         /// Ends the greeting of the socket.
-        var acknowledgement: SocketReply<Result<Void, PulseError>>?
+        var acknowledgement: PendingReply<Result<Void, PulseError>>?
         /// Closes the socket, which is unused.
         var alarm: DeadlineHeap.Alarm?
         var isUnused = false
@@ -124,7 +124,7 @@ final class SubscriptionHub: Sendable {
     /// Opens the protocol on a new connection.
     private func greet(_ greeting: SocketGreeting, _ settings: GraphQLSettings) async throws {
         let initialization = try SocketMessage.initialization(await settings.connectionPayload?())
-        let reply = SocketReply<Result<Void, PulseError>>()
+        let reply = PendingReply<Result<Void, PulseError>>()
         try state.withLock { state in
             // The greeting of a connection that is over may run late.
             guard state.socket === greeting.core, !Task.isCancelled else { throw PulseError.cancelled }
@@ -140,7 +140,7 @@ final class SubscriptionHub: Sendable {
     }
 
     /// The acknowledgement is late. A later one counts for nothing.
-    private func refuse(_ reply: SocketReply<Result<Void, PulseError>>) {
+    private func refuse(_ reply: PendingReply<Result<Void, PulseError>>) {
         let isRefused = state.withLock { $0.acknowledgement === reply && $0.machine.refused() }
         if isRefused { reply.give(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time"))) }
     }

@@ -144,7 +144,7 @@ extension SocketCore {
     /// Runs the greeting, and leaves it if it takes longer than ``greetingTimeout``, or than the connection.
     private func greet(_ greeting: SocketGreeting) async throws {
         guard let greeter else { return }
-        let reply = SocketReply<Result<Void, any Error>>()
+        let reply = PendingReply<Result<Void, any Error>>()
         let task = Task {
             do {
                 reply.give(.success(try await greeter(greeting)))
@@ -270,7 +270,7 @@ extension SocketCore {
         struct Ended {
             let error: PulseError
             let connects: [ConnectReply]
-            let closes: [SocketReply<Void>]
+            let closes: [PendingReply<Void>]
             let items: [SocketOutbox.Item]
             let reader: Waiter?
         }

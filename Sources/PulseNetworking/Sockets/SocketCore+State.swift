@@ -90,7 +90,7 @@ extension SocketCore {
         var connects: [ConnectReply] = []
         /// Whether all tasks that waited for the first attempt have left, and it was cancelled.
         var isAbandoned = false
-        var closes: [SocketReply<Void>] = []
+        var closes: [PendingReply<Void>] = []
         /// With what this side closes.
         var close: SocketClose?
         var closeError: PulseError?

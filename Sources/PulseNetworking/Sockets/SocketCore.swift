@@ -6,7 +6,7 @@ import PulseCore
 /// (`SocketCore+Run.swift`); a connection has one task that reads and one that writes (`SocketCore+Connection.swift`).
 final class SocketCore: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
-    typealias ConnectReply = SocketReply<Result<Void, PulseError>>
+    typealias ConnectReply = PendingReply<Result<Void, PulseError>>
     typealias Handshake =
         @Sendable (
             _ isReconnect: Bool, _ began: @escaping @Sendable (UUID) -> Void
@@ -241,7 +241,7 @@ final class SocketCore: Sendable {
 
     /// Waits for the end.
     private func end() async {
-        let reply = SocketReply<Void>()
+        let reply = PendingReply<Void>()
         state.withLock { state in
             if state.hasFinished { _ = reply.store(()) } else { state.closes.append(reply) }
         }

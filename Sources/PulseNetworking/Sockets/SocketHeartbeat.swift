@@ -6,7 +6,7 @@ import PulseCore
 /// of its own: all times are of the client's clock, in seconds.
 struct SocketHeartbeat: Sendable {
     /// The round trip of a ping, or the failure of its connection.
-    typealias Reply = SocketReply<Result<TimeInterval, PulseError>>
+    typealias Reply = PendingReply<Result<TimeInterval, PulseError>>
 
     private struct Ping: Sendable {
         let number: UInt64

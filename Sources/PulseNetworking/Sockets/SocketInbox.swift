@@ -5,7 +5,7 @@ import PulseCore
 /// The messages that were received ahead of their reader. The tasks that its functions return are to be resumed outside
 /// of all locks.
 struct SocketInbox: Sendable {
-    typealias Reply = SocketReply<Result<SocketMessage, PulseError>>
+    typealias Reply = PendingReply<Result<SocketMessage, PulseError>>
     typealias Waiter = Reply.Waiter
 
     private let limit: Int

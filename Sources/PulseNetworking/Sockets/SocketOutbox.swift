@@ -14,7 +14,7 @@ struct SocketOutbox: Sendable {
         let size: Int
         /// Whether it belongs to the greeting of one connection.
         let isGreeting: Bool
-        let reply = SocketReply<Result<Void, PulseError>>()
+        let reply = PendingReply<Result<Void, PulseError>>()
         /// Whether its task is cancelled, so that it does not wait for another connection.
         let isCancelled = Locked(false)
 

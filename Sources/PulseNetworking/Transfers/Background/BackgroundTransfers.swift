@@ -131,25 +131,24 @@ public final class BackgroundTransfers: Sendable {
     }
 
     private func findTasks() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            queue.async { [self] in
-                do {
-                    try coordinator.load()
-                    let session = try surroundings.makeSession(identifier, settings, queue) { [coordinator] event in
-                        coordinator.handle(event)
-                    }
-                    coordinator.use(session)
-                    session.findTasks { [coordinator] tasks in
-                        coordinator.list(tasks)
-                        continuation.resume()
-                    }
-                } catch {
-                    let isOfTheDisk = error is JournalFailure
-                    continuation.resume(
-                        throwing: isOfTheDisk ? TransferFailure.unusableDestination.asPulseError : error)
+        let reply = PendingReply<Result<Void, any Error>>()
+        queue.async { [self] in
+            do {
+                try coordinator.load()
+                let session = try surroundings.makeSession(identifier, settings, queue) { [coordinator] event in
+                    coordinator.handle(event)
                 }
+                coordinator.use(session)
+                session.findTasks { [coordinator] tasks in
+                    coordinator.list(tasks)
+                    reply.give(.success(()))
+                }
+            } catch {
+                let isOfTheDisk = error is JournalFailure
+                reply.give(.failure(isOfTheDisk ? TransferFailure.unusableDestination.asPulseError : error))
             }
         }
+        try await reply.value().get()
     }
 
     /// Takes the launch of the app for events of a background session, from
@@ -172,24 +171,22 @@ public final class BackgroundTransfers: Sendable {
         of handOver: BackgroundCoordinator.HandOver, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> BackgroundCoordinator.Delivery {
         try await start()
-        let isCancelled = Locked(false)
+        let isCancelled = Locked(Task.isCancelled)
         let isAccepted = Locked(false)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                queue.async { [coordinator] in
-                    // The cancellation may have looked for the call before.
-                    if isCancelled.withLock({ $0 }) { return continuation.resume(throwing: CancellationError()) }
-                    let accepts = coordinator.handOver(handOver, progress: progress) { continuation.resume(with: $0) }
-                    isAccepted.withLock { $0 = accepts }
-                }
-            }
-        } onCancel: {
+        let reply = PendingReply<Result<BackgroundCoordinator.Delivery, any Error>>()
+        queue.async { [coordinator] in
+            // The cancellation may have looked for the call before.
+            if isCancelled.withLock({ $0 }) { return reply.give(.failure(CancellationError())) }
+            let accepts = coordinator.handOver(handOver, progress: progress) { reply.give($0) }
+            isAccepted.withLock { $0 = accepts }
+        }
+        return try await reply.value {
             isCancelled.withLock { $0 = true }
             queue.async { [coordinator] in
                 // Otherwise the transfer is another call's.
                 if isAccepted.withLock({ $0 }) { coordinator.stopWaiting(handOver.entry.id) }
             }
-        }
+        }.get()
     }
 
     /// The file that the content of a transfer comes to.

@@ -4,8 +4,9 @@ import PulseCore
 
 /// A value that comes once, for one task that waits.
 ///
-/// The value goes through the lock and not through the continuation, as in `CurlReplySlot`.
-final class SocketReply<Value: Sendable>: Sendable {
+/// The value goes through the lock and not through the continuation: if a continuation is resumed before its task has
+/// suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see.
+final class PendingReply<Value: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
