@@ -84,8 +84,12 @@ struct SocketCutTests {
             #expect(run.arrived == Array(sent.prefix(whole.count)), "written \(count)")
             #expect(run.outcome.sent == run.arrived, "written \(count)")
             let isBetween = SocketExchange.clientFrames.prefix(whole.count).reduce(0) { $0 + $1.size } == count
-            if [.greet, .sendText, .sendBinary].contains(next) {
+            switch next {
+            // The reading task may meet the cut first, which knows less.
+            case .greet where isBetween: #expect(run.outcome.error?.phase != .responseStarted, "written \(count)")
+            case .greet, .sendText, .sendBinary:
                 #expect(run.outcome.error?.phase == (isBetween ? .beforeSend : .maybeSent), "written \(count)")
+            default: break
             }
         }
     }
@@ -167,8 +171,10 @@ struct SocketCutTests {
                     #expect(own == Array(sent.prefix(max(0, steps.count))), "\(cut)")
                 } else {
                     let messages = [SocketExchange.welcome, SocketExchange.text, SocketExchange.binary]
+                    // A greeting ends with its connection, even before it asks for the message that has just come.
+                    let isGreetingCut = count == head + frames[0].size && outcome.received.isEmpty
                     #expect(
-                        outcome.received == Array(messages.prefix(steps.count)),
+                        isGreetingCut || outcome.received == Array(messages.prefix(steps.count)),
                         "\(cut) after \(outcome.done): \(outcome.error?.summary ?? "no error")")
                 }
                 if count < head {
