@@ -97,7 +97,8 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case EncodingError.invalidValue(let value, let context):
             // The context's own text may quote the value.
             return "a \(type(of: value)) at \(path(context.codingPath)) is not a valid value"
-        default: return Redaction.standard.text("\(type(of: error)): \(error)")
+        // A type's name before a colon, such as `TokenError`, would look like a key with a secret.
+        default: return "\(type(of: error)): " + Redaction.standard.text("\(error)")
         }
     }
 

@@ -24,6 +24,18 @@ struct PulseErrorTextTests {
         var description: String { "refused with \(fields as [AnyHashable: Any])" }
     }
 
+    /// Its name looks like that of a secret.
+    private struct TokenFailure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    @Test func theNameOfATypeIsNoKeyOfASecret() {
+        let plain = TokenFailure(description: "reading failed, since the device is locked")
+        #expect("\(PulseError.custom(plain))" == "TokenFailure: reading failed, since the device is locked")
+        let telling = TokenFailure(description: "token: hunter2")
+        #expect(!"\(PulseError.custom(telling))".contains("hunter2"))
+    }
+
     private enum Key: String, CodingKey { case id, items }
 
     private static func secretRequest() -> URLRequest {
