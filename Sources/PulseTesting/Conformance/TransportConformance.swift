@@ -113,7 +113,13 @@ public struct TransportConformance: Sendable {
                 await transport.shutdown()
                 return .excluded(reason: "the transport's capabilities do not include what the case needs")
             }
-            let server = try await MockServer.start(configuration)
+            let server: MockServer
+            do {
+                server = try await MockServer.start(configuration)
+            } catch {
+                await transport.shutdown()
+                throw error
+            }
             server.fallback(promise.respond)
             let stage = ConformanceStage(
                 transport: transport, server: server, baseURL: server.baseURL,

@@ -31,6 +31,21 @@ struct TransportConformanceTLSTests {
         }
     }
 
+    @Test func aTransportIsShutDownIfItsServerCannotStart() async throws {
+        struct Counting: Transport {
+            let shutdowns: Locked<Int>
+
+            func send(_ request: TransportRequest) async throws -> PulseResponse { throw PulseError.noConnection }
+            func shutdown() async { shutdowns.withLock { $0 += 1 } }
+        }
+        let shutdowns = Locked(0)
+        let nothing = MockServer.TLSIdentity(certificates: Data(), key: Data())
+        let conformance = TransportConformance("Counting", tls: nothing) { _ in Counting(shutdowns: shutdowns) }
+        let promise = try #require(conformance.cases.first)
+        await #expect(throws: TransportConformance.Failure.self) { try await conformance.run(promise) }
+        #expect(shutdowns.withLock { $0 } == 1)
+    }
+
     @Test func aCaseThatATransportHasNoCapabilitiesForIsExcluded() async throws {
         struct Plain: Transport {
             let capabilities: TransportCapabilities
