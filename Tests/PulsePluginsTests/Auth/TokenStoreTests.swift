@@ -231,6 +231,33 @@ struct TokenStoreTests {
         #expect(refreshes.withLock { $0 } == 0)
     }
 
+    /// What the other process has stored is not known: that is no logout. A failure that stays is one.
+    @Test(arguments: [(SecretStoreFailure.Reason.locked, 0), (.notPermitted, 0), (.damaged, 1)])
+    func aLostRaceOfRefreshesWithAnUnreadableStoreIsNoLogout(
+        reason: SecretStoreFailure.Reason, ends expected: Int
+    ) async throws {
+        let gate = Gate()
+        let stage = Stage(
+            makeStore { _ in
+                await gate.pass()
+                throw PulseError.unauthorized()
+            })
+        try await stage.store.logIn(login)
+        let call = Task { try await stage.client.rawRequest(Get(path: "/a")) }
+        await gate.arrivals(atLeast: 1)
+        #expect(try await makeStore().refreshToken() == "t2")
+        secrets.state.withLock { $0.readFailure = SecretStoreFailure(.read, reason) }
+        gate.open()
+        await #expect(throws: PulseError.self) { try await call.value }
+        await stage.plugin.shutdown()
+        #expect(ends.withLock { $0 } == expected)
+        secrets.state.withLock { $0.readFailure = nil }
+        if expected == 0 {
+            try await stage.store.synchronize()
+            #expect(try await stage.store.accessToken() == "t2")
+        }
+    }
+
     @Test func theLaterOfTwoRefreshesWithOneTokenUsesTheResultOfTheOther() async throws {
         let gate = Gate()
         let app = makeStore { _ in
