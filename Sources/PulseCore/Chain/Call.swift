@@ -11,6 +11,7 @@ package final class Call: Sendable {
         var lastFailure: PulseError?
         var failsForOtherWork = false
         var isExpired = false
+        var isDeadlineLifted = false
         var transfers = 0
         var bodyMeter: (any BodyMeter)?
         var storedByteCount: Int?
@@ -134,7 +135,8 @@ package final class Call: Sendable {
 
     /// The deadline in the clock's uptime; nil for none. The deadline of shared work changes as calls join and leave.
     package var deadline: TimeInterval? {
-        waiting == nil ? ownDeadline : waiting?.deadline
+        if let waiting { return waiting.deadline }
+        return ownDeadline.flatMap { own in state.withLock { $0.isDeadlineLifted } ? nil : own }
     }
 
     /// The call that this work belongs to: the call itself, or the call that it was detached from or is made for.
@@ -319,8 +321,22 @@ package final class Call: Sendable {
 
     // MARK: Deadline
 
-    package func expireDeadline() {
-        state.withLock { $0.isExpired = true }
+    /// Returns whether the call is expired: not if its deadline was lifted before.
+    @discardableResult
+    package func expireDeadline() -> Bool {
+        state.withLock { state in
+            state.isExpired = !state.isDeadlineLifted
+            return state.isExpired
+        }
+    }
+
+    /// Ends the effect of the deadline, unless it has expired: from here on the system carries out the call, and sets
+    /// its own limit.
+    package func liftDeadline() {
+        state.withLock { state in
+            if !state.isExpired { state.isDeadlineLifted = true }
+        }
+        origin?.liftDeadline()
     }
 
     /// Whether the deadline has cancelled the call.

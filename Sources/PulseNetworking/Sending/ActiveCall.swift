@@ -69,8 +69,7 @@ struct ActiveCall: Sendable {
         enter(.running(work))
         let alarm = call.deadline.map { deadline in
             deadlines.add(deadline) { [call] in
-                call.expireDeadline()
-                work.cancel()
+                if call.expireDeadline() { work.cancel() }
             }
         }
         let result = await withTaskCancellationHandler {

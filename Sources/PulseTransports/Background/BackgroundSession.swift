@@ -105,10 +105,10 @@ package struct BackgroundFailure: Sendable, Equatable {
 
     /// The meaning of an error of `URLSession`. The user ends all tasks of an app by swiping it away: for the app,
     /// such a task has lost its connection.
-    package init(_ error: any Error, bytesSent: Int64, hasResponse: Bool, resumeData: Data? = nil) {
-        // Only the body's bytes are counted: a task that was ended may have sent its head.
-        let hasSent = bytesSent > 0 || (error as? URLError)?.code == .cancelled
-        let meaning = TransportFailure.meaning(of: error, hasSent: hasSent, hasResponse: hasResponse)
+    package init(_ error: any Error, hasResponse: Bool, resumeData: Data? = nil) {
+        // The system repeats requests by itself, and counts the bytes of the last one. What was handed over may have
+        // been sent.
+        let meaning = TransportFailure.meaning(of: error, hasSent: true, hasResponse: hasResponse)
         let failure = meaning as? TransportFailure
         self.init(
             code: failure?.code ?? .networkConnectionLost,

@@ -14,6 +14,8 @@ package typealias BackgroundSessionMaker =
 /// How the system schedules the transfers of a background session.
 package struct BackgroundSettings: Sendable, Hashable {
     package var isDiscretionary = false
+    /// The seconds for each task, counted from its creation.
+    package var resourceTimeout: TimeInterval = 604_800
 
     package init() {}
 }
@@ -45,12 +47,8 @@ package final class SystemBackgroundSession: BackgroundSession {
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
         configuration.sessionSendsLaunchEvents = true
         configuration.isDiscretionary = settings.isDiscretionary
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.urlCredentialStorage = nil
+        configuration.timeoutIntervalForResource = settings.resourceTimeout
+        configuration.keepNoState()
         let operations = OperationQueue()
         operations.underlyingQueue = queue
         operations.maxConcurrentOperationCount = 1
@@ -137,7 +135,7 @@ private final class BackgroundDelegate: NSObject, URLSessionDataDelegate, URLSes
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let failure = error.map { error in
             BackgroundFailure(
-                error, bytesSent: task.countOfBytesSent, hasResponse: task.response != nil,
+                error, hasResponse: task.response != nil,
                 resumeData: (error as NSError).userInfo[NSURLSessionDownloadTaskResumeData] as? Data)
         }
         handler(.finished(BackgroundTask(task), task.head, failure))

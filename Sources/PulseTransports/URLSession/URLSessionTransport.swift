@@ -65,12 +65,7 @@ public final class URLSessionTransport: Transport {
         let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
-            configuration.urlCache = nil
-            configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            configuration.httpCookieStorage = nil
-            configuration.httpShouldSetCookies = false
-            configuration.httpCookieAcceptPolicy = .never
-            configuration.urlCredentialStorage = nil
+            configuration.keepNoState()
             configure?(configuration)
             // The client has its own rules for a missing network.
             configuration.disableWaiting()

@@ -191,7 +191,63 @@ struct BackgroundDownloadTests {
         }
     }
 
+    /// Something has removed the file that the system brought.
+    @Test func aMissingContentIsSentForAgain() async throws {
+        try await BackgroundWorld.run { world in
+            let first = try world.launch()
+            let id = try await first.downloads.add(endpoint, to: first.file("film")).id
+            await world.system.resumed(1)
+            try world.kill()
+            world.system.respond(to: 1, 200, fields, content)
+            let second = try world.launch()
+            try await second.transfers.start()
+            await second.transfers.leave("")
+            try FileManager.default.removeItem(at: second.transfers.content(of: id.uuidString))
+            try await second.downloads.start()
+            await world.system.resumed(2)
+            world.system.respond(to: 2, 200, fields, content)
+            #expect(try await second.downloads.all.first?.file() == second.file("film"))
+            #expect(try Data(contentsOf: second.file("film")) == content)
+        }
+    }
+
     // MARK: Pausing
+
+    /// Pauses a download once it has its response.
+    private struct Pausing: PulsePlugin {
+        let identifier = "pausing"
+        let scope = PluginScope.call
+        let download = Locked<Download?>(nil)
+
+        func didReceive(
+            _ result: Result<PulseResponse, PulseError>, for context: PluginContext
+        ) async throws -> Result<PulseResponse, PulseError>? {
+            guard let download = download.withLock({ $0.take() }) else { return nil }
+            Task { await download.pause() }
+            // Until the pause cancels the call.
+            try? await context.clock.sleep(1000)
+            return nil
+        }
+    }
+
+    @Test func aPauseWhileTheContentIsCheckedKeepsIt() async throws {
+        try await BackgroundWorld.run { world in
+            let plugin = Pausing()
+            let app = try world.launch(plugins: [plugin])
+            let download = try await app.downloads.add(endpoint, to: app.file("film"))
+            await world.system.resumed(1)
+            plugin.download.withLock { $0 = download }
+            world.system.respond(to: 1, 200, fields, content)
+            for await event in download.events {
+                if case .paused = event { break }
+            }
+            #expect(try names(in: app.file("transfers")).count == 2)
+            await download.resume()
+            #expect(try await download.file() == app.file("film"))
+            #expect(try Data(contentsOf: app.file("film")) == content)
+            #expect(world.system.resumed == [1])
+        }
+    }
 
     @Test func aPauseKeepsWhatTheSystemCanResume() async throws {
         try await BackgroundWorld.run { world in

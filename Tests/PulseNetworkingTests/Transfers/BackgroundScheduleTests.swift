@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import PulseTesting
 import PulseTransports
 import TestSupport
@@ -32,6 +33,16 @@ struct BackgroundScheduleTests {
         private var next = 1
         /// How often the server got a request.
         var sent: [String: Int] = [:]
+
+        /// What is uploaded.
+        let file: UploadedFile
+        /// Whether the disk is full at the next write.
+        var isFull: () -> Bool = { false }
+
+        init() throws {
+            let url = URL(fileURLWithPath: #filePath)
+            file = UploadedFile(url: url, stamp: try FileStamp(path: url.path))
+        }
 
         /// The effects that the process may still have.
         var effects = Int.max
@@ -74,7 +85,8 @@ struct BackgroundScheduleTests {
                 return entry
             }
         }
-        func save(_ entry: BackgroundEntry) {
+        func save(_ entry: BackgroundEntry) throws {
+            if outside.isFull() { throw JournalFailure.noSpace }
             if case .failure(let failure) = entry.outcome, failure.resumeData != nil {
                 saveResumeData(Data(), of: entry.id)
             }
@@ -138,12 +150,12 @@ struct BackgroundScheduleTests {
 
         init(_ id: String, isUpload: Bool) { (self.id, self.isUpload) = (id, isUpload) }
 
-        func ask(_ coordinator: BackgroundCoordinator) {
+        func ask(_ coordinator: BackgroundCoordinator, _ outside: Outside) {
             isWaiting = true
             let entry = BackgroundEntry(id: id, isUpload: isUpload, request: "r" + id, account: nil)
             let handOver = BackgroundCoordinator.HandOver(
-                entry: entry, request: URLRequest(url: URL(fileURLWithPath: "/")),
-                file: isUpload ? URL(fileURLWithPath: "/") : nil, notBefore: nil, mayTakeOver: mayTakeOver)
+                entry: entry, request: URLRequest(url: outside.file.url),
+                upload: isUpload ? outside.file : nil, notBefore: nil, mayTakeOver: mayTakeOver)
             coordinator.handOver(handOver, progress: { _ in }) { [self] result in
                 #expect(isWaiting, "delivered twice")
                 isWaiting = false
@@ -154,13 +166,14 @@ struct BackgroundScheduleTests {
         }
     }
 
-    @Test func nothingIsLostOrDoneTwiceHoweverProcessesEnd() {
+    @Test func nothingIsLostOrDoneTwiceHoweverProcessesEnd() throws {
         var ends = 0
         for seed in 0..<UInt64(max(20, Self.steps / 100)) {
             let random = SeededRandomness(seed: seed)
             func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
-            let outside = Outside()
+            let outside = try Outside()
             let callers = (0..<4).map { Caller("\($0)", isUpload: $0 % 2 == 0) }
+            outside.isFull = { chance(3) }
             var launches = 0
             while callers.contains(where: { $0.results == 0 }), launches < 400 {
                 launches += 1
@@ -177,7 +190,7 @@ struct BackgroundScheduleTests {
                     "seed \(seed), \(caller.id): sent \(outside.sent[caller.id] ?? 0), \(caller.failures) failures")
             }
             // One more process cleans up what the last one has left.
-            outside.effects = .max
+            (outside.effects, outside.isFull) = (.max, { false })
             _ = launch(outside, callers)
             #expect(outside.tasks.isEmpty, "seed \(seed): \(outside.tasks)")
             #expect(outside.entries.isEmpty, "seed \(seed)")
@@ -226,7 +239,7 @@ struct BackgroundScheduleTests {
                 if let delivery = caller.delivery {
                     judge(delivery, by: caller, outside, coordinator, chance)
                 } else if caller.results == 0, !caller.isWaiting {
-                    caller.ask(coordinator)
+                    caller.ask(coordinator, outside)
                 }
             case 1, 2:
                 // The system and the server.
@@ -268,7 +281,7 @@ struct BackgroundScheduleTests {
             guard outside.hasEffect() else { return }
             caller.failures += 1
             if chance(50) {
-                caller.ask(coordinator)
+                caller.ask(coordinator, outside)
             } else {
                 coordinator.settle(caller.id)
                 caller.mayTakeOver = true

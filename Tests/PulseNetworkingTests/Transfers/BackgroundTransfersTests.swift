@@ -59,9 +59,15 @@ struct BackgroundTransfersTests {
 
     @Test func settingsThatCannotBeAreErrors() async throws {
         let world = FakeBackgroundSystem()
-        for (identifier, directory) in [("", "file:///tmp"), ("a", "https://example.com")] {
+        let settings = [
+            ("", "file:///tmp", 1), ("a", "https://example.com", 1), ("a", "file:///tmp", -1),
+            ("a", "file:///tmp", TimeInterval.nan),
+        ]
+        for (identifier, directory, timeout) in settings {
+            var settings = BackgroundSettings()
+            settings.resourceTimeout = timeout
             let transfers = BackgroundTransfers(
-                identifier: identifier, directory: try #require(URL(string: directory)), BackgroundSettings(),
+                identifier: identifier, directory: try #require(URL(string: directory)), settings,
                 BackgroundTransfers.Surroundings(makeSession: world.sessionMaker, registry: BackgroundRegistry()))
             let error = await failure { try await transfers.start() }
             guard case .invalidRequest? = error else {
@@ -102,6 +108,56 @@ struct BackgroundTransfersTests {
         }
     }
 
+    /// Its call must not wait for ever.
+    @Test func aTransferIsForgottenWhileItsTaskIsStopped() {
+        var machine = BackgroundTransfers.StateMachine()
+        let entry = BackgroundEntry(id: "a", isUpload: false, request: "r", account: nil)
+        _ = machine.handOver(entry, mayTakeOver: true)
+        _ = machine.made("a", 1)
+        #expect(machine.stopWaiting("a") == [.stop(1, "a")])
+        #expect(machine.isStopping(1, "a"))
+        #expect(machine.forget("a") == [.cancel(1), .remove("a"), .release("a")])
+        // The data of the old task is not that of a new one.
+        _ = machine.handOver(entry, mayTakeOver: true)
+        _ = machine.made("a", 2)
+        _ = machine.stopWaiting("a")
+        #expect(!machine.isStopping(1, "a") && machine.isStopping(2, "a"))
+    }
+
+    @Test(arguments: [false, true])
+    func aFailedHandOverKeepsWhatADownloadCanBeResumedWith(afterFailure isAfterFailure: Bool) throws {
+        var machine = BackgroundTransfers.StateMachine()
+        let entry = BackgroundEntry(id: "a", isUpload: false, request: "r", account: nil)
+        _ = machine.handOver(entry, mayTakeOver: true)
+        _ = machine.made("a", 1)
+        if isAfterFailure {
+            let failure = BackgroundFailure(code: .timedOut, phase: .maybeSent, resumeData: Data("rest".utf8))
+            _ = machine.ended(BackgroundTask(identifier: 1, name: "a"), .failure(failure))
+        } else {
+            _ = machine.stopWaiting("a")
+            _ = machine.stopped("a", hasResumeData: true)
+        }
+        var stopped = entry
+        stopped.hasResumeData = true
+        for hasTask in [false, true] {
+            #expect(machine.handOver(entry, mayTakeOver: !isAfterFailure || hasTask)?.count == 2)
+            #expect(machine.entries["a"]?.isResumed == true)
+            if hasTask { _ = machine.made("a", 2) }
+            // The disk is full.
+            #expect(machine.abandon("a") == [.save(stopped)])
+        }
+        _ = machine.handOver(entry, mayTakeOver: true)
+        #expect(machine.entries["a"]?.isResumed == true)
+    }
+
+    @Test func aHandOverThatFailsWithoutAnythingBeforeLeavesNothing() {
+        var machine = BackgroundTransfers.StateMachine()
+        let entry = BackgroundEntry(id: "a", isUpload: true, request: "r", account: nil)
+        _ = machine.handOver(entry, mayTakeOver: true)
+        #expect(machine.abandon("a") == [.remove("a")])
+        #expect(machine.handOver(entry, mayTakeOver: true)?.count == 2)
+    }
+
     // MARK: Launches
 
     private func launched(_ app: BackgroundApp) -> Locked<Int> {
@@ -127,7 +183,6 @@ struct BackgroundTransfersTests {
             let count = launched(second)
             try await second.transfers.start()
             await settled(second)
-            await second.clock.sleepers(atLeast: 1, for: .timeout)
             #expect(count.withLock { $0 } == 0)
             try await second.downloads.start()
             #expect(try await second.downloads.all.first?.file() == second.file("film"))
@@ -151,8 +206,8 @@ struct BackgroundTransfersTests {
             let second = try world.launch()
             try await second.transfers.start()
             let counts = [launched(second), launched(second)]
-            await second.clock.sleepers(atLeast: 1, for: .timeout)
-            await second.clock.advance(by: 14)
+            await second.clock.sleepers(atLeast: 2, for: .timeout)
+            await second.clock.advance(by: 19)
             await settled(second)
             #expect(counts.map { $0.withLock { $0 } } == [0, 0])
             await second.clock.advance(by: 1)
@@ -161,6 +216,94 @@ struct BackgroundTransfersTests {
             // What came is still there.
             try await second.downloads.start()
             #expect(try await second.downloads.all.first?.file() == second.file("film"))
+        }
+    }
+
+    /// The system must not wait for the end of its events for ever.
+    @Test func aLaunchWhoseEventsDoNotEndIsCompletedAfterAWhile() async throws {
+        try await BackgroundWorld.run { world in
+            let app = try world.launch()
+            try await app.transfers.start()
+            let count = launched(app)
+            await app.clock.sleepers(atLeast: 1, for: .timeout)
+            await app.clock.advance(by: 20)
+            while count.withLock({ $0 }) == 0 { await settled(app) }
+            // The next launch is another one.
+            let next = launched(app)
+            await settled(app)
+            #expect(next.withLock { $0 } == 0)
+            world.system.deliverAll()
+            await settled(app)
+            #expect([count, next].map { $0.withLock { $0 } } == [1, 1])
+        }
+    }
+
+    @Test func aLaunchWithoutTransfersIsCompletedAfterAWhile() async {
+        let (clock, count) = (TestClock(), Locked(0))
+        let registry = BackgroundRegistry(clock: clock)
+        registry.launched("test") { count.withLock { $0 += 1 } }
+        await clock.sleepers(atLeast: 1, for: .timeout)
+        await clock.advance(by: 19)
+        #expect(count.withLock { $0 } == 0)
+        await clock.advance(by: 1)
+        while count.withLock({ $0 }) == 0 { await Task.yield() }
+        #expect(registry.open("test") { _ in }.isEmpty)
+    }
+
+    /// The session may be opened by another attempt, or by other transfers.
+    @Test func aLaunchOutlivesAFailedStart() async throws {
+        try await BackgroundWorld.run { world in
+            let fails = Locked(true)
+            let app = try world.launch(opening: { if fails.withLock({ $0 }) { throw URLError(.unknown) } })
+            let count = launched(app)
+            await #expect(throws: PulseError.self) { try await app.transfers.start() }
+            let second = BackgroundTransfers(
+                identifier: "test", directory: world.directory, BackgroundSettings(),
+                BackgroundTransfers.Surroundings(
+                    makeSession: world.system.sessionMaker, registry: app.registry, clock: app.clock))
+            try await second.start()
+            world.system.deliverAll()
+            await second.leave("")
+            #expect(count.withLock { $0 } == 1)
+        }
+    }
+
+    /// The system said so of an earlier launch, or just before it told of this one.
+    @Test func anEndOfEventsBeforeALaunchCountsAfterAWhile() {
+        var machine = BackgroundTransfers.StateMachine()
+        #expect(machine.allDelivered().isEmpty)
+        #expect(machine.launched() == [.wait(.earlyEnd(launch: 0))])
+        #expect(machine.earlyEndCounts(launch: 0) == [.complete])
+        #expect(machine.launched() == [])
+        #expect(machine.earlyEndCounts(launch: 0).isEmpty)
+        #expect(machine.allDelivered() == [.complete])
+    }
+
+    @Test func anEndOfEventsBeforeALaunchIsNotThatOfItsEvents() {
+        var machine = BackgroundTransfers.StateMachine()
+        _ = machine.handOver(BackgroundEntry(id: "a", isUpload: true, request: "r", account: nil), mayTakeOver: true)
+        _ = machine.made("a", 1)
+        _ = machine.allDelivered()
+        #expect(machine.launched() == [.wait(.earlyEnd(launch: 0))])
+        let head = BackgroundHead(status: 201, fields: [])
+        _ = machine.ended(BackgroundTask(identifier: 1, name: "a"), .response(head, body: Data()))
+        #expect(machine.settle("a") == [.remove("a")])
+        #expect(machine.earlyEndCounts(launch: 0).isEmpty)
+        #expect(machine.allDelivered() == [.complete])
+    }
+
+    /// A slow system must not lose what it is about to deliver.
+    @Test func missingTasksAreNotLostWhileALaunchDelivers() {
+        for isDelivered in [false, true] {
+            var machine = BackgroundTransfers.StateMachine()
+            var entry = BackgroundEntry(id: "a", isUpload: true, request: "r", account: nil)
+            entry.task = 1
+            machine.load([entry])
+            #expect(machine.launched().isEmpty)
+            #expect(machine.list([]) == [.wait(.lateEvents)])
+            #expect(machine.lateEventsAreOver().isEmpty)
+            entry.outcome = .failure(.lost)
+            #expect((isDelivered ? machine.allDelivered() : machine.launchIsOver()) == [.save(entry)])
         }
     }
 
@@ -184,7 +327,7 @@ struct BackgroundTransfersTests {
                 MainActor.assertIsolated()
                 continuation.resume()
             }
-            try? BackgroundRegistry.process.claim(identifier) { completion in completion() }
+            BackgroundRegistry.process.open(identifier) { _ in }.forEach { $0.complete() }
         }
     }
 
@@ -299,26 +442,29 @@ struct BackgroundTransfersTests {
         let head = BackgroundHead(status: 201, fields: [])
         #expect(machine.launched().isEmpty)
         _ = machine.ended(BackgroundTask(identifier: 0, name: "a"), .response(head, body: Data()))
-        #expect(machine.allDelivered() == [.wait(.judgments(launch: 0))])
+        #expect(machine.allDelivered() == [])
         _ = machine.ended(BackgroundTask(identifier: 1, name: "b"), .response(head, body: Data()))
         #expect(machine.settle("a") == [.remove("a")])
         #expect(machine.settle("b") == [.remove("b"), .complete])
-        #expect(machine.judgmentsAreLate(launch: 0).isEmpty)
+        #expect(machine.launchIsOver().isEmpty)
     }
 
     @Test func errorsOfTheSystemKeepTheirMeaning() {
         let user = [NSUnderlyingErrorKey: NSError(domain: "a", code: 1)]
-        let cancelled = BackgroundFailure(URLError(.cancelled, userInfo: user), bytesSent: 0, hasResponse: false)
+        let cancelled = BackgroundFailure(URLError(.cancelled, userInfo: user), hasResponse: false)
         #expect(cancelled == BackgroundFailure(code: .networkConnectionLost, phase: .maybeSent))
         let lost = BackgroundFailure(
-            URLError(.networkConnectionLost), bytesSent: 3, hasResponse: true, resumeData: Data("r".utf8))
+            URLError(.networkConnectionLost), hasResponse: true, resumeData: Data("r".utf8))
         #expect(
             lost
                 == BackgroundFailure(
                     code: .networkConnectionLost, phase: .responseStarted, resumeData: Data("r".utf8)))
-        let bad = BackgroundFailure(URLError(.badURL), bytesSent: 0, hasResponse: false)
-        #expect(bad == BackgroundFailure(code: .badURL, phase: .beforeSend))
-        let other = BackgroundFailure(NSError(domain: "other", code: 1), bytesSent: 0, hasResponse: false)
+        // The system may have sent the request before, on a connection that it has lost since.
+        for code in [URLError.Code.cannotFindHost, .cannotConnectToHost, .notConnectedToInternet] {
+            let failure = BackgroundFailure(URLError(code), hasResponse: false)
+            #expect(failure == BackgroundFailure(code: code, phase: .maybeSent))
+        }
+        let other = BackgroundFailure(NSError(domain: "other", code: 1), hasResponse: false)
         #expect(other.phase == .maybeSent)
     }
 

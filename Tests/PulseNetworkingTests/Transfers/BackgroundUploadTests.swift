@@ -69,6 +69,112 @@ struct BackgroundUploadTests {
         }
     }
 
+    /// An app's container moves at an update, with the directory of the transfers and the file.
+    @Test func aFileThatMovedWithTheTransfersIsTheSame() async throws {
+        try await BackgroundWorld.run { world in
+            func file(of app: BackgroundApp) throws -> URL {
+                let file = app.file("video")
+                try Data("a video".utf8).write(to: file)
+                // A move keeps it, and the copy of this test does not on all systems.
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file.path)
+                return file
+            }
+            let first = try world.launch()
+            let old = try file(of: first)
+            let lost = Task { try await first.client.upload(endpoint(old), in: first.transfers) }
+            await world.system.resumed(1)
+            try world.kill()
+            world.system.respond(to: 1, 201, [:], body)
+            let second = try world.launch()
+            let moved = try file(of: second)
+            #expect(moved != old)
+            #expect(try await second.client.upload(endpoint(moved), in: second.transfers) == Reply(id: 7))
+            #expect(world.system.resumed == [1])
+            lost.cancel()
+            _ = await lost.result
+        }
+    }
+
+    /// The system raises an exception for a file that it cannot read.
+    @Test(arguments: ["missing", "changed"])
+    func aFileThatIsNotAsItWasIsAnErrorBeforeTheHandOver(fault: String) async throws {
+        try await BackgroundWorld.run { world in
+            let file = try file(in: world)
+            // After the call has looked at the file.
+            let app = try world.launch(opening: {
+                if fault == "missing" { return try FileManager.default.removeItem(at: file) }
+                try Data("another video".utf8).write(to: file)
+            })
+            do {
+                _ = try await app.client.upload(endpoint(file), in: app.transfers)
+                Issue.record("no error")
+            } catch PulseError.encodingFailed {
+            }
+            #expect(world.system.tasks.isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: app.file("transfers").path).isEmpty)
+        }
+    }
+
+    /// Whatever the system says in the end, it may have sent the request before.
+    @Test(arguments: [URLError.Code.cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .cancelled])
+    func aFailedUploadIsNotSentAgainWithoutAKey(code: URLError.Code) async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (
+                try world.launch(retry: RetryPolicy(backoffStrategy: .constant(1))), try file(in: world)
+            )
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers) }
+            await world.system.resumed(1)
+            world.system.fail(1, BackgroundFailure(URLError(code), hasResponse: false))
+            await #expect(throws: PulseError.self) { try await call.value }
+            #expect(world.system.resumed == [1])
+        }
+    }
+
+    /// The app may be suspended for a night.
+    @Test func theDeadlineEndsWithTheHandOver() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (
+                try world.launch(retry: RetryPolicy(backoffStrategy: .constant(1))), try file(in: world)
+            )
+            let options = RequestOptions().with(\.deadline, value: 10).with(\.idempotencyKey, value: .value("k"))
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers, options: options) }
+            await world.system.resumed(1)
+            await app.clock.advance(by: 30_000)
+            // An attempt that follows has none either.
+            world.system.respond(to: 1, 503)
+            await world.system.resumed(2)
+            world.system.respond(to: 2, 201, [:], body)
+            #expect(try await call.value == Reply(id: 7))
+        }
+    }
+
+    private struct Waiting: PulsePlugin {
+        let identifier = "waiting"
+        let scope = PluginScope.call
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            try await context.clock.sleep(60)
+        }
+    }
+
+    @Test func theDeadlineHoldsUntilTheHandOver() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file) = (try world.launch(plugins: [Waiting()]), try file(in: world))
+            let options = RequestOptions().with(\.deadline, value: 10)
+            let call = Task { try await app.client.upload(endpoint(file), in: app.transfers, options: options) }
+            await app.clock.sleepers(atLeast: 1)
+            await app.clock.sleepers(atLeast: 1, for: .deadline)
+            await app.clock.advance(by: 11)
+            do {
+                _ = try await call.value
+                Issue.record("no error")
+            } catch PulseError.deadlineExceeded {
+            }
+            #expect(world.system.resumed.isEmpty)
+        }
+    }
+
     @Test(arguments: ["file", "account"])
     func anotherUploadTakesNothingOver(difference: String) async throws {
         try await BackgroundWorld.run { world in

@@ -45,9 +45,11 @@ final class BackgroundWorld: Sendable {
 
     var directory: URL { root.appendingPathComponent("\(number.withLock { $0 })") }
 
+    /// - Parameter opening: is called when the session is made.
     func launch(
         plugins: [any PulsePlugin] = [], retry: RetryPolicy = .none,
-        _ change: (PulseConfiguration) -> PulseConfiguration = { $0 }
+        _ change: (PulseConfiguration) -> PulseConfiguration = { $0 },
+        opening: @escaping @Sendable () throws -> Void = {}
     ) throws -> BackgroundApp {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         let clock = TestClock()
@@ -56,11 +58,15 @@ final class BackgroundWorld: Sendable {
         let client = PulseClient(
             configuration: change(configuration), plugins: plugins,
             transport: MockTransport { _ in throw URLError(.badURL) }, events: PulseEventBus())
-        let registry = BackgroundRegistry()
+        let registry = BackgroundRegistry(clock: clock)
+        let makeSession = system.sessionMaker
         let transfers = BackgroundTransfers(
             identifier: "test", directory: directory.appendingPathComponent("transfers"), BackgroundSettings(),
             BackgroundTransfers.Surroundings(
-                makeSession: system.sessionMaker, registry: registry, clock: clock, events: PulseEventBus()))
+                makeSession: {
+                    try opening()
+                    return try makeSession($0, $1, $2, $3)
+                }, registry: registry, clock: clock, events: PulseEventBus()))
         let downloads = Downloads(
             directory: directory.appendingPathComponent("list"), client: client, background: transfers)
         let app = BackgroundApp(

@@ -100,6 +100,30 @@ struct UploadRecordTests {
         }
     }
 
+    /// An app's container moves at an update.
+    @Test func aRecordMovesWithItsFile() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let stamp = FileStamp(size: 1, modified: 1)
+        func open(_ container: String) async throws -> UploadRecord {
+            let place = root.appendingPathComponent(container)
+            return try await UploadRecord.open(
+                place.appendingPathComponent("Documents/video"), to: Self.url,
+                in: place.appendingPathComponent("Library/uploads"))
+        }
+        try FileManager.default.createDirectory(
+            at: root.appendingPathComponent("1/Library"), withIntermediateDirectories: true)
+        let record = try await open("1")
+        let upload = StoredUpload(url: Self.url, stamp: stamp, account: nil)
+        try await record.write(upload)
+        await record.close()
+        try FileManager.default.moveItem(
+            at: root.appendingPathComponent("1"), to: root.appendingPathComponent("2"))
+        let moved = try await open("2")
+        #expect(await moved.read(for: UploadedFile(url: Self.url, stamp: stamp)) == upload)
+        await moved.close()
+    }
+
     @Test func aFullDiskIsTyped() async throws {
         try await TusFixture.withFile { file, _, resumption in
             var disk = Disk.system

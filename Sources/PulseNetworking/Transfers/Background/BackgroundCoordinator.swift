@@ -13,7 +13,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
         let entry: BackgroundEntry
         let request: URLRequest
         /// The body of an upload.
-        let file: URL?
+        let upload: UploadedFile?
         let notBefore: Date?
         /// Whether an earlier hand-over of the same request is taken over.
         let mayTakeOver: Bool
@@ -44,7 +44,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
     private var waiters: [String: Waiter] = [:]
     /// The bodies of responses to uploads, as far as they have come and up to the piece that exceeds the limit.
     private var bodies: [Int: Data] = [:]
-    private var completions: [@Sendable () -> Void] = []
+    private var launches: [BackgroundLaunch] = []
 
     init(
         _ storage: any BackgroundStorage,
@@ -72,14 +72,20 @@ final class BackgroundCoordinator: @unchecked Sendable {
     func waitIsOver(_ wait: BackgroundTransfers.StateMachine.Wait) {
         switch wait {
         case .lateEvents: carryOut(machine.lateEventsAreOver())
-        case .judgments(let launch): carryOut(machine.judgmentsAreLate(launch: launch))
+        case .earlyEnd(let launch): carryOut(machine.earlyEndCounts(launch: launch))
         }
     }
 
-    /// - Parameter completion: called once all events of the launch are processed.
-    func launched(_ completion: @escaping @Sendable () -> Void) {
-        completions.append(completion)
-        carryOut(machine.launched())
+    func handle(_ event: BackgroundRegistry.Event) {
+        switch event {
+        case .launched(let launch):
+            launches.append(launch)
+            carryOut(machine.launched())
+        case .expired(let launch):
+            guard let index = launches.firstIndex(where: { $0 === launch }) else { return }
+            launches.remove(at: index)
+            if launches.isEmpty { carryOut(machine.launchIsOver()) }
+        }
     }
 
     // MARK: Calls
@@ -101,7 +107,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
         } catch {
             let waiter = waiters.removeValue(forKey: id)
             carryOut(machine.abandon(id))
-            waiter?.completion(.failure(error))
+            waiter?.completion(.failure((error as? JournalFailure)?.asPulseError ?? error))
         }
         return true
     }
@@ -192,9 +198,9 @@ final class BackgroundCoordinator: @unchecked Sendable {
             case .release(let id): waiters.removeValue(forKey: id)?.completion(.failure(CancellationError()))
             case .wait(let wait): self.wait(self, wait)
             case .complete:
-                let completions = completions
-                self.completions = []
-                completions.forEach { $0() }
+                let launches = launches
+                self.launches = []
+                launches.forEach { $0.complete() }
             }
         }
     }
@@ -203,11 +209,13 @@ final class BackgroundCoordinator: @unchecked Sendable {
         guard let handOver = waiters[id]?.handOver, let session, let entry = machine.entries[id] else { return }
         let resumeData = entry.isResumed ? storage.resumeData(of: id) : nil
         let kind: BackgroundWork.Kind =
-            if let file = handOver.file {
-                .upload(handOver.request, file: file)
+            if let upload = handOver.upload {
+                .upload(handOver.request, file: upload.url)
             } else {
                 resumeData.map { .resumedDownload($0) } ?? .download(handOver.request)
             }
+        // For a file that is missing the system raises an exception.
+        try handOver.upload?.check()
         let task = session.makeTask(BackgroundWork(kind, name: id, notBefore: handOver.notBefore))
         do {
             try perform(machine.made(id, task))
@@ -218,10 +226,12 @@ final class BackgroundCoordinator: @unchecked Sendable {
     }
 
     private func stop(_ task: Int, _ id: String) {
-        session?.stop(task) { [self] data in stopped(id, data) }
+        session?.stop(task) { [self] data in stopped(task, id, data) }
     }
 
-    private func stopped(_ id: String, _ data: Data?) {
+    private func stopped(_ task: Int, _ id: String, _ data: Data?) {
+        // It may be forgotten by now.
+        guard machine.isStopping(task, id) else { return }
         var hasResumeData = false
         if let data {
             hasResumeData = (try? storage.saveResumeData(data, of: id)) != nil

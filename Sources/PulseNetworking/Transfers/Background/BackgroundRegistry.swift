@@ -2,44 +2,94 @@
 
 import PulseCore
 
+/// A launch of the app for the events of a background session, which lasts until the system is told of its end.
+final class BackgroundLaunch: Sendable {
+    private let completion: Locked<(@Sendable () -> Void)?>
+
+    init(_ completion: @escaping @Sendable () -> Void) {
+        self.completion = Locked(completion)
+    }
+
+    /// Tells the system, once.
+    func complete() {
+        completion.withLock { $0.take() }?()
+    }
+}
+
 /// The background sessions of a process: one for each identifier, since the system allows no more.
+///
+/// A launch ends after twenty seconds at the latest, whatever happens: the system ends an app that takes half a minute.
 final class BackgroundRegistry: Sendable {
-    /// Takes a launch of the app.
-    typealias Owner = @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
+    enum Event: Sendable {
+        case launched(BackgroundLaunch)
+        /// The time of a launch is up, and the system is told.
+        case expired(BackgroundLaunch)
+    }
+
+    /// Takes the launches that come while the session is open.
+    typealias Owner = @Sendable (Event) -> Void
 
     private struct Entry {
+        var isClaimed = false
         var owner: Owner?
-        /// The launches that have come before the owner.
-        var early: [@Sendable () -> Void] = []
+        /// The launches that have come before the session was open.
+        var early: [BackgroundLaunch] = []
     }
 
     static let process = BackgroundRegistry()
+    static let timeLimit: TimeInterval = 20
 
+    private let clock: any PulseClock
     private let entries = Locked<[String: Entry]>([:])
 
-    /// Throws ``TransferFailure/busy`` if the identifier is taken.
-    func claim(_ identifier: String, _ owner: @escaping Owner) throws {
-        let early = try entries.withLock { entries in
-            guard entries[identifier]?.owner == nil else { throw TransferFailure.busy.asPulseError }
-            let early = entries[identifier]?.early ?? []
-            entries[identifier] = Entry(owner: owner)
-            return early
-        }
-        early.forEach(owner)
+    init(clock: any PulseClock = .system) {
+        self.clock = clock
     }
 
-    /// The owner could not open its session.
+    /// Throws ``TransferFailure/busy`` if the identifier is taken.
+    func claim(_ identifier: String) throws {
+        try entries.withLock { entries in
+            guard entries[identifier]?.isClaimed != true else { throw TransferFailure.busy.asPulseError }
+            entries[identifier, default: Entry()].isClaimed = true
+        }
+    }
+
+    /// The session could not be opened. Its launches wait for another attempt.
     func release(_ identifier: String) {
-        entries.withLock { $0[identifier]?.owner = nil }
+        entries.withLock { $0[identifier]?.isClaimed = false }
+    }
+
+    /// The session is open.
+    ///
+    /// - Returns: the launches that have come before.
+    func open(_ identifier: String, _ owner: @escaping Owner) -> [BackgroundLaunch] {
+        entries.withLock { entries in
+            defer { entries[identifier] = Entry(isClaimed: true, owner: owner) }
+            return entries[identifier]?.early ?? []
+        }
     }
 
     /// The system has launched or resumed the app for a session.
     func launched(_ identifier: String, _ completion: @escaping @Sendable () -> Void) {
+        let launch = BackgroundLaunch(completion)
         let owner = entries.withLock { entries in
             let owner = entries[identifier]?.owner
-            if owner == nil { entries[identifier, default: Entry()].early.append(completion) }
+            if owner == nil { entries[identifier, default: Entry()].early.append(launch) }
             return owner
         }
-        owner?(completion)
+        owner?(.launched(launch))
+        Task.detached { [self] in
+            try? await clock.sleep(Self.timeLimit, for: .timeout)
+            expire(launch, of: identifier)
+        }
+    }
+
+    private func expire(_ launch: BackgroundLaunch, of identifier: String) {
+        let owner = entries.withLock { entries in
+            entries[identifier]?.early.removeAll { $0 === launch }
+            return entries[identifier]?.owner
+        }
+        launch.complete()
+        owner?(.expired(launch))
     }
 }

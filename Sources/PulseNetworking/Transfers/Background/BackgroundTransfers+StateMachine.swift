@@ -31,8 +31,8 @@ extension BackgroundTransfers {
         enum Wait: Equatable {
             /// For late events of tasks that the system does not list.
             case lateEvents
-            /// For the calls that judge the outcomes of a launch.
-            case judgments(launch: Int)
+            /// For events of a launch, of which the system may have delivered all before.
+            case earlyEnd(launch: Int)
         }
 
         private(set) var entries: [String: BackgroundEntry] = [:]
@@ -42,14 +42,18 @@ extension BackgroundTransfers {
         private var judged: Set<String> = []
         /// The transfers with an outcome that came in this launch, and that no call has judged yet.
         private var unsettled: Set<String> = []
-        /// The transfers whose task is being stopped.
-        private var stopping: Set<String> = []
+        /// The transfers whose task is being stopped, with that task.
+        private var stopping: [String: Int] = [:]
         /// The transfers whose task the system does not list.
         private var missing: Set<String> = []
+        /// Whether their time is up, but the system still delivers the events of a launch.
+        private var isLate = false
         private var launch = 0
         private var isLaunched = false
         private var isDelivered = false
-        private var isTimed = false
+        /// Whether all events were delivered before the launch, and none has come in it. They may be those of an
+        /// earlier launch.
+        private var isDeliveredEarly = false
 
         // MARK: The launch
 
@@ -81,8 +85,15 @@ extension BackgroundTransfers {
             task.name.flatMap { entries[$0] }.flatMap { $0.task == task.identifier ? $0 : nil }
         }
 
-        /// The missing tasks are lost, with whatever they have sent.
+        /// In a launch, the system itself says when it has no more.
         mutating func lateEventsAreOver() -> [Action] {
+            isLate = isLaunched && !isDelivered
+            return isLate ? [] : lose()
+        }
+
+        /// The missing tasks are lost, with whatever they have sent.
+        private mutating func lose() -> [Action] {
+            isLate = false
             let lost = missing.sorted()
             missing = []
             return lost.flatMap { id in entries[id].map { end($0, .failure(.lost)) } ?? [] }
@@ -95,7 +106,7 @@ extension BackgroundTransfers {
         /// - Parameter mayTakeOver: false for a request that follows the outcome of an earlier one.
         /// - Returns: nil if another call waits for the transfer.
         mutating func handOver(_ new: BackgroundEntry, mayTakeOver: Bool) -> [Action]? {
-            guard !waiting.contains(new.id), !stopping.contains(new.id), mayTakeOver || judged.contains(new.id) else {
+            guard !waiting.contains(new.id), stopping[new.id] == nil, mayTakeOver || judged.contains(new.id) else {
                 return nil
             }
             guard !mayTakeOver || !judged.contains(new.id) else { return nil }
@@ -148,25 +159,30 @@ extension BackgroundTransfers {
                 entries[id] = nil
                 return [.cancel(task), .remove(id), .release(id)]
             }
-            stopping.insert(id)
+            stopping[id] = task
             return [.stop(task, id)]
         }
+
+        func isStopping(_ task: Int, _ id: String) -> Bool { stopping[id] == task }
 
         /// A task was stopped. Its outcome may have come before.
         ///
         /// - Parameter hasResumeData: whether a later task can go on, with data that is stored by now.
         mutating func stopped(_ id: String, hasResumeData: Bool) -> [Action] {
-            guard stopping.remove(id) != nil, var entry = entries[id] else { return [] }
+            guard stopping.removeValue(forKey: id) != nil, var entry = entries[id] else { return [] }
             guard entry.outcome == nil else { return [.release(id)] }
             (entry.task, entry.hasResumeData) = (nil, hasResumeData)
             entries[id] = entry
             return [.save(entry), .release(id)]
         }
 
-        /// A request could not be handed over.
+        /// A request could not be handed over. What an earlier task has left is not lost by that.
         mutating func abandon(_ id: String) -> [Action] {
             waiting.remove(id)
-            return forget(id)
+            guard var entry = entries[id], entry.hasResumeData else { return forget(id) }
+            (entry.task, entry.isResumed) = (nil, false)
+            entries[id] = entry
+            return [.save(entry)] + completeIfSettled()
         }
 
         // MARK: Events
@@ -180,7 +196,7 @@ extension BackgroundTransfers {
         mutating func ended(_ task: BackgroundTask, _ outcome: BackgroundEntry.Outcome) -> [Action] {
             guard let entry = transfer(of: task) else { return [] }
             // The end of a stopped task comes with its resume data.
-            if stopping.contains(entry.id), case .failure = outcome { return [] }
+            if stopping[entry.id] != nil, case .failure = outcome { return [] }
             missing.remove(entry.id)
             return end(entry, outcome)
         }
@@ -195,6 +211,7 @@ extension BackgroundTransfers {
             }
             entries[entry.id] = entry
             unsettled.insert(entry.id)
+            isDeliveredEarly = false
             // In a launch the system says once that all events are delivered.
             if !isLaunched { isDelivered = false }
             return [.save(entry)] + (waiting.contains(entry.id) ? deliver(entry) : [])
@@ -229,13 +246,13 @@ extension BackgroundTransfers {
 
         /// The transfer is of no use any more.
         mutating func forget(_ id: String) -> [Action] {
-            for set in [\StateMachine.judged, \.missing, \.stopping] { self[keyPath: set].remove(id) }
-            let isAwaited = waiting.remove(id) != nil
-            let isUnsettled = unsettled.remove(id) != nil
+            for set in [\StateMachine.judged, \.missing, \.unsettled] { self[keyPath: set].remove(id) }
+            let isStopping = stopping.removeValue(forKey: id) != nil
+            let isAwaited = waiting.remove(id) != nil || isStopping
             let entry = entries.removeValue(forKey: id)
             let task = entry?.outcome == nil ? entry?.task : nil
             return (task.map { [.cancel($0)] } ?? []) + (entry == nil ? [] : [.remove(id)])
-                + (isAwaited ? [.release(id)] : []) + (isUnsettled ? completeIfSettled() : [])
+                + (isAwaited ? [.release(id)] : []) + completeIfSettled()
         }
 
         // MARK: The system's launches
@@ -243,33 +260,39 @@ extension BackgroundTransfers {
         /// The system has launched or resumed the app for events of the session.
         mutating func launched() -> [Action] {
             isLaunched = true
-            return completeIfSettled()
+            guard isDelivered else { return [] }
+            (isDeliveredEarly, isDelivered) = (true, false)
+            return [.wait(.earlyEnd(launch: launch))]
         }
 
         mutating func allDelivered() -> [Action] {
             isDelivered = true
-            return completeIfSettled()
+            return isLaunched ? lose() + completeIfSettled() : []
         }
 
-        mutating func judgmentsAreLate(launch: Int) -> [Action] {
-            guard launch == self.launch, isLaunched else { return [] }
-            return complete()
+        /// The events that were delivered before the launch were those that it is for.
+        mutating func earlyEndCounts(launch: Int) -> [Action] {
+            guard launch == self.launch, isDeliveredEarly else { return [] }
+            return allDelivered()
+        }
+
+        /// The time of the launch is up.
+        mutating func launchIsOver() -> [Action] {
+            endLaunch()
+            return isLate ? lose() : []
         }
 
         /// The system may suspend the app once the calls have judged the outcomes: a request that follows, with a new
         /// token, must be handed over before.
         private mutating func completeIfSettled() -> [Action] {
-            guard isLaunched, isDelivered else { return [] }
-            if unsettled.isEmpty { return complete() }
-            if isTimed { return [] }
-            isTimed = true
-            return [.wait(.judgments(launch: launch))]
+            guard isLaunched, isDelivered, unsettled.isEmpty else { return [] }
+            endLaunch()
+            return [.complete]
         }
 
-        private mutating func complete() -> [Action] {
+        private mutating func endLaunch() {
             launch += 1
-            (isLaunched, isDelivered, isTimed) = (false, false, false)
-            return [.complete]
+            (isLaunched, isDelivered, isDeliveredEarly) = (false, false, false)
         }
     }
 }

@@ -49,9 +49,13 @@ public final class BackgroundTransfers: Sendable {
     ///   created if it is missing.
     /// - Parameter isDiscretionary: whether the system chooses a good time, such as when the device charges. A transfer
     ///   that is handed over in the background is discretionary in any case.
-    public convenience init(identifier: String, directory: URL, isDiscretionary: Bool = false) {
+    /// - Parameter resourceTimeout: the seconds that the system gives each request from its hand-over, with its own
+    ///   retries; seven days by default. They take the place of the call's deadline, which ends with the hand-over.
+    public convenience init(
+        identifier: String, directory: URL, isDiscretionary: Bool = false, resourceTimeout: TimeInterval = 604_800
+    ) {
         var settings = BackgroundSettings()
-        settings.isDiscretionary = isDiscretionary
+        (settings.isDiscretionary, settings.resourceTimeout) = (isDiscretionary, resourceTimeout)
         self.init(identifier: identifier, directory: directory, settings, Surroundings())
     }
 
@@ -70,7 +74,7 @@ public final class BackgroundTransfers: Sendable {
     ) -> BackgroundCoordinator {
         BackgroundCoordinator(storage) { coordinator, wait in
             Task.detached {
-                try? await surroundings.clock.sleep(wait.seconds, for: .timeout)
+                try? await surroundings.clock.sleep(StateMachine.Wait.seconds, for: .timeout)
                 queue.async { coordinator.waitIsOver(wait) }
             }
         } warn: { text in
@@ -83,7 +87,8 @@ public final class BackgroundTransfers: Sendable {
     ///
     /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` if the
     /// process has used the identifier before, since a session lasts as long as its process;
-    /// ``PulseError/invalidRequest(reason:)`` for an empty identifier and a directory that is no file URL;
+    /// ``PulseError/invalidRequest(reason:)`` for an empty identifier, a directory that is no file URL and a timeout
+    /// that is no positive number;
     /// ``TransferFailure/unusableDestination`` for a directory that cannot be used; and ``PulseError/unsupported(_:)``
     /// without Apple's `URLSession`.
     public func start() async throws {
@@ -113,10 +118,11 @@ public final class BackgroundTransfers: Sendable {
             guard directory.isFileURL else {
                 throw PulseError.invalidRequest(reason: "the directory of background transfers is no file URL")
             }
-            let launched: BackgroundRegistry.Owner = { [queue, coordinator] completion in
-                queue.async { coordinator.launched(completion) }
+            guard settings.resourceTimeout > 0 else {
+                throw PulseError.invalidRequest(
+                    reason: "the resource timeout of background transfers is \(settings.resourceTimeout)")
             }
-            try surroundings.registry.claim(identifier, launched)
+            try surroundings.registry.claim(identifier)
             do {
                 try await findTasks()
             } catch {
@@ -139,6 +145,11 @@ public final class BackgroundTransfers: Sendable {
                     coordinator.handle(event)
                 }
                 coordinator.use(session)
+                let owner: BackgroundRegistry.Owner = { [queue, coordinator] event in
+                    queue.async { coordinator.handle(event) }
+                }
+                // Before the session's events, which are behind on the queue.
+                surroundings.registry.open(identifier, owner).forEach { coordinator.handle(.launched($0)) }
                 session.findTasks { [coordinator] tasks in
                     coordinator.list(tasks)
                     reply.give(.success(()))
@@ -155,8 +166,8 @@ public final class BackgroundTransfers: Sendable {
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
     ///
     /// The closure is called once, on the main thread: when all outcomes are stored, and the calls that wait for them
-    /// have judged them, or fifteen seconds later. The transfers of that identifier may be created and started
-    /// afterwards, but must be: without them the system's events wait.
+    /// have judged them, or twenty seconds after the launch. The transfers of that identifier may be created and
+    /// started afterwards, but must be: without them the system's events wait.
     @MainActor
     public static func handleEvents(forSession identifier: String, completion: @escaping @MainActor () -> Void) {
         BackgroundRegistry.process.launched(identifier) {
@@ -189,6 +200,9 @@ public final class BackgroundTransfers: Sendable {
         }.get()
     }
 
+    /// What names a file, also when the app's container has moved. The transfers must be started.
+    func name(of file: URL) -> String { file.path(from: directory) }
+
     /// The file that the content of a transfer comes to.
     func content(of id: String) -> URL { BackgroundDirectory(path: directory.path).content(of: id) }
 
@@ -218,11 +232,6 @@ public final class BackgroundTransfers: Sendable {
 }
 
 extension BackgroundTransfers.StateMachine.Wait {
-    /// The system ends an app that takes half a minute for its events.
-    var seconds: TimeInterval {
-        switch self {
-        case .lateEvents: 5
-        case .judgments: 15
-        }
-    }
+    /// Far less than a launch has.
+    static let seconds: TimeInterval = 5
 }

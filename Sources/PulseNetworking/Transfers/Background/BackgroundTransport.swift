@@ -64,18 +64,20 @@ final class BackgroundTransport: Transport {
 
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         try check(request)
-        let stamp = try await stamp(of: request.body)
-        let (isDownload, file) = (stamp == nil, stamp?.url)
-        let entry = try entry(for: request, stamp)
+        let upload = try await upload(of: request.body)
+        try await transfers.start()
+        let entry = try entry(for: request, upload)
+        // The app may be suspended for longer, and the system has a limit of its own.
+        request.context?.call.liftDeadline()
         while true {
             let (mayTakeOver, delay) = state.withLock { state in
                 defer { (state.delay, state.hasOutcome) = (0, false) }
                 return (state.mayTakeOver, state.delay)
             }
             let handOver = BackgroundCoordinator.HandOver(
-                entry: entry, request: prepared(request), file: file,
+                entry: entry, request: prepared(request), upload: upload,
                 notBefore: delay > 0 ? clock.now.addingTimeInterval(delay) : nil, mayTakeOver: mayTakeOver)
-            let listener = isDownload ? state.withLock { $0.progress } : request.progress
+            let listener = upload == nil ? state.withLock { $0.progress } : request.progress
             let delivery = try await transfers.delivery(of: handOver) { listener?($0) }
             state.withLock { state in
                 (state.mayTakeOver, state.hasOutcome, state.hasResponse) = (false, true, delivery.isResponse)
@@ -100,7 +102,7 @@ final class BackgroundTransport: Transport {
         }
     }
 
-    private func stamp(of body: TransportRequest.Body) async throws -> UploadedFile? {
+    private func upload(of body: TransportRequest.Body) async throws -> UploadedFile? {
         guard case .file(let file) = body else { return nil }
         return try await UploadedFile.at(file)
     }
@@ -116,7 +118,8 @@ final class BackgroundTransport: Transport {
     private func entry(for request: TransportRequest, _ upload: UploadedFile?) throws -> BackgroundEntry {
         // The URL before the plugins, which may sign it for an hour.
         let url = (request.context?.url ?? request.urlRequest.url)?.absoluteString ?? ""
-        let name = [request.urlRequest.httpMethod ?? "GET", url, upload?.url.path ?? ""].joined(separator: "\n")
+        let file = upload.map { transfers.name(of: $0.url) } ?? ""
+        let name = [request.urlRequest.httpMethod ?? "GET", url, file].joined(separator: "\n")
         let digest = try Self.digest(of: name)
         let id = state.withLock { state in
             let id = state.id ?? String(digest.prefix(32))

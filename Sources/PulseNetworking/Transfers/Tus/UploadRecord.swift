@@ -31,12 +31,13 @@ struct UploadRecord: Sendable {
     static func open(
         _ file: URL, to url: URL, in directory: URL, using disk: Disk = .system
     ) async throws -> UploadRecord {
-        guard let name = SystemHashes.library?.sha256("\(file.path)\n\(url.absoluteString)")?.hex else {
+        try await onDisk { try SystemFile.makeDirectory(directory.path, using: disk) }
+        let name = "\(file.path(from: directory))\n\(url.absoluteString)"
+        guard let digest = SystemHashes.library?.sha256(name)?.hex else {
             throw PulseError.unsupported("a resumable upload needs the system's SHA-256")
         }
-        let record = UploadRecord(in: directory.path, name, disk)
+        let record = UploadRecord(in: directory.path, digest, disk)
         try await onDisk {
-            try SystemFile.makeDirectory(record.directory, using: disk)
             guard try record.lock.tryAcquire() else { throw TransferFailure.busy }
         }
         return record
@@ -90,12 +91,19 @@ struct UploadRecord: Sendable {
         } catch let failure as TransferFailure {
             throw failure.asPulseError
         } catch let failure as JournalFailure {
-            switch failure {
-            // One block.
-            case .noSpace: throw TransferFailure.noSpace(needed: 4096).asPulseError
-            case .missing, .notPermitted, .readOnly: throw TransferFailure.unusableDestination.asPulseError
-            default: throw PulseError.transport(.cannotWriteToFile, underlying: failure)
-            }
+            throw failure.asPulseError
+        }
+    }
+}
+
+extension JournalFailure {
+    /// The failure to store what is known of a transfer, as the error of its call.
+    var asPulseError: PulseError {
+        switch self {
+        // One block.
+        case .noSpace: TransferFailure.noSpace(needed: 4096).asPulseError
+        case .missing, .notPermitted, .readOnly: TransferFailure.unusableDestination.asPulseError
+        default: .transport(.cannotWriteToFile, underlying: self)
         }
     }
 }

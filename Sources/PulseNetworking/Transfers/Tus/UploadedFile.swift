@@ -35,12 +35,26 @@ struct UploadedFile: Sendable {
         await BlockingThreadPool.files.run { [url, stamp] in (try? FileStamp(path: url.path)) == stamp }
     }
 
+    /// Throws ``PulseError/encodingFailed(underlying:)`` unless the file can be read, and nothing has written it since.
+    func check() throws {
+        do {
+            try open().close()
+        } catch {
+            throw PulseError.encodingFailed(underlying: error)
+        }
+    }
+
+    private func open() throws -> FileHandle {
+        let handle = try FileHandle(forReadingFrom: url)
+        guard try FileStamp(handle.fileDescriptor) == stamp else { throw FileHasChanged() }
+        return handle
+    }
+
     /// The bytes from there to the end that the file had, read in constant memory. Fails if the file has changed.
     func body(from offset: Int64) -> BodyStream {
-        BodyStream(length: size - offset) { [url, stamp] in
+        BodyStream(length: size - offset) {
             let handle = try await BlockingThreadPool.files.result {
-                let handle = try FileHandle(forReadingFrom: url)
-                guard try FileStamp(handle.fileDescriptor) == stamp else { throw FileHasChanged() }
+                let handle = try open()
                 try handle.seek(toOffset: UInt64(offset))
                 return handle
             }
