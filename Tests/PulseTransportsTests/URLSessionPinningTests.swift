@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseTesting
 import TestSupport
@@ -313,6 +314,35 @@ struct URLSessionPinningTests {
         let failing = Self.security()
         for _ in 0..<2 { #expect(throws: PulseError.self) { try failing.certificates(of: tls[1]) } }
         #expect(try failing.certificates(of: tls[0]).identity != nil)
+    }
+
+    /// An import derives a key, and may change the system's keychain.
+    @Test @HeavyWork func concurrentFirstRequestsImportACertificateOnce() {
+        for _ in 0..<20 {
+            let imports = Locked(0)
+            var security = Self.security()
+            security.identity = { _ in
+                imports.withLock { $0 += 1 }
+                for _ in 0..<100 { sched_yield() }
+                return Self.credential
+            }
+            let shared = security
+            let tls = TLSSettings(
+                clientCertificate: TLSSettings.ClientCertificate(pkcs12: Data([1]), password: "secret"))
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                #expect((try? shared.certificates(of: tls).identity) != nil)
+            }
+            #expect(imports.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func aSessionKeepsNoStateOfItsOwn() {
+        let configuration = URLSessionConfiguration.default
+        configuration.keepNoState()
+        #expect(configuration.urlCache == nil && configuration.requestCachePolicy == .reloadIgnoringLocalCacheData)
+        #expect(configuration.httpCookieStorage == nil && !configuration.httpShouldSetCookies)
+        #expect(configuration.httpCookieAcceptPolicy == .never)
+        #expect(configuration.urlCredentialStorage == nil)
     }
 
     // MARK: Responses without a check

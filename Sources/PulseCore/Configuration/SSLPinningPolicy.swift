@@ -71,14 +71,14 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
         guard isEnabled, !hasExpired(by: now) else { return nil }
         for pattern in hosts where !Self.isPattern(pattern) {
-            throw PulseError.invalidRequest(reason: "not a host pattern of a pinning policy: \(pattern)")
+            throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has a pattern that is no host: \(pattern)")
         }
         // A trailing dot names the same host.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard hosts.isEmpty || hosts.contains(where: { Self.matches(host, $0) }) else { return nil }
         let hashes = try publicKeyHashes.map(Self.canonical)
         guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
-            throw PulseError.invalidRequest(reason: "a pinning policy without a pin")
+            throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has no pin")
         }
         return PinSet(
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
@@ -89,7 +89,8 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     private static func canonical(_ hash: String) throws -> String {
         guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
         else {
-            throw PulseError.invalidRequest(reason: "a pin is not sha256/ and the base64 of 32 bytes: \(hash)")
+            throw PulseError.invalidRequest(
+                reason: "`sslPinningPolicy` has a pin that is not sha256/ and the base64 of 32 bytes: \(hash)")
         }
         return "sha256/" + bytes.base64EncodedString()
     }

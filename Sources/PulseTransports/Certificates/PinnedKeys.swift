@@ -28,7 +28,8 @@ struct PinnedKeys: Sendable, Hashable {
                 }
                 hashes.insert(hash)
             } catch let error as CertificateError {
-                throw PulseError.invalidRequest(reason: "a pinned certificate is no certificate in DER: \(error)")
+                throw PulseError.invalidRequest(
+                    reason: "`sslPinningPolicy` has a pinned certificate that is none in DER: \(error)")
             }
         }
         self.hashes = hashes

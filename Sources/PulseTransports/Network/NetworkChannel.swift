@@ -48,26 +48,25 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
     ) throws -> NWProtocolTLS.Options {
         let tls = NWProtocolTLS.Options()
         let (options, configuration) = (tls.securityProtocolOptions, settings.configuration)
-        if let name = settings.address.serverName { sec_protocol_options_set_tls_server_name(options, name) }
-        // Otherwise TLS might agree on HTTP/2.
-        sec_protocol_options_add_tls_application_protocol(options, "http/1.1")
-        // App Transport Security, which requires TLS 1.2 of a session, does not apply to connections.
-        sec_protocol_options_set_min_tls_protocol_version(
-            options, configuration.tlsMinimumSupportedProtocolVersion.raised(to: settings.minimumVersion))
-        sec_protocol_options_set_max_tls_protocol_version(options, configuration.tlsMaximumSupportedProtocolVersion)
+        let plan = try ChannelTLS(
+            settings, from: configuration.tlsMinimumSupportedProtocolVersion.rawValue,
+            upTo: configuration.tlsMaximumSupportedProtocolVersion.rawValue)
+        if let name = plan.serverName { sec_protocol_options_set_tls_server_name(options, name) }
+        sec_protocol_options_add_tls_application_protocol(options, plan.applicationProtocol)
+        sec_protocol_options_set_min_tls_protocol_version(options, tls_protocol_version_t(number: plan.minimumVersion))
+        sec_protocol_options_set_max_tls_protocol_version(options, tls_protocol_version_t(number: plan.maximumVersion))
         if let credential = settings.identity {
             guard let identity = credential.channelIdentity else {
                 throw TLSSettings.ClientCertificate.unusable("the system takes no identity from it")
             }
             sec_protocol_options_set_local_identity(options, identity)
         }
-        guard settings.evaluatesTrust else { return tls }
-        let host = settings.address.serverName ?? settings.address.host
+        guard plan.evaluatesTrust else { return tls }
         let (authorities, check) = (settings.authorities, settings.check)
         let verify: sec_protocol_verify_t = { _, trust, complete in
             do {
                 let trust = sec_trust_copy_ref(trust).takeRetainedValue()
-                let policy = SecPolicyCreateSSL(true, host as CFString)
+                let policy = SecPolicyCreateSSL(true, plan.certifiedName as CFString)
                 guard SecTrustSetPolicies(trust, policy) == errSecSuccess else {
                     throw TransportFailure.untrusted(status: nil, underlying: nil)
                 }
@@ -80,8 +79,7 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
         }
         // Not the queue of the connection: an evaluation may wait for a server of revocations.
         sec_protocol_options_set_verify_block(options, verify, DispatchQueue(label: "PulseKit.NetworkChannel.trust"))
-        // A resumed session has no chain to check.
-        sec_protocol_options_set_tls_resumption_enabled(options, false)
+        sec_protocol_options_set_tls_resumption_enabled(options, plan.resumesSessions)
         return tls
     }
 

@@ -8,7 +8,8 @@ import Security
 extension URLSessionConfiguration {
     /// Sets the minimum version of TLS, and the one of its two settings for proxies that the route needs.
     func apply(_ tls: TLSSettings, _ proxy: SessionProxy) throws {
-        tlsMinimumSupportedProtocolVersion = tlsMinimumSupportedProtocolVersion.raised(to: tls.minimumVersion)
+        tlsMinimumSupportedProtocolVersion = tls_protocol_version_t(
+            number: tls.minimumVersion.raising(tlsMinimumSupportedProtocolVersion.rawValue))
         guard proxy != .system else { return }
         connectionProxyDictionary = proxy.dictionary?.mapValues(\.base)
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: routes without a dictionary
@@ -28,9 +29,9 @@ extension URLSessionConfiguration {
 }
 
 extension tls_protocol_version_t {
-    /// This version, or a later minimum.
-    func raised(to minimum: TLSSettings.Version) -> tls_protocol_version_t {
-        rawValue < minimum.number ? tls_protocol_version_t(rawValue: minimum.number) ?? .TLSv13 : self
+    /// The version with that number on the wire; the latest for an unknown one.
+    init(number: UInt16) {
+        self = tls_protocol_version_t(rawValue: number) ?? .TLSv13
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 
 /// The services of the system's security library for a session. Only Apple platforms have it; tests have their own.
@@ -17,6 +18,9 @@ struct SessionSecurity: Sendable {
     var countReadable: @Sendable ([Data]) -> Int
     /// The certificates that were read last: deriving a key from a password is slow by design.
     private let latest = Locked<(tls: TLSSettings, certificates: SessionCertificates)?>(nil)
+    /// Reads certificates, one after the other: of concurrent first requests one reads, and an import may change the
+    /// system's keychain.
+    private let reading = DispatchQueue(label: "PulseNetworking.URLSession.certificates")
 
     init(
         evaluateTrust:
@@ -31,6 +35,10 @@ struct SessionSecurity: Sendable {
 
     /// The certificates of the settings. Throws ``PulseError/invalidRequest(reason:)`` for an unreadable one.
     func certificates(of tls: TLSSettings) throws -> SessionCertificates {
+        try reading.sync { try read(tls) }
+    }
+
+    private func read(_ tls: TLSSettings) throws -> SessionCertificates {
         if let latest = latest.withLock({ $0 }), latest.tls == tls { return latest.certificates }
         var certificates = SessionCertificates()
         if !tls.certificateAuthorities.isEmpty {
