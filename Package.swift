@@ -118,7 +118,8 @@ let package = Package(
 // With Apple's frameworks. Scripts/check-apple type-checks it on other systems.
 package.targets.append(
     .testTarget(
-        name: "AppleTests", dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseTesting"]))
+        name: "AppleTests",
+        dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage", "PulseTesting"]))
 #endif
 
 // Builds that run a few suites, as under a sanitizer, leave the files of the others out: `Scripts/check` lists them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Combine.
+// All of it is of iOS 13, macOS 10.15.
 public protocol Publisher<Output, Failure> {
     associatedtype Output
     associatedtype Failure: Error

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Compression.
+// All of it is of iOS 13, macOS 10.15; `brotli` is of iOS 15.2, macOS 12.1.
 import Foundation
 
 public enum FilterOperation: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of CryptoKit.
+// All of it is of iOS 13, macOS 10.15.
 import Foundation
 
 public protocol Digest: Hashable, ContiguousBytes, Sequence, Sendable where Element == UInt8 {

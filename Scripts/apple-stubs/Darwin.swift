@@ -3,6 +3,7 @@
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Darwin.
 @_exported import Glibc
 
+// os/lock.h, iOS 10, macOS 10.12.
 public struct os_unfair_lock_s: Sendable {
     public init() {}
 }
@@ -13,17 +14,22 @@ public func os_unfair_lock_lock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) 
 public func os_unfair_lock_trylock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) -> Bool { true }
 public func os_unfair_lock_unlock(_ lock: UnsafeMutablePointer<os_unfair_lock_s>) {}
 
+// sys/socket.h, iOS 2, macOS 10.2.
 public let SO_NOSIGPIPE: Int32 = 0x1022
 
+// sys/fcntl.h, iOS 2, macOS 10.2.
 public let F_FULLFSYNC: Int32 = 51
 
+// time.h, iOS 10, macOS 10.12.
 public var CLOCK_UPTIME_RAW: clockid_t { 8 }
 
 extension stat {
+    // sys/stat.h, iOS 2, macOS 10.0.
     public var st_mtimespec: timespec { st_mtim }
 }
 
 // Another type than in Glibc, which is re-exported above. A name X of the sources becomes apple_X where a stub declares that.
+// sys/socket.h, iOS 2, macOS 10.0.
 public let apple_SOCK_STREAM: Int32 = 1
 
 // What Glibc has and Darwin has not, as far as somebody may reach for it.

@@ -7,11 +7,13 @@
 @_exported import FoundationNetworking
 
 extension Stream {
+    // NSStream.h, iOS 8, macOS 10.10; the streams are nullable.
     public class func getBoundStreams(
         withBufferSize bufferSize: Int, inputStream: inout InputStream?, outputStream: inout OutputStream?
     ) {}
 }
 
+// CFStream.h, iOS 7, macOS 10.9; of a CFWriteStream, to which OutputStream bridges.
 public func CFWriteStreamSetDispatchQueue(_ stream: OutputStream!, _ queue: DispatchQueue?) {}
 
 extension URLRequest {
@@ -20,6 +22,7 @@ extension URLRequest {
         get { false }
         set {}
     }
+    // NSURLRequest.h, iOS 13, macOS 10.15.
     public var allowsExpensiveNetworkAccess: Bool {
         get { true }
         set {}
@@ -30,6 +33,7 @@ extension URLRequest {
     }
 }
 
+// NSURLProtectionSpace.h, iOS 3, macOS 10.6; nonnull.
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 
@@ -39,6 +43,7 @@ extension URLSessionConfiguration {
         get { false }
         set {}
     }
+    // NSURLSession.h, iOS 13, macOS 10.15.
     public var allowsExpensiveNetworkAccess: Bool {
         get { true }
         set {}

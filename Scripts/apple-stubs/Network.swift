@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Network.
+// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Network. All of it is of
+// iOS 12, macOS 10.14 unless it says otherwise.
 import Dispatch
 import Foundation
 import FoundationNetworking
 import Security
 
-// Not Sendable: that is not confirmed for every SDK, and the sources do without.
+// NWPathMonitor of the Swift overlay. Not Sendable: that is not confirmed for every SDK, and the sources do without.
 public final class NWPathMonitor {
     public init() {}
     public var pathUpdateHandler: (@Sendable (NWPath) -> Void)?
@@ -14,6 +15,7 @@ public final class NWPathMonitor {
     public func cancel() {}
 }
 
+// NWPath, with NWInterface; `isConstrained` is of iOS 13, macOS 10.15.
 public struct NWPath: Sendable {
     public enum Status: Sendable {
         case satisfied, unsatisfied, requiresConnection
@@ -32,7 +34,7 @@ public struct NWInterface: Hashable, Sendable {
     }
 }
 
-// Not Sendable, as in earlier SDKs; its closures are, as in later ones.
+// NWConnection. Not Sendable, as in earlier SDKs; its closures are, as in later ones.
 public final class NWConnection {
     public enum State: Equatable, Sendable {
         case setup, waiting(NWError), preparing, ready, failed(NWError), cancelled
@@ -76,6 +78,7 @@ public enum NWError: Error, Equatable {
 // Of the module dnssd.
 public typealias DNSServiceErrorType = Int32
 
+// NWEndpoint; the case `url` is of iOS 13, macOS 10.15.
 public enum NWEndpoint: Hashable, Sendable {
     public enum Host: Hashable, Sendable, ExpressibleByStringLiteral {
         case name(String, NWInterface?)
@@ -106,6 +109,7 @@ public struct IPv6Address: Hashable, Sendable, CustomDebugStringConvertible {
     public var debugDescription: String { "" }
 }
 
+// NWProtocolOptions, NWProtocolTCP, NWProtocolTLS.
 public class NWProtocolOptions {}
 
 public enum NWProtocolTCP {
@@ -122,6 +126,7 @@ public enum NWProtocolTLS {
     }
 }
 
+// NWParameters; `prohibitConstrainedPaths` is of iOS 13, macOS 10.15.
 public class NWParameters {
     public init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) {}
     public final var prohibitedInterfaceTypes: [NWInterface.InterfaceType]?
@@ -149,6 +154,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
 }
 
 extension URLSessionConfiguration {
+    // iOS 17, macOS 14.
     public var proxyConfigurations: [ProxyConfiguration] {
         get { [] }
         set {}

@@ -5,10 +5,11 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
+// MacTypes.h, iOS 2, macOS 10.0.
 public typealias OSStatus = Int32
 
 // CoreFoundation, which Security re-exports. In Apple's SDK these are classes of their own, which bridge to those of
-// Foundation by `as`; CFError conforms to Error in Foundation.
+// Foundation by `as`; CFError conforms to Error in Foundation. CFBase.h and others, iOS 2, macOS 10.0.
 public typealias CFIndex = Int
 public typealias CFTypeID = UInt
 public typealias CFTypeRef = AnyObject
@@ -20,11 +21,12 @@ public typealias CFAllocator = NSObject
 
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID { 0 }
 
+// CFError.h, iOS 2, macOS 10.5.
 public final class CFError: Error, @unchecked Sendable {}
 
 public func CFErrorGetCode(_ err: CFError!) -> CFIndex { 0 }
 
-// Not Sendable: that is not confirmed for every SDK, and the sources do without.
+// SecBase.h, iOS 2, macOS 10.3. Not Sendable: that is not confirmed for every SDK, and the sources do without.
 public class SecTrust {}
 
 public class SecCertificate {}
@@ -33,7 +35,7 @@ public class SecIdentity {}
 
 public class SecPolicy {}
 
-// SecBase.h.
+// SecBase.h, iOS 2, macOS 10.3.
 public var errSecSuccess: OSStatus { 0 }
 
 // SecTrust.h, iOS 12, macOS 10.14. The error is nullable in both ways.
@@ -85,6 +87,7 @@ public var kSecReturnData: CFString { "" }
 public var kSecMatchLimit: CFString { "" }
 public var kSecMatchLimitOne: CFString { "" }
 
+// SecItem.h, iOS 2, macOS 10.6; the results are nullable in both ways.
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
@@ -93,17 +96,18 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
 
-// These are in Foundation, whose stub cannot import this module: this one imports it. iOS 2, macOS 10.3.
+// These are in Foundation, whose stub cannot import this module: this one imports it. NSURLProtectionSpace.h, iOS 3,
+// macOS 10.6; nullable.
 extension URLProtectionSpace {
     public var serverTrust: SecTrust? { nil }
 }
 
 extension URLCredential {
+    // NSURLCredential.h, iOS 3, macOS 10.6; `identity` is nullable, `certificates` is not.
     public convenience init(trust: SecTrust) {
         self.init(user: "", password: "", persistence: .none)
     }
 
-    // NSURLCredential.h, iOS 3, macOS 10.6.
     public convenience init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) {
         self.init(user: "", password: "", persistence: persistence)
     }
@@ -112,6 +116,7 @@ extension URLCredential {
     public var certificates: [Any] { [] }
 }
 
+// SecProtocolOptions.h, iOS 12, macOS 10.14.
 public class sec_protocol_options {
     public init() {}
 }
@@ -119,7 +124,8 @@ public class sec_protocol_options {
 // In Apple's SDK a protocol of Objective-C objects.
 public typealias sec_protocol_options_t = sec_protocol_options
 
-// Here the enumeration of Foundation on Linux stands for Apple's, which has the same cases and numbers.
+// SecProtocolTypes.h, iOS 13, macOS 10.15. Here the enumeration of Foundation on Linux stands for
+// Apple's, which has the same cases and numbers.
 public typealias tls_protocol_version_t = FoundationNetworking.tls_protocol_version_t
 
 public func sec_protocol_options_set_tls_server_name(
@@ -130,6 +136,7 @@ public func sec_protocol_options_add_tls_application_protocol(
     _ options: sec_protocol_options_t, _ application_protocol: UnsafePointer<CChar>
 ) {}
 
+// SecProtocolOptions.h, iOS 13, macOS 10.15.
 public func sec_protocol_options_set_min_tls_protocol_version(
     _ options: sec_protocol_options_t, _ version: tls_protocol_version_t
 ) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of os.
+// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of os. `Logger`
+// and what its methods take are of iOS 14, macOS 11, `OSLogType` is of iOS 10, macOS 10.12.
 public struct Logger: Sendable {
     public init(subsystem: String, category: String) {}
     public func log(level: OSLogType, _ message: OSLogMessage) {}

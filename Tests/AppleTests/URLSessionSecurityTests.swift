@@ -27,6 +27,17 @@ struct URLSessionSecurityTests {
         }
     }
 
+    @Test func anExpiredCertificateIsRefused() async throws {
+        try await TLSListener.run(TestIdentities.server("expired")) { server, url in
+            let error = try await Self.failure(at: url, tls: TestIdentities.trusting())
+            guard case .transport(.serverCertificateHasBadDate, _)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(server.targets.isEmpty)
+        }
+    }
+
     // MARK: Pins
 
     @Test(arguments: ["server.der", "authority.der"])
