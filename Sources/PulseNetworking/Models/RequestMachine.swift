@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// What a request loads, as the machine sees it.
+protocol RequestContent: Sendable {
+    /// Whether there is more to load.
+    var hasMore: Bool { get }
+}
+
+/// What models see of a request.
+struct RequestState<Content: RequestContent>: Sendable {
+    var content: Content?
+    /// The failure of the last run, until one succeeds.
+    var failure: PulseError?
+    /// What the run in progress loads; nil without one.
+    var loading: RequestLoad?
+
+    var isIdle: Bool { content == nil && failure == nil && loading == nil }
+}
+
+/// What a run loads.
+enum RequestLoad: Sendable, Hashable {
+    /// All, from the beginning.
+    case first
+    /// What comes after the content.
+    case more
+}
+
+/// Decides what happens with a request that members share: models, and callers that prefetch it. The enclosing object
+/// makes the calls and tells the members.
+///
+/// A run in progress never touches the content or the failure: what it replaces or leaves is as it was before. Times
+/// are uptimes.
+struct RequestMachine<Content: RequestContent>: Sendable {
+    enum Ask: Sendable, Hashable {
+        /// Loads stale content; joins a run.
+        case fetch
+        /// Asks the server; replaces a run.
+        case refresh
+        /// Loads more; joins a run.
+        case more
+    }
+
+    struct Run: Sendable, Hashable {
+        let number: Int
+        let load: RequestLoad
+        /// Whether a stored response must be revalidated.
+        let asksServer: Bool
+    }
+
+    /// What follows from an event, in this order.
+    struct Effects: Sendable, Hashable {
+        /// The run in progress is cancelled.
+        var cancels = false
+        /// A new run starts.
+        var starts: Run?
+        /// The members' state has changed.
+        var publishes = false
+        /// These tickets get the state.
+        var settles: [Int] = []
+    }
+
+    private struct Member {
+        let policy: RefetchPolicy
+        var isVisible = false
+    }
+
+    /// What members see a change of.
+    private struct Look: Equatable {
+        let version: Int
+        let loading: RequestLoad?
+    }
+
+    private(set) var state = RequestState<Content>()
+    private(set) var run: Run?
+    private var members: [Int: Member] = [:]
+    /// The members that want the run. The run ends without them.
+    private var wanting: Set<Int> = []
+    /// The member of each waiting ticket.
+    private var tickets: [Int: Int] = [:]
+    private var isInvalid = false
+    private var loadedAt: TimeInterval = 0
+    private var endedAt: TimeInterval = 0
+    private var unusedAt: TimeInterval = 0
+    private var retention: TimeInterval = 0
+    private var version = 0
+    private var lastRun = 0
+
+    /// Whether nothing is left to keep.
+    var isUnused: Bool { members.isEmpty && state.content == nil }
+
+    /// Whether a visible member has that trigger.
+    func awaits(_ trigger: RefetchPolicy.Triggers) -> Bool {
+        members.values.contains { $0.isVisible && $0.policy.triggers.contains(trigger) }
+    }
+
+    /// When ``wake(at:)`` is due; nil for never.
+    var wakeTime: TimeInterval? {
+        let time = members.isEmpty ? unusedAt + retention : members.values.compactMap(nextTime).min()
+        guard let time, time < .infinity, !isUnused else { return nil }
+        return time
+    }
+
+    // MARK: Members
+
+    mutating func add(_ member: Int, _ policy: RefetchPolicy) {
+        members[member] = Member(policy: policy)
+        retention = max(retention, policy.retention)
+    }
+
+    mutating func remove(_ member: Int, at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            guard machine.members.removeValue(forKey: member) != nil else { return }
+            machine.leave(member, at: now, &effects)
+            guard machine.members.isEmpty else { return }
+            machine.unusedAt = now
+            if machine.retention <= 0 { machine.forget() }
+        }
+    }
+
+    mutating func ask(_ ask: Ask, by member: Int, ticket: Int, at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            machine.tickets[ticket] = member
+            machine.perform(ask, for: member, at: now, &effects)
+            if machine.run == nil { machine.settle(&effects) { $0 == ticket } }
+        }
+    }
+
+    /// The member wants the run no longer.
+    mutating func cancel(_ member: Int, at now: TimeInterval) -> Effects {
+        change { $0.leave(member, at: now, &$1) }
+    }
+
+    /// The ticket's task waits no longer.
+    mutating func withdraw(_ ticket: Int) -> Effects {
+        change { machine, effects in machine.settle(&effects) { $0 == ticket } }
+    }
+
+    mutating func appear(_ member: Int, at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            guard machine.members[member]?.isVisible == false else { return }
+            machine.members[member]?.isVisible = true
+            machine.pull(.appear, at: now, &effects) { $0 == member }
+        }
+    }
+
+    mutating func disappear(_ member: Int) {
+        members[member]?.isVisible = false
+    }
+
+    // MARK: Events for all members
+
+    mutating func trigger(_ trigger: RefetchPolicy.Triggers, at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            guard machine.state.content != nil || machine.state.failure != nil else { return }
+            machine.pull(trigger, at: now, &effects) { _ in true }
+        }
+    }
+
+    mutating func wake(at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            if machine.members.isEmpty {
+                if machine.unusedAt + machine.retention <= now { machine.forget() }
+                return
+            }
+            for (number, member) in machine.members {
+                guard let time = machine.nextTime(of: member), time <= now else { continue }
+                machine.wanting.insert(number)
+            }
+            if !machine.wanting.isEmpty, machine.run == nil {
+                machine.start(.first, asksServer: machine.isInvalid, &effects)
+            }
+        }
+    }
+
+    /// The content is stale, also that of a run in progress.
+    mutating func invalidate() -> Effects {
+        change { machine, effects in
+            machine.isInvalid = machine.state.content != nil
+            if machine.members.isEmpty { return machine.forget() }
+            if machine.run == nil, machine.isInvalid {
+                machine.wanting = Set(machine.members.filter(\.value.isVisible).keys)
+            }
+            if !machine.wanting.isEmpty { machine.start(.first, asksServer: true, &effects) }
+        }
+    }
+
+    mutating func reset() -> Effects {
+        change { machine, effects in
+            effects.cancels = machine.run != nil
+            machine.forget()
+            machine.settle(&effects) { _ in true }
+        }
+    }
+
+    mutating func end(_ number: Int, _ result: Result<Content, PulseError>, at now: TimeInterval) -> Effects {
+        change { machine, effects in
+            guard let run = machine.run, run.number == number else { return }
+            switch result {
+            case .success(let content):
+                machine.state.content = content
+                machine.state.failure = nil
+                machine.version += 1
+                if run.load == .first { (machine.loadedAt, machine.isInvalid) = (now, false) }
+            case .failure(let error) where error.kind != .cancelled:
+                machine.state.failure = error
+                machine.version += 1
+            case .failure:
+                break
+            }
+            machine.stop(at: now)
+            machine.settle(&effects) { _ in true }
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func change(_ body: (inout Self, inout Effects) -> Void) -> Effects {
+        let before = look
+        var effects = Effects()
+        body(&self, &effects)
+        effects.publishes = look != before
+        return effects
+    }
+
+    private var look: Look { Look(version: version, loading: state.loading) }
+
+    private func staleTime(of member: Member) -> TimeInterval {
+        state.content == nil || isInvalid ? -.infinity : loadedAt + member.policy.freshness
+    }
+
+    /// When the member's next periodic run is due; nil for never.
+    private func nextTime(of member: Member) -> TimeInterval? {
+        guard member.isVisible, run == nil, !state.isIdle, let period = member.policy.period else { return nil }
+        return max(endedAt + period, staleTime(of: member))
+    }
+
+    private mutating func perform(
+        _ ask: Ask, for number: Int, at now: TimeInterval, _ effects: inout Effects
+    ) {
+        guard let member = members[number] else { return }
+        switch ask {
+        case .refresh:
+            wanting.insert(number)
+            start(.first, asksServer: true, &effects)
+        case .fetch, .more:
+            if run != nil {
+                wanting.insert(number)
+            } else if ask == .more, let content = state.content {
+                guard content.hasMore else { return }
+                wanting.insert(number)
+                start(.more, asksServer: false, &effects)
+            } else if staleTime(of: member) <= now {
+                wanting.insert(number)
+                start(.first, asksServer: isInvalid, &effects)
+            }
+        }
+    }
+
+    /// Fetches for the visible members with that trigger.
+    private mutating func pull(
+        _ trigger: RefetchPolicy.Triggers, at now: TimeInterval, _ effects: inout Effects, where isChosen: (Int) -> Bool
+    ) {
+        let chosen = members.filter { number, member in
+            isChosen(number) && member.isVisible && member.policy.triggers.contains(trigger)
+                && staleTime(of: member) <= now
+        }
+        for number in chosen.keys { perform(.fetch, for: number, at: now, &effects) }
+    }
+
+    private mutating func start(_ load: RequestLoad, asksServer: Bool, _ effects: inout Effects) {
+        if run != nil { effects.cancels = true }
+        lastRun += 1
+        let run = Run(number: lastRun, load: load, asksServer: asksServer)
+        (self.run, state.loading, effects.starts) = (run, load, run)
+    }
+
+    private mutating func stop(at now: TimeInterval) {
+        (run, state.loading, wanting, endedAt) = (nil, nil, [], now)
+    }
+
+    private mutating func leave(_ member: Int, at now: TimeInterval, _ effects: inout Effects) {
+        if wanting.remove(member) != nil, wanting.isEmpty {
+            effects.cancels = true
+            stop(at: now)
+        }
+        settle(&effects) { [tickets] in tickets[$0] == member }
+    }
+
+    private mutating func settle(_ effects: inout Effects, where isChosen: (Int) -> Bool) {
+        let settled = tickets.keys.filter(isChosen).sorted()
+        for ticket in settled { tickets[ticket] = nil }
+        effects.settles += settled
+    }
+
+    private mutating func forget() {
+        if !state.isIdle { version += 1 }
+        state = RequestState()
+        (run, wanting, isInvalid) = (nil, [], false)
+    }
+}
