@@ -37,6 +37,8 @@ public final class PulseClient: Sendable {
     let persistedQueries = PersistedQueryPlugin.Support()
     /// The GraphQL subscriptions.
     let subscriptions = SubscriptionHubs()
+    /// The requests of models.
+    let requestTable = RequestTable()
     #if DEBUG
     let endpointCheck: EndpointCheck
     #endif

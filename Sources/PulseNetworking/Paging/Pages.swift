@@ -125,28 +125,7 @@ struct PageRequest<Value: Sendable>: Sendable {
 
 /// The requests of one walk through pages.
 final class PageWalk: Sendable {
-    /// 128 bits in place of a request, since a walk may have any number of them. No server knows the hashers' seed.
-    private struct Fingerprint: Hashable {
-        let first: Int
-        let second: Int
-
-        init(_ request: URLRequest) {
-            func hash(_ salt: Int) -> Int {
-                var hasher = Hasher()
-                hasher.combine(salt)
-                hasher.combine(request.httpMethod)
-                hasher.combine(request.url?.absoluteString)
-                hasher.combine(request.allHTTPHeaderFields)
-                // Foundation's own hash of data and URLs reads their beginning only.
-                request.httpBody?.withUnsafeBytes { hasher.combine(bytes: $0) }
-                return hasher.finalize()
-            }
-            first = hash(1)
-            second = hash(2)
-        }
-    }
-
-    private let sent = Locked<Set<Fingerprint>>([])
+    private let sent = Locked<Set<RequestFingerprint>>([])
     private let start = Locked<BuiltRequest?>(nil)
 
     /// The first request.
@@ -155,9 +134,7 @@ final class PageWalk: Sendable {
     /// Throws if the walk has sent that request before.
     func check(_ request: BuiltRequest) throws {
         start.withLock { $0 = $0 ?? request }
-        // A file or a stream has no bytes to compare.
-        guard case .inRequest = request.body else { return }
-        let fingerprint = Fingerprint(request.urlRequest)
+        guard let fingerprint = RequestFingerprint(request) else { return }
         guard sent.withLock({ $0.insert(fingerprint).inserted }) else {
             throw PageFault.failure("the next page is one that was fetched before")
         }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Loads a list page by page for a screen, and knows what the screen has to show.
+///
+/// Pages load one at a time. Elements that are `Identifiable` and already listed are dropped. A page that adds nothing
+/// loads the next one, at most ten in a row. A next page that was loaded before ends the list, with a
+/// ``NetworkEvent/warning(_:)``. Everything else is as for ``RequestModel``: models with the same first page share one
+/// list.
+@MainActor
+public final class PagedModel<E: PaginatedEndpoint> {
+    /// The request for the first page.
+    public private(set) var endpoint: E
+    let core: ModelCore<PageList<E>, PaginatedPhase<E.Items>>
+
+    /// Creates a model. It sends nothing before ``fetch()``, ``refresh()``, ``loadMore()`` or a trigger of its policy.
+    public init(_ first: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+        endpoint = first
+        core = ModelCore(first, isPaged: true, client, refetch, work: PageList.work(first)) {
+            PaginatedPhase($0)
+        }
+    }
+
+    /// What a screen shows now.
+    public var phase: PaginatedPhase<E.Items> { core.phase }
+
+    /// Why the last call failed although there are items; nil after a success.
+    public var refreshError: PulseError? { core.state.content == nil ? nil : core.state.failure }
+
+    /// The response with the last page.
+    public var response: PulseResponse? { core.state.content?.response }
+
+    /// When the last page was loaded, by the client's clock.
+    public var updatedAt: Date? { core.state.content?.date }
+
+    /// The current phase, then every change, until the model is dropped. Each read of the property creates a stream,
+    /// which keeps the phases until they are read.
+    public var phases: AsyncStream<PaginatedPhase<E.Items>> { core.updates() }
+
+    /// Loads the first page, which replaces all, unless the list is fresh. Joins a call in progress.
+    ///
+    /// The task ends with the call, with the phase that follows. It does not keep the call: when the model is dropped,
+    /// follows another request or is cancelled, the task ends with the phase of that time.
+    @discardableResult
+    public func fetch() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.fetch) }
+
+    /// Asks the server for a new first page, which replaces all, as ``RequestModel/refresh()`` does. Cancels
+    /// ``loadMore()``.
+    @discardableResult
+    public func refresh() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.refresh) }
+
+    /// Loads the next page, or the first if there is none; does nothing after the last. Joins a call in progress.
+    ///
+    /// It also tries again after a failure. A row that appears calls ``loadMoreIfNeeded()``.
+    @discardableResult
+    public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
+
+    /// Loads the next page as ``loadMore()`` does, but not after a failure: for the last row that appears, which would
+    /// otherwise try again each time the list is drawn.
+    public func loadMoreIfNeeded() {
+        if core.state.failure == nil, core.state.content != nil { loadMore() }
+    }
+
+    /// Leaves the call in progress, which ends if no other model wants it.
+    public func cancel() { core.cancel() }
+
+    /// The model becomes visible: the triggers of its policy apply from now on.
+    public func appear() { core.appear() }
+
+    /// The model is visible no longer. A call in progress goes on.
+    public func disappear() { core.disappear() }
+
+    /// Shows another list in place of this one, as ``RequestModel/follow(_:keepingValue:)`` does.
+    ///
+    /// - Parameter keepingValue: whether the items stay until the other list has some. By default they are dropped.
+    public func follow(_ first: E, keepingValue: Bool = false) {
+        endpoint = first
+        core.follow(first, isPaged: true, keepingContent: keepingValue, work: PageList.work(first))
+    }
+}
+
+extension PaginatedPhase where Items: Sendable {
+    init<E: PaginatedEndpoint>(_ state: RequestState<PageList<E>>) where E.Items == Items {
+        switch (state.loading, state.content) {
+        case (.more, let list?): self = .loadingMore(list.items)
+        case (_?, let list?): self = .refreshing(list.items)
+        case (_?, nil): self = .loading
+        case (nil, let list):
+            if let failure = state.failure {
+                self = .failure(failure, items: list?.items)
+            } else {
+                self = list.map { .loaded($0.items, hasMore: $0.hasMore) } ?? .idle
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Tells the requests of models apart. Models with equal keys share a request.
+///
+/// Endpoints of a `Hashable` type are compared as a whole. Others are compared by what is sent, if they have no body,
+/// which cannot be compared.
+struct RequestKey: Hashable {
+    private struct Parts: Hashable {
+        let method: HTTPMethod
+        let path: String?
+        let parameters: [String: String]
+        let items: [URLQueryItem]
+        let headers: [String: String]
+
+        init(_ endpoint: some Endpoint) {
+            method = endpoint.method
+            path = try? endpoint.path
+            parameters = endpoint.queryParameters
+            items = endpoint.queryItems
+            headers = endpoint.headers.overridden(by: endpoint.options.headers ?? [:])
+        }
+    }
+
+    private enum Identity: Hashable {
+        case value(AnyHashable)
+        case parts(Parts)
+    }
+
+    private let type: ObjectIdentifier
+    private let isPaged: Bool
+    private let identity: Identity
+    /// Of the owner, for a request that cannot be compared with those of others.
+    private let owner: Int?
+
+    /// - Parameter owner: the member that asks; its number is part of the key if the endpoint cannot be compared.
+    init<E: Endpoint>(_ endpoint: E, isPaged: Bool = false, owner: Int) {
+        type = ObjectIdentifier(E.self)
+        self.isPaged = isPaged
+        if let value = endpoint as? any Hashable {
+            (identity, self.owner) = (.value(AnyHashable(value)), nil)
+        } else {
+            let parts = Parts(endpoint)
+            identity = .parts(parts)
+            self.owner = if case .none = endpoint.body.content, parts.path != nil { nil } else { owner }
+        }
+    }
+
+    /// Whether models may share the request.
+    var isShared: Bool { owner == nil }
+
+    func isOf(_ type: (some Endpoint).Type) -> Bool { self.type == ObjectIdentifier(type) }
+}

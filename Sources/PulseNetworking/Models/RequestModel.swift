@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// Loads the value of one request for a screen, and knows what the screen has to show.
+///
+/// ```swift
+/// let model = RequestModel(GetUser(id: 1), client: client)
+/// model.fetch()
+/// for await phase in model.phases { render(phase) }
+/// ```
+///
+/// Models of one client with the same request share one call, its value and every phase. Requests are the same if their
+/// endpoints are equal values of a `Hashable` type. Endpoints of another type are the same if they have the same
+/// method, path, query and header fields, and no body.
+///
+/// A failed refresh keeps the value, and cancellation is no failure: the phase becomes what it was before the call. A
+/// model that is dropped leaves the call, which ends if no other model wants it.
+@MainActor
+public final class RequestModel<E: Endpoint> {
+    /// The request of the model.
+    public private(set) var endpoint: E
+    let core: ModelCore<LoadedValue<E.Response>, RequestPhase<E.Response>>
+
+    /// Creates a model. It sends nothing before ``fetch()``, ``refresh()`` or a trigger of its policy.
+    public init(_ endpoint: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+        self.endpoint = endpoint
+        core = ModelCore(endpoint, isPaged: false, client, refetch, work: LoadedValue.work(endpoint)) {
+            RequestPhase($0)
+        }
+    }
+
+    /// What a screen shows now.
+    public var phase: RequestPhase<E.Response> { core.phase }
+
+    /// Why the last call failed although there is a value; nil after a success.
+    public var refreshError: PulseError? { core.state.content == nil ? nil : core.state.failure }
+
+    /// The response of the value.
+    public var response: PulseResponse? { core.state.content?.response }
+
+    /// When the value was loaded, by the client's clock.
+    public var updatedAt: Date? { core.state.content?.date }
+
+    /// The current phase, then every change, until the model is dropped. Each read of the property creates a stream,
+    /// which keeps the phases until they are read.
+    public var phases: AsyncStream<RequestPhase<E.Response>> { core.updates() }
+
+    /// Loads the value unless it is fresh. Joins a call in progress.
+    ///
+    /// The task ends with the call, with the phase that follows. It does not keep the call: when the model is dropped,
+    /// follows another request or is cancelled, the task ends with the phase of that time.
+    @discardableResult
+    public func fetch() -> Task<RequestPhase<E.Response>, Never> { core.ask(.fetch) }
+
+    /// Asks the server for a new value, fresh or not: a cache revalidates its response, unless the endpoint says how to
+    /// use the cache.
+    ///
+    /// Replaces a call in progress; the tasks that wait for it get the new result. The task is that of ``fetch()``.
+    @discardableResult
+    public func refresh() -> Task<RequestPhase<E.Response>, Never> { core.ask(.refresh) }
+
+    /// Leaves the call in progress, which ends if no other model wants it.
+    public func cancel() { core.cancel() }
+
+    /// The model becomes visible: the triggers of its policy apply from now on.
+    public func appear() { core.appear() }
+
+    /// The model is visible no longer. A call in progress goes on.
+    public func disappear() { core.disappear() }
+
+    /// Shows another request in place of this one; does nothing if it is the same. It sends nothing, unless the model
+    /// is visible and has the trigger ``RefetchPolicy/Triggers/appear``.
+    ///
+    /// - Parameter keepingValue: whether the value stays until the other request has one. By default it is dropped.
+    public func follow(_ endpoint: E, keepingValue: Bool = false) {
+        self.endpoint = endpoint
+        core.follow(endpoint, isPaged: false, keepingContent: keepingValue, work: LoadedValue.work(endpoint))
+    }
+}
+
+extension RequestPhase where Value: Sendable {
+    init(_ state: RequestState<LoadedValue<Value>>) {
+        if let content = state.content {
+            self = state.loading == nil ? .success(content.value) : .refreshing(content.value)
+        } else if state.loading != nil {
+            self = .loading
+        } else {
+            self = state.failure.map { .failure($0) } ?? .idle
+        }
+    }
+}

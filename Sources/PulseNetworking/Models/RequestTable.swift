@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The requests of a client's models.
+@MainActor
+final class RequestTable {
+    private var requests: [RequestKey: any StoredRequest] = [:]
+    private var lastMember = 0
+    /// The requests with a visible model that waits for the network.
+    private var awaiting: Set<RequestKey> = []
+    private var reconnect = ReconnectMachine()
+    /// Reads the changes of connectivity while a model waits for the network.
+    private var watch: Task<Void, Never>?
+    private weak var client: PulseClient?
+
+    nonisolated init() {}
+
+    deinit {
+        watch?.cancel()
+    }
+
+    /// The requests that a model uses, or whose value is kept.
+    var count: Int { requests.count }
+    var isWatching: Bool { watch != nil }
+
+    func newMember() -> Int {
+        lastMember += 1
+        return lastMember
+    }
+
+    /// The request with that key; a new one must get a member at once.
+    func request<Content>(
+        _ key: RequestKey, of client: PulseClient, _ work: @escaping SharedRequest<Content>.Work
+    ) -> SharedRequest<Content> {
+        if let request = requests[key] as? SharedRequest<Content> { return request }
+        let request = SharedRequest(key, in: self, of: client, work: work)
+        requests[key] = request
+        self.client = client
+        return request
+    }
+
+    /// Called after each change of a request.
+    func update(_ request: any StoredRequest, isUnused: Bool, awaitsReconnect: Bool) {
+        guard requests[request.key] === request else { return }
+        if isUnused { requests[request.key] = nil }
+        let isWaiting = awaitsReconnect && !isUnused
+        guard isWaiting != awaiting.contains(request.key) else { return }
+        if isWaiting { awaiting.insert(request.key) } else { awaiting.remove(request.key) }
+        if awaiting.isEmpty { endWatch() } else if watch == nil { startWatch() }
+    }
+
+    // MARK: Events for all requests
+
+    func invalidate(_ type: (some Endpoint).Type) {
+        for request in all where request.key.isOf(type) { request.invalidate() }
+    }
+
+    func removeAll() {
+        for request in all { request.reset() }
+    }
+
+    /// The app comes to the foreground.
+    func enterForeground() {
+        for request in all { request.trigger(.foreground) }
+    }
+
+    /// A copy, since each event may change the table.
+    private var all: [any StoredRequest] { Array(requests.values) }
+
+    // MARK: Connectivity
+
+    private func startWatch() {
+        guard let updates = client?.environment.connectivity?.updates else { return }
+        reconnect = ReconnectMachine()
+        watch = Task { [weak self] in
+            for await status in updates {
+                guard !Task.isCancelled else { return }
+                self?.note(status.path)
+            }
+        }
+    }
+
+    private func endWatch() {
+        watch?.cancel()
+        watch = nil
+    }
+
+    private func note(_ path: ConnectivityStatus.Path) {
+        guard let client, let end = reconnect.change(to: path, at: client.environment.clock.uptime) else { return }
+        _ = client.deadlines.add(end) { [weak self] in
+            Task { @MainActor in self?.closeWindow() }
+        }
+    }
+
+    private func closeWindow() {
+        guard reconnect.closeWindow(), isWatching else { return }
+        for request in all { request.trigger(.reconnect) }
+    }
+}

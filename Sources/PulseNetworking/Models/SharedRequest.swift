@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A request of a ``RequestTable``, without the type of its content.
+@MainActor
+protocol StoredRequest: AnyObject {
+    var key: RequestKey { get }
+    func invalidate()
+    func reset()
+    func trigger(_ trigger: RefetchPolicy.Triggers)
+}
+
+/// A model of a request.
+@MainActor
+protocol RequestObserver: AnyObject {
+    func requestChanged()
+    /// Drops what it shows of another request. Returns whether there was something.
+    func forget() -> Bool
+}
+
+/// Makes the calls of a request that members share, and tells the members.
+@MainActor
+final class SharedRequest<Content: RequestContent>: StoredRequest {
+    typealias Machine = RequestMachine<Content>
+    /// Makes the calls of one run, given the content so far. It runs off the main actor.
+    typealias Work = @Sendable (PulseClient, Content?, Machine.Run) async throws -> Content
+
+    private struct WeakObserver {
+        weak var value: (any RequestObserver)?
+    }
+
+    let key: RequestKey
+    /// The call of the next run.
+    var work: Work
+    private weak var table: RequestTable?
+    private weak var client: PulseClient?
+    private let clock: any PulseClock
+    private var machine = Machine()
+    private var observers: [Int: WeakObserver] = [:]
+    private var waiters: [Int: (RequestState<Content>) -> Void] = [:]
+    private var lastTicket = 0
+    private var task: Task<Void, Never>?
+    private var alarm: DeadlineHeap.Alarm?
+
+    init(_ key: RequestKey, in table: RequestTable, of client: PulseClient, work: @escaping Work) {
+        self.key = key
+        self.table = table
+        self.client = client
+        self.work = work
+        clock = client.environment.clock
+    }
+
+    deinit {
+        task?.cancel()
+    }
+
+    var state: RequestState<Content> { machine.state }
+
+    // MARK: Members
+
+    /// - Parameter observer: nil for a caller that prefetches.
+    func add(_ member: Int, _ policy: RefetchPolicy, observer: (any RequestObserver)? = nil) {
+        observers[member] = observer.map { WeakObserver(value: $0) }
+        machine.add(member, policy)
+    }
+
+    func remove(_ member: Int) {
+        observers[member] = nil
+        perform(machine.remove(member, at: clock.uptime))
+    }
+
+    /// - Parameter settled: gets the state once the run has ended or its member has left.
+    /// - Returns: the ticket.
+    func ask(_ ask: Machine.Ask, by member: Int, settled: @escaping (RequestState<Content>) -> Void) -> Int {
+        lastTicket += 1
+        let ticket = lastTicket
+        waiters[ticket] = settled
+        perform(machine.ask(ask, by: member, ticket: ticket, at: clock.uptime))
+        return ticket
+    }
+
+    func cancel(_ member: Int) { perform(machine.cancel(member, at: clock.uptime)) }
+
+    func withdraw(_ ticket: Int) { perform(machine.withdraw(ticket)) }
+
+    func appear(_ member: Int) { perform(machine.appear(member, at: clock.uptime)) }
+
+    func disappear(_ member: Int) {
+        machine.disappear(member)
+        perform(Machine.Effects())
+    }
+
+    // MARK: Events
+
+    func invalidate() { perform(machine.invalidate()) }
+
+    func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: clock.uptime)) }
+
+    func reset() {
+        var effects = machine.reset()
+        for observer in observers.values where observer.value?.forget() == true { effects.publishes = true }
+        perform(effects)
+    }
+
+    private func end(_ run: Int, _ result: Result<Content, PulseError>) {
+        if machine.run?.number == run { task = nil }
+        perform(machine.end(run, result, at: clock.uptime))
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effects: Machine.Effects) {
+        if effects.cancels {
+            task?.cancel()
+            task = nil
+        }
+        if let run = effects.starts { start(run) }
+        if effects.publishes {
+            for observer in Array(observers.values) { observer.value?.requestChanged() }
+        }
+        for ticket in effects.settles { waiters.removeValue(forKey: ticket)?(machine.state) }
+        setAlarm()
+        // A member that was told may have changed the machine meanwhile, so its state decides.
+        table?.update(self, isUnused: machine.isUnused, awaitsReconnect: machine.awaits(.reconnect))
+    }
+
+    private func start(_ run: Machine.Run) {
+        guard let client else { return }
+        // Detached: the body is encoded and the response decoded off the main actor.
+        task = Task.detached(priority: .userInitiated) { [weak self, work, content = machine.state.content] in
+            let result: Result<Content, PulseError>
+            do {
+                result = .success(try await work(client, content, run))
+            } catch {
+                result = .failure(PulseError(wrapping: error))
+            }
+            await self?.end(run.number, result)
+        }
+    }
+
+    private func setAlarm() {
+        let time = machine.wakeTime
+        guard let client, time != alarm?.deadline else { return }
+        if let alarm { client.deadlines.remove(alarm) }
+        alarm = time.map { time in
+            client.deadlines.add(time) { [weak self] in
+                Task { @MainActor in self?.wake(at: time) }
+            }
+        }
+    }
+
+    private func wake(at time: TimeInterval) {
+        guard alarm?.deadline == time else { return }
+        alarm = nil
+        // The alarm is due, even if the clock is off by a rounding error.
+        perform(machine.wake(at: max(time, clock.uptime)))
+    }
+}
