@@ -4,8 +4,8 @@ import PulseCore
 
 /// Tells the requests of models apart. Models with equal keys share a request.
 ///
-/// Endpoints of a `Hashable` type are compared as a whole. Others are compared by what is sent, if they have no body,
-/// which cannot be compared.
+/// Endpoints of a `Hashable` type are compared as a whole. Others are compared by what is sent, and by the options that
+/// decide which response they get. A body cannot be compared.
 struct RequestKey: Hashable {
     private struct Parts: Hashable {
         let method: HTTPMethod
@@ -13,13 +13,18 @@ struct RequestKey: Hashable {
         let parameters: [String: String]
         let items: [URLQueryItem]
         let headers: [String: String]
+        let auth: RequestOptions.Auth?
+        let cache: RequestOptions.Cache?
+        let statuses: AcceptedStatuses?
 
         init(_ endpoint: some Endpoint) {
+            let options = endpoint.options
             method = endpoint.method
             path = try? endpoint.path
             parameters = endpoint.queryParameters
             items = endpoint.queryItems
-            headers = endpoint.headers.overridden(by: endpoint.options.headers ?? [:])
+            headers = endpoint.headers.overridden(by: options.headers ?? [:])
+            (auth, cache, statuses) = (options.auth, options.cache, options.acceptedStatuses)
         }
     }
 

@@ -12,7 +12,7 @@ public import PulseCore
 ///
 /// Models of one client with the same request share one call, its value and every phase. Requests are the same if their
 /// endpoints are equal values of a `Hashable` type. Endpoints of another type are the same if they have the same
-/// method, path, query and header fields, and no body.
+/// method, path, query, header fields, accepted statuses, and options for credentials and the cache, and no body.
 ///
 /// A failed refresh keeps the value, and cancellation is no failure: the phase becomes what it was before the call. A
 /// model that is dropped leaves the call, which ends if no other model wants it.
