@@ -81,7 +81,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
             }
             if let fingerprint { self.loaded.insert(fingerprint) }
             return page
-        } catch where isRepeated {
+        } catch  where isRepeated {
             return nil
         }
     }

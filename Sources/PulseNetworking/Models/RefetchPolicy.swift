@@ -8,8 +8,10 @@ public import PulseCore
 public struct RefetchPolicy: Sendable, Hashable {
     /// Events upon which a visible model requests a stale value.
     public struct Triggers: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
         public let rawValue: Int
 
+        /// Creates a set of those bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }

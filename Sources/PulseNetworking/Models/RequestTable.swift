@@ -5,7 +5,7 @@ import PulseCore
 /// The requests of a client's models.
 @MainActor
 final class RequestTable {
-    private var requests: [RequestKey: any StoredRequest] = [:]
+    private var requests: [RequestKey: any AnySharedRequest] = [:]
     private var lastMember = 0
     /// The requests with a visible model that waits for the network.
     private var awaiting: Set<RequestKey> = []
@@ -41,7 +41,7 @@ final class RequestTable {
     }
 
     /// Called after each change of a request.
-    func update(_ request: any StoredRequest, isUnused: Bool, awaitsReconnect: Bool) {
+    func update(_ request: any AnySharedRequest, isUnused: Bool, awaitsReconnect: Bool) {
         guard requests[request.key] === request else { return }
         if isUnused { requests[request.key] = nil }
         let isWaiting = awaitsReconnect && !isUnused
@@ -66,7 +66,7 @@ final class RequestTable {
     }
 
     /// A copy, since each event may change the table.
-    private var all: [any StoredRequest] { Array(requests.values) }
+    private var all: [any AnySharedRequest] { Array(requests.values) }
 
     // MARK: Connectivity
 

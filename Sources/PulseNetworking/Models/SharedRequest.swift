@@ -4,7 +4,7 @@ import PulseCore
 
 /// A request of a ``RequestTable``, without the type of its content.
 @MainActor
-protocol StoredRequest: AnyObject {
+protocol AnySharedRequest: AnyObject {
     var key: RequestKey { get }
     func invalidate()
     func reset()
@@ -21,7 +21,7 @@ protocol RequestObserver: AnyObject {
 
 /// Makes the calls of a request that members share, and tells the members.
 @MainActor
-final class SharedRequest<Content: RequestContent>: StoredRequest {
+final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     typealias Machine = RequestMachine<Content>
     /// Makes the calls of one run, given the content so far. It runs off the main actor.
     typealias Work = @Sendable (PulseClient, Content?, Machine.Run) async throws -> Content
