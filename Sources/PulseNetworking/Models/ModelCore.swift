@@ -82,7 +82,9 @@ final class ModelCore<Content: RequestContent, Phase: Sendable>: RequestObserver
         kept = keepingContent ? state.content : nil
         request.add(member, policy, observer: self)
         old.remove(member)
-        requestChanged()
+        let new = request.state
+        let looksTheSame = kept != nil && new.content == nil && new.loading == state.loading
+        if !looksTheSame || new.failure != nil || state.failure != nil { requestChanged() }
         if isVisible { request.appear(member) }
     }
 

@@ -12,6 +12,9 @@ final class RequestTable {
     private var reconnect = ReconnectMachine()
     /// Reads the changes of connectivity while a model waits for the network.
     private var watch: Task<Void, Never>?
+    /// Ends the window of changes of connectivity.
+    private var alarm: DeadlineHeap.Alarm?
+    private var time = RequestTime()
     private weak var client: PulseClient?
 
     nonisolated init() {}
@@ -23,6 +26,8 @@ final class RequestTable {
     /// The requests that a model uses, or whose value is kept.
     var count: Int { requests.count }
     var isWatching: Bool { watch != nil }
+
+    func now(_ clock: any PulseClock) -> TimeInterval { time.read(clock) }
 
     func newMember() -> Int {
         lastMember += 1
@@ -84,16 +89,18 @@ final class RequestTable {
     private func endWatch() {
         watch?.cancel()
         watch = nil
+        if let alarm = alarm.take() { client?.deadlines.remove(alarm) }
     }
 
     private func note(_ path: ConnectivityStatus.Path) {
         guard let client, let end = reconnect.change(to: path, at: client.environment.clock.uptime) else { return }
-        _ = client.deadlines.add(end) { [weak self] in
+        alarm = client.deadlines.add(end) { [weak self] in
             Task { @MainActor in self?.closeWindow() }
         }
     }
 
     private func closeWindow() {
+        alarm = nil
         guard reconnect.closeWindow(), isWatching else { return }
         for request in all { request.trigger(.reconnect) }
     }

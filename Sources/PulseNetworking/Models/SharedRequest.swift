@@ -41,7 +41,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     private var waiters: [Int: (RequestState<Content>) -> Void] = [:]
     private var lastTicket = 0
     private var task: Task<Void, Never>?
-    private var alarm: DeadlineHeap.Alarm?
+    private var alarm: (time: TimeInterval, alarm: DeadlineHeap.Alarm)?
 
     init(_ key: RequestKey, in table: RequestTable, of client: PulseClient, work: @escaping Work) {
         self.key = key
@@ -56,6 +56,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     }
 
     var state: RequestState<Content> { machine.state }
+    private var now: TimeInterval { table?.now(clock) ?? clock.uptime }
 
     // MARK: Members
 
@@ -67,7 +68,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     func remove(_ member: Int) {
         observers[member] = nil
-        perform(machine.remove(member, at: clock.uptime))
+        perform(machine.remove(member, at: now))
     }
 
     /// - Parameter settled: gets the state once the run has ended or its member has left.
@@ -76,15 +77,15 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         lastTicket += 1
         let ticket = lastTicket
         waiters[ticket] = settled
-        perform(machine.ask(ask, by: member, ticket: ticket, at: clock.uptime))
+        perform(machine.ask(ask, by: member, ticket: ticket, at: now))
         return ticket
     }
 
-    func cancel(_ member: Int) { perform(machine.cancel(member, at: clock.uptime)) }
+    func cancel(_ member: Int) { perform(machine.cancel(member, at: now)) }
 
     func withdraw(_ ticket: Int) { perform(machine.withdraw(ticket)) }
 
-    func appear(_ member: Int) { perform(machine.appear(member, at: clock.uptime)) }
+    func appear(_ member: Int) { perform(machine.appear(member, at: now)) }
 
     func disappear(_ member: Int) {
         machine.disappear(member)
@@ -95,7 +96,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     func invalidate() { perform(machine.invalidate()) }
 
-    func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: clock.uptime)) }
+    func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: now)) }
 
     func reset() {
         var effects = machine.reset()
@@ -105,7 +106,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     private func end(_ run: Int, _ result: Result<Content, PulseError>) {
         if machine.run?.number == run { task = nil }
-        perform(machine.end(run, result, at: clock.uptime))
+        perform(machine.end(run, result, at: now))
     }
 
     // MARK: Effects
@@ -141,19 +142,20 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     private func setAlarm() {
         let time = machine.wakeTime
-        guard let client, time != alarm?.deadline else { return }
-        if let alarm { client.deadlines.remove(alarm) }
+        guard let client, time != alarm?.time else { return }
+        if let alarm { client.deadlines.remove(alarm.alarm) }
         alarm = time.map { time in
-            client.deadlines.add(time) { [weak self] in
+            let alarm = client.deadlines.add(clock.uptime + (time - now)) { [weak self] in
                 Task { @MainActor in self?.wake(at: time) }
             }
+            return (time, alarm)
         }
     }
 
     private func wake(at time: TimeInterval) {
-        guard alarm?.deadline == time else { return }
+        guard alarm?.time == time else { return }
         alarm = nil
         // The alarm is due, even if the clock is off by a rounding error.
-        perform(machine.wake(at: max(time, clock.uptime)))
+        perform(machine.wake(at: max(time, now)))
     }
 }

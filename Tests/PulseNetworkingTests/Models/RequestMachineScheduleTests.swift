@@ -64,7 +64,7 @@ private struct RequestSchedule {
         let members = plain.models.keys.sorted()
         guard !members.isEmpty, below(12) > 0 else { return addOrPass(members.count) }
         let member = members[below(members.count)]
-        switch below(16) {
+        switch below(18) {
         case 0: return remove(member)
         case 1...5: return ask(member)
         case 6:
@@ -74,6 +74,7 @@ private struct RequestSchedule {
         case 7: return changeVisibility(of: member)
         case 8: return rare()
         case 9: return wake()
+        case 10, 11: return trigger()
         default: return end()
         }
     }
@@ -120,10 +121,7 @@ private struct RequestSchedule {
         if let run = machine.run { oldRuns.append(run) }
         switch below(8) {
         case 0...2:
-            let trigger = below(2) == 0 ? RefetchPolicy.Triggers.reconnect : .foreground
-            effects = machine.trigger(trigger, at: now)
-            plain.trigger(trigger, now)
-            return "trigger"
+            return trigger()
         case 3, 4:
             effects = machine.invalidate()
             plain.invalidate()
@@ -138,6 +136,13 @@ private struct RequestSchedule {
             plain.withdraw(ticket)
             return "withdraw"
         }
+    }
+
+    private mutating func trigger() -> String {
+        let trigger = below(2) == 0 ? RefetchPolicy.Triggers.reconnect : .foreground
+        effects = machine.trigger(trigger, at: now)
+        plain.trigger(trigger, now)
+        return "trigger"
     }
 
     private mutating func wake() -> String {

@@ -48,8 +48,8 @@ struct RequestStoreTests {
         await held.respond(3, "3")
         await eventually { model.phase.text == "success 3" }
         #expect(
-            await texts(phases, 9, \.text) == [
-                "success 1", "idle", "loading", "success 2", "success 2", "refreshing 2", "success 2", "refreshing 2",
+            await texts(phases, 8, \.text) == [
+                "success 1", "idle", "loading", "success 2", "refreshing 2", "success 2", "refreshing 2",
                 "success 3",
             ])
         let other = await loaded(client, 9, GetNumber(id: 9))
@@ -64,6 +64,14 @@ struct RequestStoreTests {
         model.follow(GetNumber(id: 2))
         #expect(await task.value.text == "idle")
         await eventually { held.cancelled == [0] }
+    }
+
+    @Test func anIdleModelThatFollowsTellsNothing() async {
+        let model = RequestModel(GetNumber(), client: held.client())
+        let phases = model.phases
+        model.follow(GetNumber(id: 2))
+        model.fetch()
+        #expect(await texts(phases, 2, \.text) == ["idle", "loading"])
     }
 
     @Test func aRequestThatCannotBeComparedSendsItsNewBody() async {
@@ -197,6 +205,23 @@ struct RequestStoreTests {
         second.disappear()
         await clock.advance(by: 1_000)
         #expect(held.count == 4)
+    }
+
+    @Test func valuesBecomeStaleWhileTheMachineSleeps() async {
+        let client = held.client(clock)
+        let model = await loaded(client, 1, GetNumber(), RefetchPolicy(staleAfter: 60))
+        clock.shiftWallClock(by: -3_600)
+        await clock.advance(by: 59)
+        #expect(await model.fetch().value.text == "success 1")
+        // The uptime stands still meanwhile.
+        clock.shiftWallClock(by: 3_600)
+        #expect(model.fetch().isCancelled == false && model.phase.text == "refreshing 1")
+        var time = RequestTime()
+        let times = [0, 0.5, -5, 2, 0.5].map { seconds in
+            clock.shiftWallClock(by: seconds)
+            return time.read(clock)
+        }
+        #expect(times == [0, 0, 0, 2, 2])
     }
 
     // MARK: The store

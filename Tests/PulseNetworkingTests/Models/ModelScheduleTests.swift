@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseStorage
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// A seeded random schedule of models that come, go and follow, against a plain model. `PULSE_STEPS` sets its length.
+@MainActor
+@Suite(.tags(.schedule, .threads), .throttled, .timeLimit(.minutes(5)))
+struct ModelScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    @Test func modelsAgreeWithAPlainModelOverARandomSchedule() async {
+        var (seed, done) = (UInt64(0), 0)
+        while done < Self.steps {
+            let schedule = ModelSchedule(seed: seed)
+            for step in 0..<min(500, Self.steps - done) {
+                let event = await schedule.step()
+                if let fault = await schedule.fault() {
+                    Issue.record("seed \(seed), step \(step), \(event): \(fault)")
+                    return
+                }
+            }
+            if let fault = await schedule.finish() {
+                Issue.record("seed \(seed), at the end: \(fault)")
+                return
+            }
+            (seed, done) = (seed + 1, done + 500)
+        }
+    }
+}
+
+/// Runs that wait until the schedule responds.
+private final class HeldRuns: Sendable {
+    struct ID: Hashable {
+        let request: Int
+        let generation: Int
+        let number: Int
+    }
+
+    struct Start: Hashable {
+        let id: ID
+        let load: RequestLoad
+        let asksServer: Bool
+    }
+
+    typealias Reply = SocketReply<Result<TestContent, PulseError>>
+
+    private let replies = Locked<[ID: Reply]>([:])
+    private let log = Locked<(started: Set<Start>, ended: Int)>(([], 0))
+
+    var started: Set<Start> { log.withLock { $0.started } }
+    var ended: Int { log.withLock { $0.ended } }
+
+    func reply(_ id: ID) -> Reply {
+        replies.withLock { replies in
+            let reply = replies[id] ?? Reply()
+            replies[id] = reply
+            return reply
+        }
+    }
+
+    func work(_ request: Int, _ generation: Int) -> SharedRequest<TestContent>.Work {
+        { _, _, run in
+            let id = ID(request: request, generation: generation, number: run.number)
+            self.log.withLock { log in
+                _ = log.started.insert(Start(id: id, load: run.load, asksServer: run.asksServer))
+            }
+            let reply = self.reply(id)
+            let result = await reply.value { reply.give(.failure(.cancelled)) }
+            self.log.withLock { $0.ended += 1 }
+            return try result.get()
+        }
+    }
+}
+
+@MainActor
+private final class ModelSchedule {
+    private typealias Shown = PlainRequest.Shown
+    private typealias Core = ModelCore<TestContent, RequestState<TestContent>>
+
+    /// A shared request, as the rules have it.
+    private struct Entry {
+        var plain = PlainRequest()
+        let generation: Int
+        var lastRun = 0
+        var load = RequestLoad.first
+        var id: HeldRuns.ID?
+    }
+
+    private struct Model {
+        let core: Core
+        let policy: RefetchPolicy
+        let phases: AsyncStream<RequestState<TestContent>>
+        var request: Int
+        var isVisible = false
+        var kept: TestContent?
+        var shown: [Shown] = []
+    }
+
+    private let random: SeededRandomness
+    private let clock = SteppedClock()
+    private let client: PulseClient
+    private let held = HeldRuns()
+    private var entries: [Int: Entry] = [:]
+    private var models: [Int: Model] = [:]
+    private var tasks: [Int: (task: Task<RequestState<TestContent>, Never>, model: Int)] = [:]
+    private var expected: [(task: Task<RequestState<TestContent>, Never>, shown: Shown)] = []
+    private var starts: Set<HeldRuns.Start> = []
+    private var oldRuns: [HeldRuns.ID] = []
+    private var last = 0
+
+    private var now: Double { clock.uptime }
+
+    init(seed: UInt64) {
+        random = SeededRandomness(seed: seed)
+        client = PulseClient(
+            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor()),
+            transport: MockTransport(stubs: []), events: PulseEventBus())
+    }
+
+    private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+
+    private func newNumber() -> Int {
+        last += 1
+        return last
+    }
+
+    // MARK: The plain model
+
+    private func shown(of model: Model) -> Shown {
+        var shown = entries[model.request]?.plain.shown ?? Shown()
+        shown.value = shown.value ?? model.kept
+        return shown
+    }
+
+    /// Notes what an event has done to an entry.
+    private func note(_ request: Int) {
+        guard var entry = entries[request] else { return }
+        let outcome = entry.plain.take()
+        if outcome.cancels, let id = entry.id { oldRuns.append(id) }
+        if let start = outcome.starts {
+            entry.lastRun += 1
+            let id = HeldRuns.ID(request: request, generation: entry.generation, number: entry.lastRun)
+            (entry.id, entry.load) = (id, start.load)
+            starts.insert(HeldRuns.Start(id: id, load: start.load, asksServer: start.asksServer))
+        }
+        entries[request] = entry.plain.isGone ? nil : entry
+        for (number, model) in models {
+            if entry.plain.shown.value != nil, model.request == request { models[number]?.kept = nil }
+            let shown = shown(of: models[number] ?? model)
+            if models[number]?.shown.last != shown { models[number]?.shown.append(shown) }
+        }
+        for ticket in outcome.settled {
+            guard let (task, number) = tasks.removeValue(forKey: ticket) else { continue }
+            let own = models[number].flatMap { $0.request == request ? shown(of: $0) : nil }
+            expected.append((task, own ?? entry.plain.shown))
+        }
+    }
+
+    private func change(_ request: Int, _ body: (inout PlainRequest) -> Void) {
+        guard var entry = entries[request] else { return }
+        body(&entry.plain)
+        entries[request] = entry
+        note(request)
+    }
+
+    private func enter(_ request: Int) -> SharedRequest<TestContent>.Work {
+        if entries[request] == nil { entries[request] = Entry(generation: newNumber()) }
+        return held.work(request, entries[request]?.generation ?? 0)
+    }
+
+    // MARK: The events
+
+    func step() async -> String {
+        let numbers = models.keys.sorted()
+        guard !numbers.isEmpty, below(14) > 0 else { return numbers.count < 5 ? add() : await drop(numbers[0]) }
+        let number = numbers[below(numbers.count)]
+        if below(20) == 0 { return await drop(number) }
+        guard let model = models[number] else { return "pass" }
+        switch below(20) {
+        case 0...2: return follow(number, model)
+        case 3...6: return ask(number, model)
+        case 7:
+            model.core.cancel()
+            change(model.request) { $0.cancel(number, now) }
+            return "cancel \(number)"
+        case 8...9: return changeVisibility(number, model)
+        case 10: return all()
+        case 11: return withdraw()
+        case 12...13: return await pass()
+        default: return respond(to: model)
+        }
+    }
+
+    private func add() -> String {
+        let policy = RefetchPolicy(
+            staleAfter: [0, 2, .infinity][below(3)], on: RefetchPolicy.Triggers(rawValue: below(8)),
+            every: [nil, 1, 3][below(3)], retention: [0, 0, 5, .infinity][below(4)])
+        let request = below(3)
+        let work = enter(request)
+        let core = Core(
+            GetNumber(id: request), isPaged: false, client, policy, work: work, show: { $0 })
+        let number = newNumber()
+        models[number] = Model(core: core, policy: policy, phases: core.updates(), request: request)
+        change(request) { $0.add(number, policy) }
+        return "add \(number) to \(request)"
+    }
+
+    private func drop(_ number: Int) async -> String {
+        guard let request = models.removeValue(forKey: number)?.request else { return "pass" }
+        await turns()
+        change(request) { $0.remove(number, now) }
+        return "drop \(number)"
+    }
+
+    /// Lets the main actor perform what is enqueued.
+    private func turns() async {
+        for _ in 0..<3 { await Task { @MainActor in }.value }
+    }
+
+    private func follow(_ number: Int, _ model: Model) -> String {
+        let (request, keeps) = (below(3), below(2) == 0)
+        let old = model.request
+        let name = "\(number) follows \(request)\(keeps ? ", keeping" : "")"
+        guard request != old else {
+            model.core.follow(
+                GetNumber(id: request), isPaged: false, keepingContent: keeps, work: held.work(request, 0))
+            return name
+        }
+        let work = enter(request)
+        model.core.follow(GetNumber(id: request), isPaged: false, keepingContent: keeps, work: work)
+        models[number]?.kept = keeps ? shown(of: model).value : nil
+        models[number]?.request = request
+        change(request) { $0.add(number, model.policy) }
+        change(old) { $0.remove(number, now) }
+        if model.isVisible { change(request) { $0.appear(number, now) } }
+        return name
+    }
+
+    private func ask(_ number: Int, _ model: Model) -> String {
+        let ask = [Core.Ask.fetch, .fetch, .refresh, .more][below(4)]
+        let ticket = newNumber()
+        tasks[ticket] = (model.core.ask(ask), number)
+        change(model.request) { $0.ask(ask, number, ticket, now) }
+        return "\(ask) \(number)"
+    }
+
+    private func changeVisibility(_ number: Int, _ model: Model) -> String {
+        models[number]?.isVisible.toggle()
+        if model.isVisible {
+            model.core.disappear()
+            change(model.request) { $0.disappear(number) }
+        } else {
+            model.core.appear()
+            change(model.request) { $0.appear(number, now) }
+        }
+        return "visibility of \(number)"
+    }
+
+    private func all() -> String {
+        switch below(4) {
+        case 0:
+            client.requests.removeAll()
+            for request in entries.keys {
+                for (number, model) in models where model.request == request { models[number]?.kept = nil }
+                change(request) { $0.reset() }
+            }
+            return "remove all"
+        case 1:
+            client.requests.invalidate(GetNumber.self)
+            for request in entries.keys { change(request) { $0.invalidate() } }
+            return "invalidate"
+        default:
+            client.requestTable.enterForeground()
+            for request in entries.keys { change(request) { $0.trigger(.foreground, now) } }
+            return "foreground"
+        }
+    }
+
+    private func withdraw() -> String {
+        guard let ticket = tasks.keys.min() else { return "pass" }
+        tasks[ticket]?.task.cancel()
+        for request in entries.keys { change(request) { $0.withdraw(ticket) } }
+        return "withdraw"
+    }
+
+    private func pass() async -> String {
+        let due = entries.values.compactMap { $0.plain.nextTime() }.min()
+        let seconds = min((due ?? .infinity) - now, [0.25, 1, 4][below(3)])
+        await clock.advance(by: seconds, onceSomebodySleepsUntil: due)
+        return "time \(now)"
+    }
+
+    private func respond(to model: Model) -> String {
+        if below(4) == 0, let old = oldRuns.last { held.reply(old).give(.success(TestContent(value: -1))) }
+        guard let entry = entries[model.request], entry.plain.isRunning, let id = entry.id else { return "pass" }
+        let result: Result<TestContent, PulseError> =
+            switch below(6) {
+            case 0: .failure(.cancelled)
+            case 1: .failure([.noConnection, .emptyBody][below(2)])
+            default: .success(TestContent(value: newNumber(), hasMore: below(2) == 0))
+            }
+        held.reply(id).give(result)
+        change(model.request) { $0.end(entry.load, result, now) }
+        return "respond to \(model.request): \(result)"
+    }
+
+    // MARK: The comparison
+
+    private static func shown(_ state: RequestState<TestContent>) -> Shown {
+        Shown(value: state.content, error: state.failure?.kind, loading: state.loading)
+    }
+
+    private func mismatch() -> String? {
+        for (number, model) in models where Self.shown(model.core.state) != shown(of: model) {
+            return "\(number) shows \(Self.shown(model.core.state)), not \(shown(of: model))"
+        }
+        let count = client.requestTable.count
+        return count == entries.count ? nil : "\(count) requests, not \(entries.count)"
+    }
+
+    /// What differs, once all that is under way has arrived.
+    func fault() async -> String? {
+        for (request, entry) in entries where (entry.plain.nextTime() ?? .infinity) <= now {
+            change(request) { $0.wake(now) }
+        }
+        var patience = 20_000
+        while mismatch() != nil, patience > 0 {
+            patience -= 1
+            await Task.yield()
+        }
+        if let fault = mismatch() { return fault }
+        for (task, shown) in expected {
+            let told = Self.shown(await task.value)
+            if told != shown { return "a task ended with \(told), not \(shown)" }
+        }
+        expected = []
+        return nil
+    }
+
+    /// What the models have told, and what is left of them.
+    func finish() async -> String? {
+        let streams = models.values.map { ($0.phases, $0.shown) }
+        models = [:]
+        for (phases, shown) in streams {
+            var told: [Shown] = []
+            // The stream ends with its model.
+            for await state in phases where told.last != Self.shown(state) { told.append(Self.shown(state)) }
+            if told != shown { return "told \(told), not \(shown)" }
+        }
+        client.requests.removeAll()
+        await eventually { client.requestTable.count == 0 && held.ended == starts.count }
+        return held.started == starts ? nil : "other runs"
+    }
+}
