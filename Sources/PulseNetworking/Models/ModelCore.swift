@@ -4,7 +4,7 @@ import PulseCore
 
 /// What the models have in common: a member of a shared request, which may change its request.
 @MainActor
-final class ModelCore<Content: RequestContent, Phase: Sendable>: RequestObserver {
+final class ModelCore<Content: RequestContent, Phase: Sendable> {
     typealias Ask = RequestMachine<Content>.Ask
 
     let client: PulseClient
@@ -30,7 +30,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable>: RequestObserver
         request = table.request(RequestKey(endpoint, isPaged: isPaged, owner: member), of: client, work)
         state = request.state
         phases = Broadcast(show(request.state), bufferSize: .max)
-        request.add(member, policy, observer: self)
+        request.add(member, policy, observer: observer)
     }
 
     deinit {
@@ -80,18 +80,26 @@ final class ModelCore<Content: RequestContent, Phase: Sendable>: RequestObserver
         let old = request
         request = client.requestTable.request(key, of: client, work)
         kept = keepingContent ? state.content : nil
-        request.add(member, policy, observer: self)
+        request.add(member, policy, observer: observer)
         old.remove(member)
         let new = request.state
         let looksTheSame = kept != nil && new.content == nil && new.loading == state.loading
-        if !looksTheSame || new.failure != nil || state.failure != nil { requestChanged() }
+        if !looksTheSame || new.failure != nil || state.failure != nil { requestChanged(to: new) }
         if isVisible { request.appear(member) }
     }
 
     // MARK: The request
 
-    func requestChanged() {
-        var new = request.state
+    private var observer: SharedRequest<Content>.Observer {
+        SharedRequest.Observer { [weak self] in
+            self?.requestChanged(to: $0)
+        } forget: { [weak self] in
+            self?.forget() ?? false
+        }
+    }
+
+    private func requestChanged(to new: RequestState<Content>) {
+        var new = new
         if new.content != nil { kept = nil }
         new.content = new.content ?? kept
         guard !new.isIdle || !state.isIdle else { return }
@@ -100,7 +108,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable>: RequestObserver
         phases.set(show(new))
     }
 
-    func forget() -> Bool {
+    private func forget() -> Bool {
         defer { kept = nil }
         return kept != nil
     }

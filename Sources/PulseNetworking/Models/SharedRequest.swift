@@ -11,14 +11,6 @@ protocol AnySharedRequest: AnyObject {
     func trigger(_ trigger: RefetchPolicy.Triggers)
 }
 
-/// A model of a request.
-@MainActor
-protocol RequestObserver: AnyObject {
-    func requestChanged()
-    /// Drops what it shows of another request. Returns whether there was something.
-    func forget() -> Bool
-}
-
 /// Makes the calls of a request that members share, and tells the members.
 @MainActor
 final class SharedRequest<Content: RequestContent>: AnySharedRequest {
@@ -26,8 +18,18 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     /// Makes the calls of one run, given the content so far. It runs off the main actor.
     typealias Work = @Sendable (PulseClient, Content?, Machine.Run) async throws -> Content
 
-    private struct WeakObserver {
-        weak var value: (any RequestObserver)?
+    /// A change that the members have not been told yet.
+    private struct Change {
+        let state: RequestState<Content>
+        let observers: [Int]
+        let waiters: [(RequestState<Content>) -> Void]
+    }
+
+    /// A model of the request.
+    struct Observer {
+        let changed: (RequestState<Content>) -> Void
+        /// Drops what the model shows of another request. Returns whether there was something.
+        let forget: () -> Bool
     }
 
     let key: RequestKey
@@ -37,9 +39,11 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     private weak var client: PulseClient?
     private let clock: any PulseClock
     private var machine = Machine()
-    private var observers: [Int: WeakObserver] = [:]
+    private var observers: [Int: Observer] = [:]
     private var waiters: [Int: (RequestState<Content>) -> Void] = [:]
     private var lastTicket = 0
+    private var changes: [Change] = []
+    private var isTelling = false
     private var task: Task<Void, Never>?
     private var alarm: (time: TimeInterval, alarm: DeadlineHeap.Alarm)?
 
@@ -61,8 +65,8 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     // MARK: Members
 
     /// - Parameter observer: nil for a caller that prefetches.
-    func add(_ member: Int, _ policy: RefetchPolicy, observer: (any RequestObserver)? = nil) {
-        observers[member] = observer.map { WeakObserver(value: $0) }
+    func add(_ member: Int, _ policy: RefetchPolicy, observer: Observer? = nil) {
+        observers[member] = observer
         machine.add(member, policy)
     }
 
@@ -100,7 +104,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     func reset() {
         var effects = machine.reset()
-        for observer in observers.values where observer.value?.forget() == true { effects.publishes = true }
+        for observer in observers.values where observer.forget() { effects.publishes = true }
         perform(effects)
     }
 
@@ -117,13 +121,25 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
             task = nil
         }
         if let run = effects.starts { start(run) }
-        if effects.publishes {
-            for observer in Array(observers.values) { observer.value?.requestChanged() }
-        }
-        for ticket in effects.settles { waiters.removeValue(forKey: ticket)?(machine.state) }
         setAlarm()
-        // A member that was told may have changed the machine meanwhile, so its state decides.
         table?.update(self, isUnused: machine.isUnused, awaitsReconnect: machine.awaits(.reconnect))
+        let settled = effects.settles.compactMap { waiters.removeValue(forKey: $0) }
+        guard effects.publishes || !settled.isEmpty else { return }
+        let observers = effects.publishes ? observers.keys.sorted() : []
+        changes.append(Change(state: machine.state, observers: observers, waiters: settled))
+        tell()
+    }
+
+    /// Tells the changes in their order: a member that is told may cause the next one.
+    private func tell() {
+        guard !isTelling else { return }
+        isTelling = true
+        while !changes.isEmpty {
+            let change = changes.removeFirst()
+            for number in change.observers { observers[number]?.changed(change.state) }
+            for waiter in change.waiters { waiter(change.state) }
+        }
+        isTelling = false
     }
 
     private func start(_ run: Machine.Run) {

@@ -115,6 +115,27 @@ struct RequestModelTests {
         await eventually { model.phase.text == "success 5" }
     }
 
+    @Test func anObserverMayChangeWhatItIsToldOf() async {
+        let client = held.client()
+        let models = (0..<2).map { _ in RequestModel(GetNumber(), client: client) }
+        let phases = models.map(\.phases)
+        var seen: [String] = []
+        models[0].core.onWillChange = { [weak model = models[0]] in
+            guard let model else { return }
+            seen.append(model.phase.text)
+            if model.phase.isLoading, seen.count < 4 { model.refresh() }
+        }
+        let task = models[0].fetch()
+        for number in 0..<2 { await held.respond(number, "\(number)", status: 503) }
+        #expect(await task.value.text == "failure http")
+        await eventually { seen.count == 4 }
+        for phases in phases {
+            #expect(
+                await texts(phases, 5, \.text) == ["idle", "loading", "failure http", "loading", "failure http"])
+        }
+        #expect(seen == ["idle", "loading", "failure http", "loading"])
+    }
+
     @Test func aDroppedModelLeavesItsCall() async {
         let client = held.client()
         let other = RequestModel(GetNumber(id: 2), client: client)
@@ -122,7 +143,8 @@ struct RequestModelTests {
         let tasks = models.map { $0.fetch() }
         other.fetch()
         await held.sent(2)
-        weak let dropped = models[0].core
+        weak var dropped: ModelCore<LoadedValue<Int>, RequestPhase<Int>>?
+        dropped = models[0].core
         models = []
         await eventually { held.cancelled.count == 1 }
         #expect(dropped == nil && client.requestTable.count == 1)

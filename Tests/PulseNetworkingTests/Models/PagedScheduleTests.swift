@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseNetworking
+
+/// Lists with random pages: repeated elements, empty pages, circles and failures. `PULSE_STEPS` sets the number of
+/// requests.
+@MainActor
+@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(5)))
+struct PagedScheduleTests {
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+
+    @Test func listsAgreeWithAPlainModelOverARandomSchedule() async {
+        var (seed, sent) = (UInt64(0), 0)
+        while sent < Self.steps {
+            let random = SeededRandomness(seed: seed)
+            let server = RandomPages(random)
+            var plain = PlainList(server: server)
+            let sink = RecordingSink()
+            let events = PulseEventBus()
+            events.addSink(sink)
+            let client = PulseClient(
+                configuration: .test(), transport: MockTransport { try server.response(to: $0) }, events: events)
+            let model = PagedModel(GetRows(), client: client)
+            for step in 0..<12 {
+                server.begin()
+                let isRefresh = random.next() % 5 == 0
+                let shown = await (isRefresh ? model.refresh() : model.loadMore()).value.text
+                let expected = plain.load(refreshes: isRefresh)
+                #expect(shown == expected, "seed \(seed), step \(step)")
+                #expect(server.sent == plain.sent, "seed \(seed), step \(step)")
+                sent += max(1, plain.sent.count)
+            }
+            #expect(sink.names.contains("warning") == plain.isCircular, "seed \(seed)")
+            seed += 1
+        }
+    }
+}
+
+/// Pages that link to each other at random; some requests for them fail.
+private final class RandomPages: Sendable {
+    struct Page {
+        let rows: [Int]
+        let next: Int?
+    }
+
+    let pages: [Page]
+    private let random: SeededRandomness
+    private let state = Locked<(failing: Set<Int>, sent: [Int])>(([], []))
+
+    var failing: Set<Int> { state.withLock { $0.failing } }
+    var sent: [Int] { state.withLock { $0.sent } }
+
+    init(_ random: SeededRandomness) {
+        self.random = random
+        func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+        let count = 1 + below(30)
+        let (emptiness, circularity) = (below(6), below(3))
+        pages = (0..<count).map { index in
+            let rows = below(6) < emptiness ? [] : (0..<below(4)).map { _ in below(20) }
+            let next = below(12) < circularity ? below(count) : index + 1
+            return Page(rows: rows, next: next < count ? next : nil)
+        }
+    }
+
+    func begin() {
+        let failing = Set(pages.indices.filter { _ in random.next() % 9 == 0 })
+        state.withLock { $0 = (failing, []) }
+    }
+
+    func response(to request: URLRequest) throws -> PulseResponse {
+        let number = request.url.flatMap { Int($0.lastPathComponent) } ?? 0
+        let isFailing = state.withLock { state in
+            state.sent.append(number)
+            return state.failing.contains(number)
+        }
+        let next = pages[number].next.map { #","next":\#($0)"# } ?? ""
+        return PulseResponse(
+            statusCode: isFailing ? 500 : 200, headers: ["Content-Type": "application/json"],
+            data: Data(#"{"rows":\#(pages[number].rows)\#(next)}"#.utf8), request: request)
+    }
+}
+
+/// The rules of a list.
+private struct PlainList {
+    private struct Loaded {
+        var rows: [Int] = []
+        var next: Int? = 0
+        var pages: [Int] = []
+    }
+
+    let server: RandomPages
+    private var loaded: Loaded?
+    private(set) var sent: [Int] = []
+    private(set) var isCircular = false
+    private var phase = "idle"
+
+    init(server: RandomPages) { self.server = server }
+
+    /// Returns the phase as text.
+    mutating func load(refreshes: Bool) -> String {
+        sent = []
+        // Without a next page nothing changes, not even a failure.
+        if refreshes || loaded == nil || loaded?.next != nil { phase = loadPages(refreshes) }
+        return phase
+    }
+
+    private mutating func loadPages(_ refreshes: Bool) -> String {
+        var list = refreshes ? Loaded() : loaded ?? Loaded()
+        var emptyPages = 0
+        while emptyPages < 10, let number = list.next {
+            if list.pages.contains(number) {
+                list.next = nil
+                isCircular = true
+                break
+            }
+            sent.append(number)
+            if server.failing.contains(number) { return "failure http \(loaded.map { "\($0.rows)" } ?? "none")" }
+            list.pages.append(number)
+            list.next = server.pages[number].next
+            let before = list.rows.count
+            for row in server.pages[number].rows where !list.rows.contains(row) { list.rows.append(row) }
+            if list.rows.count > before { break }
+            emptyPages += 1
+        }
+        loaded = list
+        return "loaded \(list.rows)" + (list.next == nil ? "" : " more")
+    }
+}
