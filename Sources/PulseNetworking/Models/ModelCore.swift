@@ -2,39 +2,56 @@
 
 import PulseCore
 
-/// What the models have in common: a member of a shared request, which may change its request.
+/// What the models have in common: a member of a shared request, which may change its request and its client.
 @MainActor
 final class ModelCore<Content: RequestContent, Phase: Sendable> {
     typealias Ask = RequestMachine<Content>.Ask
+    typealias Request = SharedRequest<Content>
 
-    let client: PulseClient
+    /// A request that the model may join.
+    struct Target {
+        /// The key, given the number of the member.
+        let key: (Int) -> RequestKey
+        let work: Request.Work
+
+        init<E: Endpoint>(_ endpoint: E, isPaged: Bool, work: @escaping Request.Work) {
+            key = { RequestKey(endpoint, isPaged: isPaged, owner: $0) }
+            self.work = work
+        }
+    }
+
+    private struct Membership {
+        let request: Request
+        let member: Int
+    }
+
     /// Called before each change of the state.
     var onWillChange: (() -> Void)?
-    private(set) var state: RequestState<Content>
+    private(set) var state = RequestState<Content>()
+    /// Nil for ``PulseClient/default``, which is read when a request starts.
+    private var client: PulseClient?
     private let policy: RefetchPolicy
     private let show: (RequestState<Content>) -> Phase
-    private let member: Int
-    private var request: SharedRequest<Content>
+    private var target: Target
+    /// Nil before the model has joined its request.
+    private var membership: Membership?
     /// The content of the request before, until this one has some.
     private var kept: Content?
     private var isVisible = false
     private let phases: Broadcast<Phase>
 
-    init<E: Endpoint>(
-        _ endpoint: E, isPaged: Bool, _ client: PulseClient, _ policy: RefetchPolicy,
-        work: @escaping SharedRequest<Content>.Work, show: @escaping (RequestState<Content>) -> Phase
+    init(
+        _ target: Target, _ client: PulseClient?, _ policy: RefetchPolicy,
+        show: @escaping (RequestState<Content>) -> Phase
     ) {
-        let table = client.requestTable
-        (self.client, self.policy, self.show) = (client, policy, show)
-        member = table.newMember()
-        request = table.request(RequestKey(endpoint, isPaged: isPaged, owner: member), of: client, work)
-        state = request.state
-        phases = Broadcast(show(request.state), bufferSize: .max)
-        request.add(member, policy, observer: observer)
+        (self.target, self.client, self.policy, self.show) = (target, client, policy, show)
+        phases = Broadcast(show(RequestState()), bufferSize: .max)
+        if let client { join(client) }
     }
 
     deinit {
-        Task { @MainActor [request, member] in request.remove(member) }
+        guard let membership else { return }
+        Task { @MainActor [request = membership.request, member = membership.member] in request.remove(member) }
     }
 
     var phase: Phase { show(state) }
@@ -42,10 +59,11 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     func updates() -> AsyncStream<Phase> { phases.updates() }
 
     func ask(_ ask: Ask) -> Task<Phase, Never> {
+        let (request, member) = joined()
         let reply = SocketReply<Phase>()
         let ticket = request.ask(ask, by: member) { [weak self, weak request, show] state in
             // A model that has left shows another request, or is gone.
-            let own = self.flatMap { $0.request === request ? $0.phase : nil }
+            let own = self.flatMap { $0.membership?.request === request ? $0.phase : nil }
             reply.give(own ?? show(state))
         }
         return Task { [weak request] in
@@ -55,43 +73,83 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
-    func cancel() { request.cancel(member) }
+    func cancel() {
+        if let membership { membership.request.cancel(membership.member) }
+    }
 
     func appear() {
+        guard !isVisible else { return }
         isVisible = true
-        request.appear(member)
+        if let membership {
+            membership.request.appear(membership.member)
+        } else if policy.triggers.contains(.appear) {
+            join(client ?? .default)
+        }
     }
 
     func disappear() {
         isVisible = false
-        request.disappear(member)
+        if let membership { membership.request.disappear(membership.member) }
     }
 
-    /// Becomes a member of the endpoint's request, unless it is one.
-    func follow<E: Endpoint>(
-        _ endpoint: E, isPaged: Bool, keepingContent: Bool, work: @escaping SharedRequest<Content>.Work
-    ) {
-        let key = RequestKey(endpoint, isPaged: isPaged, owner: member)
-        guard key != request.key else {
+    // MARK: Joining and leaving
+
+    /// Becomes a member of that request, unless it is one.
+    func follow(_ target: Target, keepingContent: Bool) {
+        self.target = target
+        guard let old = membership, let client = old.request.client else { return }
+        let key = target.key(old.member)
+        guard key != old.request.key else {
             // Of a request that cannot be compared, the parts that can are equal: the body may differ.
-            if !key.isShared { request.work = work }
+            if !key.isShared { old.request.work = target.work }
             return
         }
-        let old = request
-        request = client.requestTable.request(key, of: client, work)
         kept = keepingContent ? state.content : nil
+        join(client, leaving: old)
+    }
+
+    /// Changes the client, and leaves the request of the one before.
+    ///
+    /// - Parameter client: nil for ``PulseClient/default``, which is not read before a request starts.
+    func use(_ client: PulseClient?) {
+        guard client !== self.client else { return }
+        self.client = client
+        kept = nil
+        let old = membership
+        if let client {
+            join(client, leaving: old)
+        } else if let old {
+            membership = nil
+            old.request.remove(old.member)
+            requestChanged(to: RequestState())
+        }
+    }
+
+    private func joined() -> (Request, Int) {
+        let membership = membership ?? join(client ?? .default)
+        return (membership.request, membership.member)
+    }
+
+    @discardableResult
+    private func join(_ client: PulseClient, leaving old: Membership? = nil) -> Membership {
+        let table = client.requestTable
+        // The number is that of the table.
+        let member = old.flatMap { $0.request.client === client ? $0.member : nil } ?? table.newMember()
+        let request = table.request(target.key(member), of: client, target.work)
+        let new = Membership(request: request, member: member)
+        membership = new
         request.add(member, policy, observer: observer)
-        old.remove(member)
-        let new = request.state
-        let looksTheSame = kept != nil && new.content == nil && new.loading == state.loading
-        if !looksTheSame || new.failure != nil || state.failure != nil { requestChanged(to: new) }
+        if let old { old.request.remove(old.member) }
+        let looksTheSame = kept != nil && request.state.content == nil && request.state.loading == state.loading
+        if !looksTheSame || request.state.failure != nil || state.failure != nil { requestChanged(to: request.state) }
         if isVisible { request.appear(member) }
+        return new
     }
 
     // MARK: The request
 
-    private var observer: SharedRequest<Content>.Observer {
-        SharedRequest.Observer { [weak self] in
+    private var observer: Request.Observer {
+        Request.Observer { [weak self] in
             self?.requestChanged(to: $0)
         } forget: { [weak self] in
             self?.forget() ?? false

@@ -15,11 +15,14 @@ public final class PagedModel<E: PaginatedEndpoint> {
     let core: ModelCore<PageList<E>, PaginatedPhase<E.Items>>
 
     /// Creates a model. It sends nothing before ``fetch()``, ``refresh()``, ``loadMore()`` or a trigger of its policy.
-    public init(_ first: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+    public convenience init(_ first: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+        self.init(first, optional: client, refetch)
+    }
+
+    /// - Parameter client: nil for ``PulseClient/default``, which is not read before a request starts.
+    init(_ first: E, optional client: PulseClient?, _ refetch: RefetchPolicy) {
         endpoint = first
-        core = ModelCore(first, isPaged: true, client, refetch, work: PageList.work(first)) {
-            PaginatedPhase($0)
-        }
+        core = ModelCore(Self.target(first), client, refetch) { PaginatedPhase($0) }
     }
 
     /// What a screen shows now.
@@ -76,7 +79,11 @@ public final class PagedModel<E: PaginatedEndpoint> {
     /// - Parameter keepingValue: whether the items stay until the other list has some. By default they are dropped.
     public func follow(_ first: E, keepingValue: Bool = false) {
         endpoint = first
-        core.follow(first, isPaged: true, keepingContent: keepingValue, work: PageList.work(first))
+        core.follow(Self.target(first), keepingContent: keepingValue)
+    }
+
+    private static func target(_ first: E) -> ModelCore<PageList<E>, PaginatedPhase<E.Items>>.Target {
+        .init(first, isPaged: true, work: PageList.work(first))
     }
 }
 

@@ -23,11 +23,14 @@ public final class RequestModel<E: Endpoint> {
     let core: ModelCore<LoadedValue<E.Response>, RequestPhase<E.Response>>
 
     /// Creates a model. It sends nothing before ``fetch()``, ``refresh()`` or a trigger of its policy.
-    public init(_ endpoint: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+    public convenience init(_ endpoint: E, client: PulseClient, refetch: RefetchPolicy = .manual) {
+        self.init(endpoint, optional: client, refetch)
+    }
+
+    /// - Parameter client: nil for ``PulseClient/default``, which is not read before a request starts.
+    init(_ endpoint: E, optional client: PulseClient?, _ refetch: RefetchPolicy) {
         self.endpoint = endpoint
-        core = ModelCore(endpoint, isPaged: false, client, refetch, work: LoadedValue.work(endpoint)) {
-            RequestPhase($0)
-        }
+        core = ModelCore(Self.target(endpoint), client, refetch) { RequestPhase($0) }
     }
 
     /// What a screen shows now.
@@ -75,7 +78,11 @@ public final class RequestModel<E: Endpoint> {
     /// - Parameter keepingValue: whether the value stays until the other request has one. By default it is dropped.
     public func follow(_ endpoint: E, keepingValue: Bool = false) {
         self.endpoint = endpoint
-        core.follow(endpoint, isPaged: false, keepingContent: keepingValue, work: LoadedValue.work(endpoint))
+        core.follow(Self.target(endpoint), keepingContent: keepingValue)
+    }
+
+    private static func target(_ endpoint: E) -> ModelCore<LoadedValue<E.Response>, RequestPhase<E.Response>>.Target {
+        .init(endpoint, isPaged: false, work: LoadedValue.work(endpoint))
     }
 }
 

@@ -36,7 +36,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     /// The call of the next run.
     var work: Work
     private weak var table: RequestTable?
-    private weak var client: PulseClient?
+    private(set) weak var client: PulseClient?
     private let clock: any PulseClock
     private var machine = Machine()
     private var observers: [Int: Observer] = [:]

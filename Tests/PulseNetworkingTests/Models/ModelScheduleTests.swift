@@ -205,7 +205,7 @@ private final class ModelSchedule {
         let request = below(3)
         let work = enter(request)
         let core = Core(
-            GetNumber(id: request), isPaged: false, client, policy, work: work, show: { $0 })
+            Core.Target(GetNumber(id: request), isPaged: false, work: work), client, policy, show: { $0 })
         let number = newNumber()
         models[number] = Model(core: core, policy: policy, phases: core.updates(), request: request)
         change(request) { $0.add(number, policy) }
@@ -229,12 +229,12 @@ private final class ModelSchedule {
         let old = model.request
         let name = "\(number) follows \(request)\(keeps ? ", keeping" : "")"
         guard request != old else {
-            model.core.follow(
-                GetNumber(id: request), isPaged: false, keepingContent: keeps, work: held.work(request, 0))
+            let target = Core.Target(GetNumber(id: request), isPaged: false, work: held.work(request, 0))
+            model.core.follow(target, keepingContent: keeps)
             return name
         }
-        let work = enter(request)
-        model.core.follow(GetNumber(id: request), isPaged: false, keepingContent: keeps, work: work)
+        let target = Core.Target(GetNumber(id: request), isPaged: false, work: enter(request))
+        model.core.follow(target, keepingContent: keeps)
         models[number]?.kept = keeps ? shown(of: model).value : nil
         models[number]?.request = request
         change(request) { $0.add(number, model.policy) }

@@ -85,7 +85,8 @@ struct RequestModelTests {
     }
 
     @Test func cancellationRestoresThePhase() async {
-        let model = RequestModel(GetNumber(), client: held.client())
+        let client = held.client()
+        let model = RequestModel(GetNumber(), client: client)
         let phases = model.phases
         let first = model.fetch()
         await held.sent(1)
@@ -98,7 +99,7 @@ struct RequestModelTests {
         model.fetch()
         await held.sent(3)
         // The client's cancellation counts as the model's.
-        model.core.client.cancelAll()
+        client.cancelAll()
         await eventually { !model.phase.isLoading }
         #expect(
             await texts(phases, 7, \.text) == [
@@ -221,6 +222,47 @@ struct RequestModelTests {
         #expect(threads.withLock { $0 } == [false, false])
     }
 
+    @Test func aModelMayGetItsClientLater() async {
+        let model = RequestModel(GetNumber(), optional: nil, RefetchPolicy())
+        let phases = model.phases
+        model.follow(GetNumber(id: 2))
+        model.appear()
+        model.cancel()
+        let clients = [held.client(), held.client()]
+        model.core.use(clients[0])
+        let task = model.fetch()
+        await held.respond(0, "1")
+        #expect(await task.value.text == "success 1")
+        #expect(held.sent == ["numbers/2"])
+        model.core.use(clients[0])
+        model.fetch()
+        await held.sent(2)
+        model.core.use(clients[1])
+        await eventually { held.cancelled == [1] }
+        #expect(clients.map(\.requestTable.count) == [0, 1])
+        model.follow(GetNumber(id: 3))
+        model.fetch()
+        await held.respond(2, "3")
+        await eventually { model.phase.text == "success 3" }
+        model.core.use(nil)
+        #expect(clients.map(\.requestTable.count) == [0, 0])
+        #expect(
+            await texts(phases, 8, \.text) == [
+                "idle", "loading", "success 1", "refreshing 1", "idle", "loading", "success 3", "idle",
+            ])
+    }
+
+    @Test func theDefaultClientIsReadWhenARequestStarts() async {
+        let reads = Locked(0)
+        let model = RequestModel(UnsentNumber(reads: reads), optional: nil, RefetchPolicy(on: .foreground))
+        model.appear()
+        model.disappear()
+        #expect(reads.withLock { $0 } == 0)
+        // The default client has no base URL.
+        #expect(await model.fetch().value.error?.kind == .invalidURL)
+        #expect(reads.withLock { $0 } > 0)
+    }
+
     @Test func aRefreshRevalidatesIfThereIsACache() async {
         let caches = Locked<[RequestOptions.Cache?]>([])
         let plugin = ClosurePlugin(identifier: "com.pulse.cache", scope: .call) { request, context, next in
@@ -269,6 +311,16 @@ private struct ThreadNumber: Endpoint {
     func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Int {
         threads.withLock { $0.append(Thread.isMainThread) }
         return 1
+    }
+}
+
+/// Counts how often it is compared or sent.
+private struct UnsentNumber: Endpoint {
+    typealias Response = Int
+    let reads: Locked<Int>
+    var path: String {
+        reads.withLock { $0 += 1 }
+        return "/numbers/1"
     }
 }
 
