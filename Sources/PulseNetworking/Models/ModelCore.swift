@@ -38,6 +38,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     /// The content of the request before, until this one has some.
     private var kept: Content?
     private var isVisible = false
+    /// The number of changes so far.
+    private var changes = 0
     private let phases: Broadcast<Phase>
 
     init(
@@ -121,7 +123,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         } else if let old {
             membership = nil
             old.request.remove(old.member)
-            requestChanged(to: RequestState())
+            requestChanged { RequestState() }
         }
     }
 
@@ -141,7 +143,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         request.add(member, policy, observer: observer)
         if let old { old.request.remove(old.member) }
         let looksTheSame = kept != nil && request.state.content == nil && request.state.loading == state.loading
-        if !looksTheSame || request.state.failure != nil || state.failure != nil { requestChanged(to: request.state) }
+        if !looksTheSame || request.state.failure != nil || state.failure != nil { requestChanged { request.state } }
         if isVisible { request.appear(member) }
         return new
     }
@@ -156,14 +158,22 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
-    private func requestChanged(to new: RequestState<Content>) {
-        var new = new
-        if new.content != nil { kept = nil }
-        new.content = new.content ?? kept
-        guard !new.isIdle || !state.isIdle else { return }
+    private func requestChanged(to current: () -> RequestState<Content>) {
+        if current().content != nil { kept = nil }
+        guard !shown(current()).isIdle || !state.isIdle else { return }
+        changes += 1
+        let number = changes
         onWillChange?()
-        state = new
-        phases.set(show(new))
+        // It may have caused a later change.
+        guard number == changes else { return }
+        state = shown(current())
+        phases.set(show(state))
+    }
+
+    private func shown(_ state: RequestState<Content>) -> RequestState<Content> {
+        var state = state
+        state.content = state.content ?? kept
+        return state
     }
 
     private func forget() -> Bool {

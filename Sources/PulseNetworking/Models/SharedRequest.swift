@@ -23,11 +23,14 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         let state: RequestState<Content>
         let observers: [Int]
         let waiters: [(RequestState<Content>) -> Void]
+        /// The number of resets before it.
+        let resets: Int
     }
 
     /// A model of the request.
     struct Observer {
-        let changed: (RequestState<Content>) -> Void
+        /// Gets what to show, which a reset may change until it is shown.
+        let changed: (() -> RequestState<Content>) -> Void
         /// Drops what the model shows of another request. Returns whether there was something.
         let forget: () -> Bool
     }
@@ -43,6 +46,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     private var waiters: [Int: (RequestState<Content>) -> Void] = [:]
     private var lastTicket = 0
     private var changes: [Change] = []
+    private var resets = 0
     private var isTelling = false
     private var task: Task<Void, Never>?
     private var alarm: (time: TimeInterval, alarm: DeadlineHeap.Alarm)?
@@ -103,6 +107,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: now)) }
 
     func reset() {
+        resets += 1
         var effects = machine.reset()
         for observer in observers.values where observer.forget() { effects.publishes = true }
         perform(effects)
@@ -126,7 +131,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         let settled = effects.settles.compactMap { waiters.removeValue(forKey: $0) }
         guard effects.publishes || !settled.isEmpty else { return }
         let observers = effects.publishes ? observers.keys.sorted() : []
-        changes.append(Change(state: machine.state, observers: observers, waiters: settled))
+        changes.append(Change(state: machine.state, observers: observers, waiters: settled, resets: resets))
         tell()
     }
 
@@ -136,10 +141,15 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         isTelling = true
         while !changes.isEmpty {
             let change = changes.removeFirst()
-            for number in change.observers { observers[number]?.changed(change.state) }
-            for waiter in change.waiters { waiter(change.state) }
+            for number in change.observers { observers[number]?.changed { state(told: change) } }
+            for waiter in change.waiters { waiter(state(told: change)) }
         }
         isTelling = false
+    }
+
+    /// What a change tells: nothing from before a reset.
+    private func state(told change: Change) -> RequestState<Content> {
+        change.resets == resets ? change.state : machine.state
     }
 
     private func start(_ run: Machine.Run) {

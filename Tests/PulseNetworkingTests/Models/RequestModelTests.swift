@@ -229,6 +229,7 @@ struct RequestModelTests {
         model.appear()
         model.cancel()
         let clients = [held.client(), held.client()]
+        let other = RequestModel(GetNumber(id: 3), client: clients[1])
         model.core.use(clients[0])
         let task = model.fetch()
         await held.respond(0, "1")
@@ -239,13 +240,14 @@ struct RequestModelTests {
         await held.sent(2)
         model.core.use(clients[1])
         await eventually { held.cancelled == [1] }
-        #expect(clients.map(\.requestTable.count) == [0, 1])
+        #expect(clients.map(\.requestTable.count) == [0, 2])
         model.follow(GetNumber(id: 3))
         model.fetch()
+        #expect(other.phase.text == "loading")
         await held.respond(2, "3")
         await eventually { model.phase.text == "success 3" }
         model.core.use(nil)
-        #expect(clients.map(\.requestTable.count) == [0, 0])
+        #expect(clients.map(\.requestTable.count) == [0, 1] && other.phase.text == "success 3")
         #expect(
             await texts(phases, 8, \.text) == [
                 "idle", "loading", "success 1", "refreshing 1", "idle", "loading", "success 3", "idle",

@@ -253,6 +253,36 @@ struct RequestStoreTests {
         #expect(model.phase.text == "success 7" && next.phase.text == "success 7")
     }
 
+    @Test func noModelIsToldOfAValueFromBeforeALogout() async {
+        let client = held.client()
+        let models = (0..<3).map { _ in RequestModel(GetNumber(), client: client) }
+        let phases = models.map(\.phases)
+        models[1].core.onWillChange = { [weak model = models[1]] in
+            if model?.phase.isLoading == true { client.requests.removeAll() }
+        }
+        let task = models[1].fetch()
+        await held.respond(0, "1")
+        #expect(await task.value.text == "idle")
+        #expect(await texts(phases[0], 4, \.text) == ["idle", "loading", "success 1", "idle"])
+        for phases in phases[1...] { #expect(await texts(phases, 3, \.text) == ["idle", "loading", "idle"]) }
+    }
+
+    @Test func aModelThatIsToldMayFollow() async {
+        let model = RequestModel(GetNumber(), client: held.client())
+        let phases = model.phases
+        model.core.onWillChange = { [weak model] in
+            if let model, model.phase.isLoading, model.endpoint.id == 1 {
+                model.follow(GetNumber(id: 2))
+                model.fetch()
+            }
+        }
+        model.fetch()
+        await held.respond(0, "1")
+        await held.respond(1, "2")
+        await eventually { model.phase.value == 2 }
+        #expect(await texts(phases, 5, \.text) == ["idle", "loading", "idle", "loading", "success 2"])
+    }
+
     @Test func anUnusedValueIsKeptForItsRetention() async {
         let client = held.client(clock)
         for (id, retention) in [(1, 0.0), (2, 10), (3, 100)] {
