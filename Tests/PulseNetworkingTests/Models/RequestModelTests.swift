@@ -246,6 +246,8 @@ struct RequestModelTests {
         #expect(other.phase.text == "loading")
         await held.respond(2, "3")
         await eventually { model.phase.text == "success 3" }
+        model.follow(GetNumber(id: 4), keepingValue: true)
+        #expect(model.phase.text == "success 3")
         model.core.use(nil)
         #expect(clients.map(\.requestTable.count) == [0, 1] && other.phase.text == "success 3")
         #expect(

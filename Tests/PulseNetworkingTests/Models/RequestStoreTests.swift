@@ -147,6 +147,7 @@ struct RequestStoreTests {
             await clock.advance(by: 0)
             monitor.set(path)
         }
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 0.5)
         #expect(model.phase.text == "success 1")
         await clock.advance(by: 0.5)
@@ -190,6 +191,7 @@ struct RequestStoreTests {
         // It is overdue.
         await held.respond(1, "", status: 500)
         await eventually { model.refreshError != nil }
+        await clock.sleepers(atLeast: 1, for: .deadline)
         await clock.advance(by: 29.5)
         #expect(held.count == 2)
         await clock.advance(by: 0.5)
