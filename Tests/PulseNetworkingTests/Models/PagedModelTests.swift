@@ -153,6 +153,21 @@ struct PagedModelTests {
         #expect(await other.value.text == "loaded [7]")
     }
 
+    @Test func thePagesAfterARefreshAreRevalidatedToo() async {
+        let caches = Locked<[RequestOptions.Cache?]>([])
+        let plugin = ClosurePlugin(identifier: "com.pulse.cache", scope: .call) { request, context, next in
+            caches.withLock { $0.append(context.options.cache) }
+            return try await next(request)
+        }
+        let model = PagedModel(GetRows(), client: held.client(plugins: [plugin]))
+        for (number, load) in [model.fetch, model.loadMore, model.refresh, model.loadMore].enumerated() {
+            let task = load()
+            await held.respond(number, page([number], number + 1))
+            _ = await task.value
+        }
+        #expect(caches.withLock { $0 } == [.default, .default, .revalidate, .revalidate])
+    }
+
     @Test func elementsWithoutAnIDAreAllListed() async {
         let model = PagedModel(GetNumbers(), client: held.client())
         let task = model.fetch()

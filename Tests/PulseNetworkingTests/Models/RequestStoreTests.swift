@@ -164,6 +164,27 @@ struct RequestStoreTests {
         #expect(held.count == 2)
     }
 
+    @Test func aWindowOfChangesEndsWithItsLastModel() async {
+        let monitor = ManualConnectivityMonitor(.unsatisfied)
+        let client = held.client(clock, connectivity: monitor)
+        let model = await loaded(client, 1, GetNumber(), RefetchPolicy(on: .reconnect))
+        for seconds in [0.5, 0.25] {
+            monitor.set(.unsatisfied)
+            model.appear()
+            await clock.advance(by: 0)
+            monitor.set(.satisfied)
+            await clock.sleepers(atLeast: 1, for: .deadline)
+            await clock.advance(by: seconds)
+            if seconds == 0.5 { model.disappear() }
+        }
+        // The first window would end now.
+        await clock.advance(by: 0.25)
+        #expect(model.phase.text == "success 1")
+        await clock.advance(by: 0.5)
+        await held.respond(1, "2")
+        await eventually { model.phase.text == "success 2" }
+    }
+
     @Test func theNetworkIsBackOnceASecond() {
         var machine = ReconnectMachine()
         #expect(machine.change(to: .unknown, at: 0) == nil)
