@@ -33,6 +33,8 @@ public final class PulseClient: Sendable {
     let hasNoConnectTimeout: Bool
     /// Whether the transport streams response bodies.
     let hasStreams: Bool
+    /// Whether nothing is retried, whatever an endpoint, a call or a plugin says.
+    private let isPreview: Bool
     /// Whether the servers of this client know persisted GraphQL queries.
     let persistedQueries = PersistedQueryPlugin.Support()
     /// The GraphQL subscriptions.
@@ -74,6 +76,7 @@ public final class PulseClient: Sendable {
         }
         ownsTransport = transport == nil
         hasNoConnectTimeout = self.transport is URLSessionTransport
+        isPreview = self.transport is PreviewTransport
         hasStreams = (self.transport as? URLSessionTransport)?.appliesBackpressure ?? true
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
@@ -169,8 +172,8 @@ public final class PulseClient: Sendable {
         wire: @escaping PluginChain.Wire
     ) -> PluginPipeline {
         PluginPipeline(
-            client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen), retry: retry,
-            configured: configuration.retryPolicy, wire: wire)
+            client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen),
+            retry: isPreview ? .never : retry, configured: configuration.retryPolicy, wire: wire)
     }
 }
 

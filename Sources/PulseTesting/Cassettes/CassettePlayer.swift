@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulseNetworking
 internal import PulseObservability
 
 /// A transport without a wire that plays the responses of a cassette.
@@ -51,7 +52,7 @@ public final class CassettePlayer: Transport {
         if case .upgrade = request.delivery { throw PulseError.unsupported("a cassette has no sockets") }
         try Task.checkCancellation()
         let response = try track(for: request).play(request.urlRequest)
-        return try await MockDelivery(request).deliver(response)
+        return try await SimulatedDelivery(request).deliver(response)
     }
 
     /// Ends the player: later requests fail with ``PulseError/cancelled``.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseNetworking
 import PulsePlatform
 
 /// A transport without a wire: a closure or stubs provide the response to each request.
@@ -116,7 +117,7 @@ public final class MockTransport: Transport {
         if let upload = MockUpload(request) { try await upload.report() }
         let response = try await respond(request)
         try Task.checkCancellation()
-        let delivery = MockDelivery(request)
+        let delivery = SimulatedDelivery(request)
         if let response = try delivery.deliverAtOnce(response) { return response }
         return try await delivery.deliver(response)
     }

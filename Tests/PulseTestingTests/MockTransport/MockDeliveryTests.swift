@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseNetworking
 import TestSupport
 import Testing
 
@@ -14,8 +15,8 @@ struct MockDeliveryTests {
         return response
     }
 
-    private func delivery(_ delivery: TransportRequest.Delivery) -> MockDelivery {
-        MockDelivery(TransportRequest(urlRequest: .mock(), delivery: delivery))
+    private func delivery(_ delivery: TransportRequest.Delivery) -> SimulatedDelivery {
+        SimulatedDelivery(TransportRequest(urlRequest: .mock(), delivery: delivery))
     }
 
     @Test func aConnectionPassesAsTheBodyOfAnUpgrade() async throws {

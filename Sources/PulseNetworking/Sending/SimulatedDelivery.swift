@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
+package import PulseCore
 
-/// Converts a response to the requested delivery, by the rules of every transport.
-struct MockDelivery: Sendable {
+/// Converts a response that comes without a wire to the requested delivery, by the rules of every transport.
+package struct SimulatedDelivery: Sendable {
     /// The bytes of an error's body that are kept in a stream or download.
     private static let errorBodyLimit = 64 << 10
 
     private let delivery: TransportRequest.Delivery
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
-    init(_ request: TransportRequest) {
+    package init(_ request: TransportRequest) {
         delivery = request.delivery
         progress = request.progress
     }
 
     /// The unchanged response, if it has the requested delivery: bytes for a buffered call.
-    func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
+    package func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
         guard case .buffered(let limit) = delivery, case .buffered(let data) = response.body else { return nil }
         guard data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
         var response = response
@@ -24,7 +24,7 @@ struct MockDelivery: Sendable {
         return response
     }
 
-    func deliver(_ response: PulseResponse) async throws -> PulseResponse {
+    package func deliver(_ response: PulseResponse) async throws -> PulseResponse {
         if let response = try deliverAtOnce(response) { return response }
         var response = response
         if response.origin == .network { response.origin = .mock }
