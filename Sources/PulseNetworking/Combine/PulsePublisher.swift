@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Combine)
+public import Combine
+public import PulseCore
+
+/// A publisher of one call: its value and the end, or a ``PulseError``.
+///
+/// Each subscription is a call of its own. The call starts when the subscriber first asks for a value, and is cancelled
+/// with the subscription. The value arrives on any thread: add `.receive(on: DispatchQueue.main)` before code that
+/// needs the main one. `assign(to:on:)` needs a publisher that cannot fail: add `.replaceError(with:)` before it.
+public struct PulsePublisher<Value: Sendable>: Publisher {
+    public typealias Output = Value
+    public typealias Failure = PulseError
+
+    private let call: @Sendable () async -> Result<Value, PulseError>
+
+    init(_ call: @escaping @Sendable () async -> Result<Value, PulseError>) {
+        self.call = call
+    }
+
+    /// Subscribes. Sends nothing before the subscriber asks for a value.
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Value, S.Failure == PulseError {
+        subscriber.receive(subscription: CallSubscription(subscriber, call))
+    }
+}
+
+extension PulseClient {
+    /// A publisher that sends the endpoint once for each subscription.
+    ///
+    /// - Parameter options: the options of each call. An option that is set overrides that of the endpoint.
+    public func publisher<E: Endpoint>(
+        for endpoint: E, options: RequestOptions = RequestOptions()
+    ) -> PulsePublisher<E.Response> {
+        PulsePublisher { await self.result(of: endpoint, options: options) }
+    }
+}
+#endif
