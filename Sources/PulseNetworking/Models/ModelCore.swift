@@ -25,8 +25,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         let member: Int
     }
 
-    /// Called before each change of the state.
-    var onWillChange: (() -> Void)?
+    /// Told before each change of the state.
+    nonisolated let changeObserver = Locked<(any ChangeObserver)?>(nil)
     private(set) var state = RequestState<Content>()
     /// Nil for ``PulseClient/default``, which is read when a request starts.
     private var client: PulseClient?
@@ -37,7 +37,9 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     private var membership: Membership?
     /// The content of the request before, until this one has some.
     private var kept: Content?
-    private var isVisible = false
+    /// The views that show the model; nil stands for code that tells of itself.
+    private var views: Set<UUID?> = []
+    private var wasUpdated = false
     /// The number of changes so far.
     private var changes = 0
     private let phases: Broadcast<Phase>
@@ -57,6 +59,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     }
 
     var phase: Phase { show(state) }
+    /// Whether the model has joined a request.
+    var isMember: Bool { membership != nil }
 
     func updates() -> AsyncStream<Phase> { phases.updates() }
 
@@ -79,9 +83,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         if let membership { membership.request.cancel(membership.member) }
     }
 
-    func appear() {
-        guard !isVisible else { return }
-        isVisible = true
+    func appear(_ view: UUID? = nil) {
+        guard views.insert(view).inserted, views.count == 1 else { return }
         if let membership {
             membership.request.appear(membership.member)
         } else if policy.triggers.contains(.appear) {
@@ -89,9 +92,19 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
-    func disappear() {
-        isVisible = false
-        if let membership { membership.request.disappear(membership.member) }
+    func disappear(_ view: UUID? = nil) {
+        guard views.remove(view) != nil, views.isEmpty, let membership else { return }
+        membership.request.disappear(membership.member)
+    }
+
+    /// Visible until the task is cancelled. Each of several views has its own task.
+    func stayVisible() async {
+        guard !Task.isCancelled else { return }
+        let view = UUID()
+        appear(view)
+        let end = SocketReply<Void>()
+        await end.value { end.give(()) }
+        disappear(view)
     }
 
     // MARK: Joining and leaving
@@ -127,6 +140,20 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
+    /// Brings the model in line with its property wrapper, while the view is updated. The view shows the result.
+    ///
+    /// - Parameter fetches: whether a request that the model has not had before is fetched.
+    func update(_ target: Target, client: PulseClient?, keepingContent: Bool, fetches: Bool) {
+        ViewUpdate.perform {
+            let before = membership?.request
+            use(client)
+            follow(target, keepingContent: keepingContent)
+            let isNew = !wasUpdated || membership?.request !== before
+            wasUpdated = true
+            if fetches, isNew { _ = ask(.fetch) }
+        }
+    }
+
     private func joined() -> (Request, Int) {
         let membership = membership ?? join(client ?? .default)
         return (membership.request, membership.member)
@@ -144,7 +171,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         if let old { old.request.remove(old.member) }
         let looksTheSame = kept != nil && request.state.content == nil && request.state.loading == state.loading
         if !looksTheSame || request.state.failure != nil || state.failure != nil { requestChanged { request.state } }
-        if isVisible { request.appear(member) }
+        if !views.isEmpty { request.appear(member) }
         return new
     }
 
@@ -163,7 +190,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         guard !shown(current()).isIdle || !state.isIdle else { return }
         changes += 1
         let number = changes
-        onWillChange?()
+        if let observer = changeObserver.withLock({ $0 }) { ViewUpdate.announce(to: observer) }
         // It may have caused a later change.
         guard number == changes else { return }
         state = shown(current())

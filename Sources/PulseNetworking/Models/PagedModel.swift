@@ -82,6 +82,12 @@ public final class PagedModel<E: PaginatedEndpoint> {
         core.follow(Self.target(first), keepingContent: keepingValue)
     }
 
+    /// Follows the argument of a property wrapper, while the view is updated.
+    func update(_ first: E, client: PulseClient?, fetches: Bool) {
+        endpoint = first
+        core.update(Self.target(first), client: client, keepingContent: false, fetches: fetches)
+    }
+
     private static func target(_ first: E) -> ModelCore<PageList<E>, PaginatedPhase<E.Items>>.Target {
         .init(first, isPaged: true, work: PageList.work(first))
     }

@@ -81,6 +81,12 @@ public final class RequestModel<E: Endpoint> {
         core.follow(Self.target(endpoint), keepingContent: keepingValue)
     }
 
+    /// Follows the argument of a property wrapper, while the view is updated.
+    func update(_ endpoint: E, client: PulseClient?, keepingValue: Bool, fetches: Bool) {
+        self.endpoint = endpoint
+        core.update(Self.target(endpoint), client: client, keepingContent: keepingValue, fetches: fetches)
+    }
+
     private static func target(_ endpoint: E) -> ModelCore<LoadedValue<E.Response>, RequestPhase<E.Response>>.Target {
         .init(endpoint, isPaged: false, work: LoadedValue.work(endpoint))
     }

@@ -14,6 +14,9 @@ final class RequestTable {
     private var watch: Task<Void, Never>?
     /// Ends the window of changes of connectivity.
     private var alarm: DeadlineHeap.Alarm?
+    /// Where the system says that the app comes to the foreground. Read before the first request.
+    var notifications = NotificationCenter.default
+    private var foreground: ForegroundObserver?
     private var time = RequestTime()
     private weak var client: PulseClient?
 
@@ -41,6 +44,7 @@ final class RequestTable {
         if let request = requests[key] as? SharedRequest<Content> { return request }
         let request = SharedRequest(key, in: self, of: client, work: work)
         requests[key] = request
+        if foreground == nil { startForeground() }
         self.client = client
         return request
     }
@@ -68,6 +72,12 @@ final class RequestTable {
     /// The app comes to the foreground.
     func enterForeground() {
         for request in all { request.trigger(.foreground) }
+    }
+
+    private func startForeground() {
+        foreground = ForegroundObserver(notifications) { [weak self] in
+            Task { @MainActor in self?.enterForeground() }
+        }
     }
 
     /// A copy, since each event may change the table.

@@ -130,6 +130,24 @@ extension PaginatedPhase where Items == [GetRows.Row] {
     }
 }
 
+private final class Told: ChangeObserver {
+    private let body: () -> Void
+
+    init(_ body: @escaping () -> Void) {
+        self.body = body
+    }
+
+    func willChange() { body() }
+}
+
+extension ModelCore {
+    /// Runs the body before each change.
+    func onWillChange(_ body: @escaping () -> Void) {
+        let told = Told(body)
+        changeObserver.withLock { $0 = told }
+    }
+}
+
 /// The next phases of a stream.
 @MainActor
 func texts<Phase: Sendable>(

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseNetworking
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct PagedModelTests {
     private let held = HeldRequests()
 

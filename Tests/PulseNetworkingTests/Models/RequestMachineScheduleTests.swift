@@ -8,7 +8,7 @@ import Testing
 @testable import PulseNetworking
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct RequestMachineScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseNetworking
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RequestModelTests {
     private let held = HeldRequests()
     private let clock = TestClock()
@@ -121,7 +121,7 @@ struct RequestModelTests {
         let models = (0..<2).map { _ in RequestModel(GetNumber(), client: client) }
         let phases = models.map(\.phases)
         var seen: [String] = []
-        models[0].core.onWillChange = { [weak model = models[0]] in
+        models[0].core.onWillChange { [weak model = models[0]] in
             guard let model else { return }
             seen.append(model.phase.text)
             if model.phase.isLoading, seen.count < 4 { model.refresh() }

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseNetworking
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(5)))
+@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RequestStoreTests {
     private let held = HeldRequests()
     private let clock = TestClock()
@@ -280,7 +280,7 @@ struct RequestStoreTests {
         let client = held.client()
         let models = (0..<3).map { _ in RequestModel(GetNumber(), client: client) }
         let phases = models.map(\.phases)
-        models[1].core.onWillChange = { [weak model = models[1]] in
+        models[1].core.onWillChange { [weak model = models[1]] in
             if model?.phase.isLoading == true { client.requests.removeAll() }
         }
         let task = models[1].fetch()
@@ -293,7 +293,7 @@ struct RequestStoreTests {
     @Test func aModelThatIsToldMayFollow() async {
         let model = RequestModel(GetNumber(), client: held.client())
         let phases = model.phases
-        model.core.onWillChange = { [weak model] in
+        model.core.onWillChange { [weak model] in
             if let model, model.phase.isLoading, model.endpoint.id == 1 {
                 model.follow(GetNumber(id: 2))
                 model.fetch()

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(SwiftUI)
+public import SwiftUI
+
+extension EnvironmentValues {
+    /// The client of ``APIRequest`` and ``PaginatedRequest`` in this part of the view tree.
+    ///
+    /// ```swift
+    /// ContentView().environment(\.pulseClient, client)
+    /// ```
+    ///
+    /// Without one it is ``PulseClient/default``. The wrappers read that when a request starts, so that a view that
+    /// merely exists does not fix it; reading this property does. Keep a client that the environment gets: a new one
+    /// with every update of a view starts every request again.
+    public var pulseClient: PulseClient {
+        get { chosenPulseClient ?? .default }
+        set { self[PulseClientKey.self] = newValue }
+    }
+
+    /// The client that was set; nil for the default client, which is not read.
+    var chosenPulseClient: PulseClient? { self[PulseClientKey.self] }
+}
+
+private struct PulseClientKey: EnvironmentKey {
+    static var defaultValue: PulseClient? { nil }
+}
+#endif

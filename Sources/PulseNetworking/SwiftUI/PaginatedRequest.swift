@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(SwiftUI)
+import PulseCore
+public import SwiftUI
+
+/// The phase of a list that loads page by page, for a view.
+///
+/// ```swift
+/// @PaginatedRequest(GetOrders()) private var orders
+/// ```
+///
+/// `orders` is the ``PaginatedPhase``, `$orders` the ``PagedModel``, for `$orders.loadMore()`. The client is that of
+/// `EnvironmentValues.pulseClient`. The wrapper follows its argument, as ``APIRequest`` does, and needs the same of it.
+@MainActor
+@propertyWrapper
+public struct PaginatedRequest<E: PaginatedEndpoint>: @preconcurrency DynamicProperty {
+    private let first: E
+    private let fetches: Bool
+    @StateObject private var model: PagedModel<E>
+    @Environment(\.chosenPulseClient) private var client
+
+    /// Creates a request for a list. It sends nothing before the view is shown.
+    ///
+    /// - Parameters:
+    ///   - first: the request for the first page.
+    ///   - autoFetch: whether the first page is fetched when the view is first shown, and again when the argument or
+    ///     the client changes.
+    ///   - refetch: when the list is requested again. The view needs ``SwiftUI/View/tracksVisibility(of:)`` for it.
+    ///     The policy of the first update counts.
+    public init(_ first: E, autoFetch: Bool = true, refetch: RefetchPolicy = .manual) {
+        self.first = first
+        fetches = autoFetch
+        _model = StateObject(wrappedValue: PagedModel(first, optional: nil, refetch))
+    }
+
+    /// What the view shows now.
+    public var wrappedValue: PaginatedPhase<E.Items> { model.phase }
+
+    /// The model of the list.
+    public var projectedValue: PagedModel<E> { model }
+
+    /// Called by SwiftUI before it updates the view.
+    public mutating func update() {
+        model.update(first, client: client, fetches: fetches)
+    }
+}
+#endif
