@@ -10,46 +10,60 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
 
     /// A request that the model may join.
     struct Target {
-        /// The key, given the number of the member.
-        let key: (Int) -> RequestKey
+        /// The key, given the number of the member, and that of its request.
+        let key: (_ owner: Int, _ generation: Int) -> RequestKey
         let work: Request.Work
+        /// See ``RequestBody/comparisonValue``.
+        let body: () -> AnyHashable?
+        let name: String
 
         init<E: Endpoint>(_ endpoint: E, isPaged: Bool, work: @escaping Request.Work) {
-            key = { RequestKey(endpoint, isPaged: isPaged, owner: $0) }
+            key = { RequestKey(endpoint, isPaged: isPaged, owner: $0, generation: $1) }
             self.work = work
+            body = { endpoint.body.comparisonValue }
+            name = "\(E.self)"
         }
     }
 
-    private struct Membership {
+    private final class Membership: Sendable {
         let request: Request
         let member: Int
+
+        init(_ request: Request, _ member: Int) {
+            (self.request, self.member) = (request, member)
+        }
     }
 
     /// Told before each change of the state.
     nonisolated let changeObserver = Locked<(any ChangeObserver)?>(nil)
-    private(set) var state = RequestState<Content>()
+    /// What the model shows: nothing from a reset on, also before the model is told of it.
+    var state: RequestState<Content> { isForgotten ? RequestState() : told }
+    /// What the model has told.
+    private var told = RequestState<Content>()
+    private var isForgotten = false
     /// Nil for ``PulseClient/default``, which is read when a request starts.
     private var client: PulseClient?
     private let policy: RefetchPolicy
     private let show: (RequestState<Content>) -> Phase
     private var target: Target
+    /// The number of requests that the model has followed. Each is another one if it cannot be compared.
+    private var generation = 0
     /// Nil before the model has joined its request.
     private var membership: Membership?
     /// The content of the request before, until this one has some.
     private var kept: Content?
-    /// The views that show the model; nil stands for code that tells of itself.
-    private var views: Set<UUID?> = []
+    /// The number of views that show the model.
+    private var views = 0
     private var wasUpdated = false
     /// The number of changes so far.
     private var changes = 0
-    private let phases: Broadcast<Phase>
+    private let phases = PhaseStreams<Phase>()
 
     init(
         _ target: Target, _ client: PulseClient?, _ policy: RefetchPolicy,
         show: @escaping (RequestState<Content>) -> Phase
     ) {
         (self.target, self.client, self.policy, self.show) = (target, client, policy, show)
-        phases = Broadcast(show(RequestState()), bufferSize: .max)
         if let client { join(client) }
     }
 
@@ -62,15 +76,17 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     /// Whether the model has joined a request.
     var isMember: Bool { membership != nil }
 
-    func updates() -> AsyncStream<Phase> { phases.updates() }
+    func updates() -> AsyncStream<Phase> { phases.updates(from: phase) }
 
     func ask(_ ask: Ask) -> Task<Phase, Never> {
         let (request, member) = joined()
         let reply = SocketReply<Phase>()
         let ticket = request.ask(ask, by: member) { [weak self, weak request, show] state in
             // A model that has left shows another request, or is gone.
-            let own = self.flatMap { $0.membership?.request === request ? $0.phase : nil }
-            reply.give(own ?? show(state))
+            var state = self.flatMap { $0.membership?.request === request ? $0.state : nil } ?? state
+            // A task that ends before the run gets what was before it.
+            state.loading = nil
+            reply.give(show(state))
         }
         return Task { [weak request] in
             await reply.value {
@@ -83,8 +99,9 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         if let membership { membership.request.cancel(membership.member) }
     }
 
-    func appear(_ view: UUID? = nil) {
-        guard views.insert(view).inserted, views.count == 1 else { return }
+    func appear() {
+        views += 1
+        guard views == 1 else { return }
         if let membership {
             membership.request.appear(membership.member)
         } else if policy.triggers.contains(.appear) {
@@ -92,35 +109,51 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
-    func disappear(_ view: UUID? = nil) {
-        guard views.remove(view) != nil, views.isEmpty, let membership else { return }
-        membership.request.disappear(membership.member)
+    func disappear() {
+        guard views > 0 else { return }
+        views -= 1
+        if views == 0, let membership { membership.request.disappear(membership.member) }
     }
 
     /// Visible until the task is cancelled. Each of several views has its own task.
     func stayVisible() async {
         guard !Task.isCancelled else { return }
-        let view = UUID()
-        appear(view)
+        appear()
         let end = SocketReply<Void>()
         await end.value { end.give(()) }
-        disappear(view)
+        disappear()
     }
 
     // MARK: Joining and leaving
 
-    /// Becomes a member of that request, unless it is one.
+    /// Becomes a member of that request, unless it is one. A request that cannot be compared is another one.
     func follow(_ target: Target, keepingContent: Bool) {
+        follow(target, keepingContent: keepingContent) { _, _ in false }
+    }
+
+    /// - Parameter isSame: whether a request that cannot be shared is the one before, whose other parts are equal.
+    private func follow(_ target: Target, keepingContent: Bool, isSame: (Target, PulseClient) -> Bool) {
+        let before = self.target
         self.target = target
         guard let old = membership, let client = old.request.client else { return }
-        let key = target.key(old.member)
-        guard key != old.request.key else {
-            // Of a request that cannot be compared, the parts that can are equal: the body may differ.
-            if !key.isShared { old.request.work = target.work }
-            return
+        let key = target.key(old.member, generation)
+        if key == old.request.key {
+            guard !key.isShared, !isSame(before, client) else { return old.request.renew(target.work) }
         }
+        generation += 1
         kept = keepingContent ? state.content : nil
         join(client, leaving: old)
+    }
+
+    /// Whether the body is that of the request before, as far as bodies can be compared.
+    private func hasBody(of before: Target, _ target: Target, _ client: PulseClient) -> Bool {
+        guard let old = before.body(), let new = target.body() else {
+            client.environment.warnings.emit(
+                "a property wrapper does not follow the body of \(target.name), which cannot be compared: make the "
+                    + "endpoint Hashable", to: client.environment.events)
+            return true
+        }
+        return old == new
     }
 
     /// Changes the client, and leaves the request of the one before.
@@ -136,7 +169,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         } else if let old {
             membership = nil
             old.request.remove(old.member)
-            requestChanged { RequestState() }
+            // A model that was told may have made this one join again.
+            if membership == nil { requestChanged { RequestState() } }
         }
     }
 
@@ -147,7 +181,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         ViewUpdate.perform {
             let before = membership?.request
             use(client)
-            follow(target, keepingContent: keepingContent)
+            follow(target, keepingContent: keepingContent) { hasBody(of: $0, target, $1) }
             let isNew = !wasUpdated || membership?.request !== before
             wasUpdated = true
             if fetches, isNew { _ = ask(.fetch) }
@@ -164,15 +198,23 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         let table = client.requestTable
         // The number is that of the table.
         let member = old.flatMap { $0.request.client === client ? $0.member : nil } ?? table.newMember()
-        let request = table.request(target.key(member), of: client, target.work)
-        let new = Membership(request: request, member: member)
+        let request = table.request(target.key(member, generation), of: client, target.work)
+        let new = Membership(request, member)
         membership = new
-        request.add(member, policy, observer: observer)
+        request.add(member, policy, target.work, observer: observer)
         if let old { old.request.remove(old.member) }
-        let looksTheSame = kept != nil && request.state.content == nil && request.state.loading == state.loading
-        if !looksTheSame || request.state.failure != nil || state.failure != nil { requestChanged { request.state } }
-        if !views.isEmpty { request.appear(member) }
-        return new
+        // A model that was told may have made this one follow another request.
+        guard membership === new else { return membership ?? new }
+        if !looksTheSame(request.state) { requestChanged { request.state } }
+        if membership === new, views > 0 { request.appear(member) }
+        return membership ?? new
+    }
+
+    /// Whether the model tells nothing as it joins a request in that state.
+    private func looksTheSame(_ new: RequestState<Content>) -> Bool {
+        let hasSameContent = new.content == nil && (kept != nil || state.content == nil)
+        let hasFailure = new.failure != nil || state.failure != nil
+        return hasSameContent && !hasFailure && !isForgotten && new.loading == state.loading
     }
 
     // MARK: The request
@@ -181,20 +223,23 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         Request.Observer { [weak self] in
             self?.requestChanged(to: $0)
         } forget: { [weak self] in
-            self?.forget() ?? false
+            self?.forget()
         }
     }
 
     private func requestChanged(to current: () -> RequestState<Content>) {
-        if current().content != nil { kept = nil }
-        guard !shown(current()).isIdle || !state.isIdle else { return }
         changes += 1
         let number = changes
+        if current().content != nil { kept = nil }
+        guard !shown(current()).isIdle || !told.isIdle else {
+            isForgotten = false
+            return
+        }
         if let observer = changeObserver.withLock({ $0 }) { ViewUpdate.announce(to: observer) }
         // It may have caused a later change.
         guard number == changes else { return }
-        state = shown(current())
-        phases.set(show(state))
+        (told, isForgotten) = (shown(current()), false)
+        phases.send(phase)
     }
 
     private func shown(_ state: RequestState<Content>) -> RequestState<Content> {
@@ -203,8 +248,10 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         return state
     }
 
-    private func forget() -> Bool {
-        defer { kept = nil }
-        return kept != nil
+    private func forget() {
+        kept = nil
+        isForgotten = true
+        // A model that shows something tells the end of it.
+        phases.drop(replacement: told.isIdle ? phase : nil)
     }
 }

@@ -13,6 +13,8 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
     /// The last page's.
     private(set) var response: PulseResponse?
     private(set) var date: Date?
+    /// Whether the last run has loaded the most pages without a new item, and there are more.
+    private(set) var isExhausted = false
     private let asksServer: Bool
     private var listed = ListedIDs()
     private var loaded: Set<RequestFingerprint> = []
@@ -37,6 +39,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
 
     /// Loads pages until one adds an item.
     mutating func load(from client: PulseClient) async throws {
+        isExhausted = false
         for _ in 0..<Self.limit {
             guard let endpoint = next else { return }
             guard let page = try await page(endpoint, from: client) else {
@@ -50,6 +53,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
             (response, date) = (page.response, client.environment.clock.now)
             if add(endpoint.items(of: page.value), next: following) { return }
         }
+        isExhausted = next != nil
     }
 
     /// Appends the items that are not listed yet. Returns whether there are any.

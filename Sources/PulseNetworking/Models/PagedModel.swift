@@ -6,7 +6,11 @@ public import PulseCore
 ///
 /// Pages load one at a time. Elements that are `Identifiable` and already listed are dropped. A page that adds nothing
 /// loads the next one, at most ten in a row. A next page that was loaded before ends the list, with a
-/// ``NetworkEvent/warning(_:)``. Everything else is as for ``RequestModel``: models with the same first page share one
+/// ``NetworkEvent/warning(_:)``.
+///
+/// Triggers and ``RefetchPolicy/every`` leave a list alone that has loaded more than its first page, or is about to: the
+/// user would lose the place. ``fetch()``, ``refresh()`` and ``RequestStore/invalidate(_:)`` load the first page again,
+/// which replaces all. Everything else is as for ``RequestModel``: models with the same first page share one
 /// list.
 @MainActor
 public final class PagedModel<E: PaginatedEndpoint> {
@@ -37,14 +41,12 @@ public final class PagedModel<E: PaginatedEndpoint> {
     /// When the last page was loaded, by the client's clock.
     public var updatedAt: Date? { core.state.content?.date }
 
-    /// The current phase, then every change, until the model is dropped. Each read of the property creates a stream,
-    /// which keeps the phases until they are read.
+    /// The current phase, then every change, until the model is dropped; read it or drop it, as
+    /// ``RequestModel/phases``.
     public var phases: AsyncStream<PaginatedPhase<E.Items>> { core.updates() }
 
-    /// Loads the first page, which replaces all, unless the list is fresh. Joins a call in progress.
-    ///
-    /// The task ends with the call, with the phase that follows. It does not keep the call: when the model is dropped,
-    /// follows another request or is cancelled, the task ends with the phase of that time.
+    /// Loads the first page, which replaces all, unless the list is fresh. Joins a call in progress; after the next
+    /// page of a stale list it loads the first. The task is that of ``RequestModel/fetch()``.
     @discardableResult
     public func fetch() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.fetch) }
 
@@ -59,19 +61,20 @@ public final class PagedModel<E: PaginatedEndpoint> {
     @discardableResult
     public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
 
-    /// Loads the next page as ``loadMore()`` does, but not after a failure: for the last row that appears, which would
-    /// otherwise try again each time the list is drawn.
+    /// Loads the next page as ``loadMore()`` does, but not after a failure or ten pages in a row that added nothing: for
+    /// the last row that appears, which would otherwise try again each time the list is drawn.
     public func loadMoreIfNeeded() {
-        if core.state.failure == nil, core.state.content != nil { loadMore() }
+        guard core.state.failure == nil, let list = core.state.content, !list.isExhausted else { return }
+        loadMore()
     }
 
     /// Leaves the call in progress, which ends if no other model wants it.
     public func cancel() { core.cancel() }
 
-    /// The model becomes visible: the triggers of its policy apply from now on.
+    /// The model becomes visible, as ``RequestModel/appear()`` does.
     public func appear() { core.appear() }
 
-    /// The model is visible no longer. A call in progress goes on.
+    /// A screen no longer shows the model. A call in progress goes on.
     public func disappear() { core.disappear() }
 
     /// Shows another list in place of this one, as ``RequestModel/follow(_:keepingValue:)`` does.

@@ -4,7 +4,8 @@ public import PulseCore
 
 /// When a model requests its value again without being told to, and how long an unused value is kept.
 ///
-/// Nothing happens unless chosen. A trigger requests only what is visible and stale.
+/// Nothing happens unless chosen. A trigger requests only what is visible and stale: a model is visible between
+/// ``RequestModel/appear()`` and ``RequestModel/disappear()``, a SwiftUI view with `tracksVisibility(of:)`.
 public struct RefetchPolicy: Sendable, Hashable {
     /// Events upon which a visible model requests a stale value.
     public struct Triggers: OptionSet, Sendable, Hashable {
@@ -32,7 +33,8 @@ public struct RefetchPolicy: Sendable, Hashable {
     /// The events upon which a stale value is requested again. None by default.
     public var triggers: Triggers
     /// The seconds from the end of one request to the next, while the model is visible. Nil, the default, and numbers
-    /// that are not positive mean never. A fresh value delays the next request until it is stale.
+    /// that are not positive mean never. A fresh value delays the next request until it is stale. A cache may respond:
+    /// the requests use it as the endpoint says.
     public var every: TimeInterval?
     /// The seconds for which a value without a model is kept, at most until ``RequestStore/removeAll()``. With 0, the
     /// default, it is dropped at once. Of several models of one request, the longest time counts.

@@ -5,7 +5,7 @@ import PulseCore
 /// Tells the requests of models apart. Models with equal keys share a request.
 ///
 /// Endpoints of a `Hashable` type are compared as a whole. Others are compared by what is sent, and by the options that
-/// decide which response they get. A body cannot be compared.
+/// decide which response they get. A body is not compared.
 struct RequestKey: Hashable {
     private struct Parts: Hashable {
         let method: HTTPMethod
@@ -37,10 +37,16 @@ struct RequestKey: Hashable {
     private let isPaged: Bool
     private let identity: Identity
     /// Of the owner, for a request that cannot be compared with those of others.
-    private let owner: Int?
+    private let owner: Owner?
+
+    private struct Owner: Hashable {
+        let number: Int
+        let generation: Int
+    }
 
     /// - Parameter owner: the member that asks; its number is part of the key if the endpoint cannot be compared.
-    init<E: Endpoint>(_ endpoint: E, isPaged: Bool = false, owner: Int) {
+    /// - Parameter generation: the number of the owner's request, which is part of the key then.
+    init<E: Endpoint>(_ endpoint: E, isPaged: Bool = false, owner: Int, generation: Int = 0) {
         type = ObjectIdentifier(E.self)
         self.isPaged = isPaged
         if let value = endpoint as? any Hashable {
@@ -48,7 +54,8 @@ struct RequestKey: Hashable {
         } else {
             let parts = Parts(endpoint)
             identity = .parts(parts)
-            self.owner = if case .none = endpoint.body.content, parts.path != nil { nil } else { owner }
+            let isComparable = if case .none = endpoint.body.content { parts.path != nil } else { false }
+            self.owner = isComparable ? nil : Owner(number: owner, generation: generation)
         }
     }
 

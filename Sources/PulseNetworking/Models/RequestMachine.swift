@@ -30,8 +30,8 @@ enum RequestLoad: Sendable, Hashable {
 /// Decides what happens with a request that members share: models, and callers that prefetch it. The enclosing object
 /// makes the calls and tells the members.
 ///
-/// A run in progress never touches the content or the failure: what it replaces or leaves is as it was before. Times
-/// are uptimes.
+/// A run in progress never touches the content or the failure: what it replaces or leaves is as it was before. Only
+/// members keep a run, since a task that is awaited cannot be told from one that was discarded. Times are uptimes.
 struct RequestMachine<Content: RequestContent>: Sendable {
     enum Ask: Sendable, Hashable {
         /// Loads stale content; joins a run.
@@ -66,6 +66,13 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         var isVisible = false
     }
 
+    /// A task that waits.
+    private struct Ticket {
+        let member: Int
+        /// Whether it waits for the run after a run for more.
+        var isLate = false
+    }
+
     /// What members see a change of.
     private struct Look: Equatable {
         let version: Int
@@ -77,9 +84,12 @@ struct RequestMachine<Content: RequestContent>: Sendable {
     private var members: [Int: Member] = [:]
     /// The members that want the run. The run ends without them.
     private var wanting: Set<Int> = []
-    /// The member of each waiting ticket.
-    private var tickets: [Int: Int] = [:]
+    /// Those of them that want all from the beginning after it, since it loads more of stale content.
+    private var late: Set<Int> = []
+    private var tickets: [Int: Ticket] = [:]
     private var isInvalid = false
+    /// Whether more was loaded after the beginning.
+    private var isExtended = false
     private var loadedAt: TimeInterval = 0
     private var endedAt: TimeInterval = 0
     private var unusedAt: TimeInterval = 0
@@ -89,6 +99,8 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     /// Whether nothing is left to keep.
     var isUnused: Bool { members.isEmpty && state.content == nil }
+    /// Whether the request is not shared.
+    var hasOneMember: Bool { members.count == 1 }
 
     /// Whether a visible member has that trigger.
     func awaits(_ trigger: RefetchPolicy.Triggers) -> Bool {
@@ -104,7 +116,12 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     // MARK: Members
 
-    mutating func add(_ member: Int, _ policy: RefetchPolicy) {
+    mutating func add(_ member: Int, _ policy: RefetchPolicy, at now: TimeInterval) {
+        // The alarm is late after a sleep of the machine.
+        if members.isEmpty, unusedAt + retention <= now {
+            forget()
+            retention = 0
+        }
         members[member] = Member(policy: policy)
         retention = max(retention, policy.retention)
     }
@@ -121,9 +138,10 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     mutating func ask(_ ask: Ask, by member: Int, ticket: Int, at now: TimeInterval) -> Effects {
         change { machine, effects in
-            machine.tickets[ticket] = member
+            machine.tickets[ticket] = Ticket(member: member)
             machine.perform(ask, for: member, at: now, &effects)
-            if machine.run == nil { machine.settle(&effects) { $0 == ticket } }
+            if ask == .fetch, machine.late.contains(member) { machine.tickets[ticket]?.isLate = true }
+            if machine.run == nil { machine.settle(&effects, ticket) }
         }
     }
 
@@ -134,7 +152,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     /// The ticket's task waits no longer.
     mutating func withdraw(_ ticket: Int) -> Effects {
-        change { machine, effects in machine.settle(&effects) { $0 == ticket } }
+        change { machine, effects in machine.settle(&effects, ticket) }
     }
 
     mutating func appear(_ member: Int, at now: TimeInterval) -> Effects {
@@ -203,14 +221,19 @@ struct RequestMachine<Content: RequestContent>: Sendable {
                 machine.state.failure = nil
                 machine.version += 1
                 if run.load == .first { (machine.loadedAt, machine.isInvalid) = (now, false) }
+                machine.isExtended = run.load == .more
             case .failure(let error) where error.kind != .cancelled:
                 machine.state.failure = error
                 machine.version += 1
             case .failure:
-                break
+                machine.late = []
             }
+            let late = machine.late
             machine.stop(at: now)
-            machine.settle(&effects) { _ in true }
+            machine.settle(&effects) { late.isEmpty || !$0.isLate }
+            guard !late.isEmpty else { return }
+            machine.wanting = late
+            machine.start(.first, asksServer: machine.isInvalid, &effects)
         }
     }
 
@@ -230,9 +253,15 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         state.content == nil || isInvalid ? -.infinity : loadedAt + member.policy.freshness
     }
 
+    /// Whether the content may be replaced by itself: not by the first of several pages that a user has come to, unless
+    /// they were invalidated.
+    private var mayReplace: Bool { run?.load != .more && (!isExtended || isInvalid) }
+
     /// When the member's next periodic run is due; nil for never.
     private func nextTime(of member: Member) -> TimeInterval? {
-        guard member.isVisible, run == nil, !state.isIdle, let period = member.policy.period else { return nil }
+        guard member.isVisible, run == nil, !state.isIdle, mayReplace, let period = member.policy.period else {
+            return nil
+        }
         return max(endedAt + period, staleTime(of: member))
     }
 
@@ -247,6 +276,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         case .fetch, .more:
             if run != nil {
                 wanting.insert(number)
+                if ask == .fetch, run?.load == .more, staleTime(of: member) <= now { late.insert(number) }
             } else if ask == .more, let content = state.content {
                 guard content.hasMore else { return }
                 wanting.insert(number)
@@ -262,6 +292,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
     private mutating func pull(
         _ trigger: RefetchPolicy.Triggers, at now: TimeInterval, _ effects: inout Effects, where isChosen: (Int) -> Bool
     ) {
+        guard mayReplace else { return }
         let chosen = members.filter { number, member in
             isChosen(number) && member.isVisible && member.policy.triggers.contains(trigger)
                 && staleTime(of: member) <= now
@@ -273,30 +304,34 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         if run != nil { effects.cancels = true }
         lastRun += 1
         let run = Run(number: lastRun, load: load, asksServer: asksServer)
-        (self.run, state.loading, effects.starts) = (run, load, run)
+        (self.run, state.loading, effects.starts, late) = (run, load, run, [])
+        for ticket in tickets.keys { tickets[ticket]?.isLate = false }
     }
 
     private mutating func stop(at now: TimeInterval) {
-        (run, state.loading, wanting, endedAt) = (nil, nil, [], now)
+        (run, state.loading, wanting, late, endedAt) = (nil, nil, [], [], now)
     }
 
     private mutating func leave(_ member: Int, at now: TimeInterval, _ effects: inout Effects) {
+        late.remove(member)
         if wanting.remove(member) != nil, wanting.isEmpty {
             effects.cancels = true
             stop(at: now)
         }
-        settle(&effects) { [tickets] in tickets[$0] == member }
+        settle(&effects) { $0.member == member }
     }
 
-    private mutating func settle(_ effects: inout Effects, where isChosen: (Int) -> Bool) {
-        let settled = tickets.keys.filter(isChosen).sorted()
-        for ticket in settled { tickets[ticket] = nil }
-        effects.settles += settled
+    private mutating func settle(_ effects: inout Effects, where isChosen: (Ticket) -> Bool) {
+        for ticket in tickets.filter({ isChosen($0.value) }).keys.sorted() { settle(&effects, ticket) }
+    }
+
+    private mutating func settle(_ effects: inout Effects, _ ticket: Int) {
+        if tickets.removeValue(forKey: ticket) != nil { effects.settles.append(ticket) }
     }
 
     private mutating func forget() {
         if !state.isIdle { version += 1 }
         state = RequestState()
-        (run, wanting, isInvalid) = (nil, [], false)
+        (run, wanting, late, isInvalid, isExtended) = (nil, [], [], false, false)
     }
 }

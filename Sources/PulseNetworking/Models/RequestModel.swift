@@ -45,14 +45,18 @@ public final class RequestModel<E: Endpoint> {
     /// When the value was loaded, by the client's clock.
     public var updatedAt: Date? { core.state.content?.date }
 
-    /// The current phase, then every change, until the model is dropped. Each read of the property creates a stream,
-    /// which keeps the phases until they are read.
+    /// The current phase, then every change, until the model is dropped.
+    ///
+    /// Each read of the property creates a stream, which keeps every phase until it is read: read it or drop it.
+    /// ``RequestStore/removeAll()`` drops what was not read.
     public var phases: AsyncStream<RequestPhase<E.Response>> { core.updates() }
 
     /// Loads the value unless it is fresh. Joins a call in progress.
     ///
-    /// The task ends with the call, with the phase that follows. It does not keep the call: when the model is dropped,
-    /// follows another request or is cancelled, the task ends with the phase of that time.
+    /// The task ends with the call, with the phase that follows. It does not keep the call, since a task that is
+    /// awaited cannot be told from one that was discarded: the models that asked for the call keep it. When this model
+    /// is dropped, cancelled or follows another request, or the task itself is cancelled, the task ends at once, with
+    /// the phase from before the call. It never ends with a phase in which a value is on its way.
     @discardableResult
     public func fetch() -> Task<RequestPhase<E.Response>, Never> { core.ask(.fetch) }
 
@@ -66,14 +70,18 @@ public final class RequestModel<E: Endpoint> {
     /// Leaves the call in progress, which ends if no other model wants it.
     public func cancel() { core.cancel() }
 
-    /// The model becomes visible: the triggers of its policy apply from now on.
+    /// The model becomes visible: the triggers of its policy apply from now on. Several screens may show it: it is
+    /// visible until each has called ``disappear()``.
     public func appear() { core.appear() }
 
-    /// The model is visible no longer. A call in progress goes on.
+    /// A screen no longer shows the model. A call in progress goes on.
     public func disappear() { core.disappear() }
 
     /// Shows another request in place of this one; does nothing if it is the same. It sends nothing, unless the model
     /// is visible and has the trigger ``RefetchPolicy/Triggers/appear``.
+    ///
+    /// A request with a body, of an endpoint that is not `Hashable`, is always another one. Of equal endpoints, the
+    /// later one makes the next call, unless models share the request: then it is the first.
     ///
     /// - Parameter keepingValue: whether the value stays until the other request has one. By default it is dropped.
     public func follow(_ endpoint: E, keepingValue: Bool = false) {

@@ -29,14 +29,14 @@ public struct RequestStore {
         await prefetch(key, retention, PageList.work(endpoint))
     }
 
-    /// Makes all values of that type of endpoint stale, and requests the visible ones again. A call in progress starts
-    /// again, since its response may be from before.
+    /// Makes all values of that type of endpoint stale, and requests the visible ones again, see ``RefetchPolicy``. A
+    /// call in progress starts again, since its response may be from before.
     public func invalidate<E: Endpoint>(_ type: E.Type) {
         table.invalidate(type)
     }
 
-    /// Cancels all calls of models and drops all values, as for a logout. Every model becomes idle, and no earlier
-    /// response changes it.
+    /// Cancels all calls of models and drops all values, as for a logout. Every model is idle when it returns, and
+    /// already when the first is told. No earlier response changes one, and no stream of phases gives an earlier value.
     public func removeAll() {
         table.removeAll()
     }
@@ -52,7 +52,7 @@ public struct RequestStore {
         }
         let request = table.request(key, of: client, work)
         let member = table.newMember()
-        request.add(member, RefetchPolicy(staleAfter: .infinity, retention: retention))
+        request.add(member, RefetchPolicy(staleAfter: .infinity, retention: retention), work)
         let reply = SocketReply<Void>()
         let ticket = request.ask(.fetch, by: member) { _ in reply.give(()) }
         await reply.value {

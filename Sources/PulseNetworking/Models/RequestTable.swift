@@ -12,8 +12,6 @@ final class RequestTable {
     private var reconnect = ReconnectMachine()
     /// Reads the changes of connectivity while a model waits for the network.
     private var watch: Task<Void, Never>?
-    /// Ends the window of changes of connectivity.
-    private var alarm: DeadlineHeap.Alarm?
     /// Where the system says that the app comes to the foreground. Read before the first request.
     var notifications = NotificationCenter.default
     private var foreground: ForegroundObserver?
@@ -66,12 +64,15 @@ final class RequestTable {
     }
 
     func removeAll() {
-        for request in all { request.reset() }
+        let requests = all
+        // No model that is told finds another with an old value.
+        for request in requests { request.reset() }
+        for request in requests { request.tellReset() }
     }
 
     /// The app comes to the foreground.
     func enterForeground() {
-        for request in all { request.trigger(.foreground) }
+        for request in all { request.enterForeground() }
     }
 
     private func startForeground() {
@@ -87,7 +88,7 @@ final class RequestTable {
 
     private func startWatch() {
         guard let updates = client?.environment.connectivity?.updates else { return }
-        reconnect = ReconnectMachine()
+        reconnect.restart()
         watch = Task { [weak self] in
             for await status in updates {
                 guard !Task.isCancelled else { return }
@@ -99,19 +100,19 @@ final class RequestTable {
     private func endWatch() {
         watch?.cancel()
         watch = nil
-        if let alarm = alarm.take() { client?.deadlines.remove(alarm) }
     }
 
     private func note(_ path: ConnectivityStatus.Path) {
-        guard let client, let end = reconnect.change(to: path, at: client.environment.clock.uptime) else { return }
-        alarm = client.deadlines.add(end) { [weak self] in
-            Task { @MainActor in self?.closeWindow() }
+        guard let client, let (window, end) = reconnect.change(to: path, at: client.environment.clock.uptime),
+            !client.calls.isShutDown
+        else { return }
+        _ = client.deadlines.add(end) { [weak self] in
+            Task.detached { @MainActor in self?.closeWindow(window) }
         }
     }
 
-    private func closeWindow() {
-        alarm = nil
-        guard reconnect.closeWindow(), isWatching else { return }
+    private func closeWindow(_ number: Int) {
+        guard reconnect.closeWindow(number) else { return }
         for request in all { request.trigger(.reconnect) }
     }
 }

@@ -7,8 +7,12 @@ import PulseCore
 protocol AnySharedRequest: AnyObject {
     var key: RequestKey { get }
     func invalidate()
+    /// Resets the request and its models; the next ``tellReset()`` tells them.
     func reset()
+    func tellReset()
     func trigger(_ trigger: RefetchPolicy.Triggers)
+    /// The app comes to the foreground, maybe after a sleep of the machine.
+    func enterForeground()
 }
 
 /// Makes the calls of a request that members share, and tells the members.
@@ -31,13 +35,13 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     struct Observer {
         /// Gets what to show, which a reset may change until it is shown.
         let changed: (() -> RequestState<Content>) -> Void
-        /// Drops what the model shows of another request. Returns whether there was something.
-        let forget: () -> Bool
+        /// The model shows nothing from now on, and is told of it later.
+        let forget: () -> Void
     }
 
     let key: RequestKey
     /// The call of the next run.
-    var work: Work
+    private var work: Work
     private weak var table: RequestTable?
     private(set) weak var client: PulseClient?
     private let clock: any PulseClock
@@ -69,9 +73,15 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     // MARK: Members
 
     /// - Parameter observer: nil for a caller that prefetches.
-    func add(_ member: Int, _ policy: RefetchPolicy, observer: Observer? = nil) {
+    func add(_ member: Int, _ policy: RefetchPolicy, _ work: @escaping Work, observer: Observer? = nil) {
         observers[member] = observer
-        machine.add(member, policy)
+        machine.add(member, policy, at: now)
+        renew(work)
+    }
+
+    /// The call of the next run, from the only member. One that shares the request makes the same call.
+    func renew(_ work: @escaping Work) {
+        if machine.hasOneMember { self.work = work }
     }
 
     func remove(_ member: Int) {
@@ -85,7 +95,9 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         lastTicket += 1
         let ticket = lastTicket
         waiters[ticket] = settled
-        perform(machine.ask(ask, by: member, ticket: ticket, at: now))
+        perform(
+            machine.ask(ask, by: member, ticket: ticket, at: now),
+            priority: observers[member] == nil ? .utility : .userInitiated)
         return ticket
     }
 
@@ -106,12 +118,25 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: now)) }
 
+    func enterForeground() {
+        // The time of a sleep passes for values, but not for alarms.
+        removeAlarm()
+        perform(machine.wake(at: now), priority: .utility)
+        trigger(.foreground)
+    }
+
     func reset() {
         resets += 1
         var effects = machine.reset()
-        for observer in observers.values where observer.forget() { effects.publishes = true }
-        perform(effects)
+        effects.publishes = true
+        for observer in observers.values { observer.forget() }
+        // What is waiting to be told is from before.
+        let waiters = changes.flatMap(\.waiters)
+        changes = []
+        apply(effects, waiters: waiters)
     }
+
+    func tellReset() { tell(isUrgent: true) }
 
     private func end(_ run: Int, _ result: Result<Content, PulseError>) {
         if machine.run?.number == run { task = nil }
@@ -120,31 +145,45 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     // MARK: Effects
 
-    private func perform(_ effects: Machine.Effects) {
+    private func perform(_ effects: Machine.Effects, priority: TaskPriority = .userInitiated) {
+        apply(effects, priority: priority)
+        tell()
+    }
+
+    /// Performs the effects; the next ``tell(isUrgent:)`` tells the members.
+    private func apply(
+        _ effects: Machine.Effects, priority: TaskPriority = .userInitiated,
+        waiters earlier: [(RequestState<Content>) -> Void] = []
+    ) {
         if effects.cancels {
             task?.cancel()
             task = nil
         }
-        if let run = effects.starts { start(run) }
+        if let run = effects.starts { start(run, priority) }
         setAlarm()
         table?.update(self, isUnused: machine.isUnused, awaitsReconnect: machine.awaits(.reconnect))
-        let settled = effects.settles.compactMap { waiters.removeValue(forKey: $0) }
+        let settled = earlier + effects.settles.compactMap { waiters.removeValue(forKey: $0) }
         guard effects.publishes || !settled.isEmpty else { return }
         let observers = effects.publishes ? observers.keys.sorted() : []
         changes.append(Change(state: machine.state, observers: observers, waiters: settled, resets: resets))
-        tell()
     }
 
     /// Tells the changes in their order: a member that is told may cause the next one.
-    private func tell() {
-        guard !isTelling else { return }
+    ///
+    /// - Parameter isUrgent: whether a change that is being told does not delay the others.
+    private func tell(isUrgent: Bool = false) {
+        guard !isTelling || isUrgent else { return }
+        let isNested = isTelling
         isTelling = true
         while !changes.isEmpty {
             let change = changes.removeFirst()
-            for number in change.observers { observers[number]?.changed { state(told: change) } }
+            // Members that a reset has told meanwhile know of a later change.
+            for number in change.observers where change.resets == resets {
+                observers[number]?.changed { state(told: change) }
+            }
             for waiter in change.waiters { waiter(state(told: change)) }
         }
-        isTelling = false
+        isTelling = isNested
     }
 
     /// What a change tells: nothing from before a reset.
@@ -152,36 +191,54 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         change.resets == resets ? change.state : machine.state
     }
 
-    private func start(_ run: Machine.Run) {
+    private func start(_ run: Machine.Run, _ priority: TaskPriority) {
         guard let client else { return }
-        // Detached: the body is encoded and the response decoded off the main actor.
-        task = Task.detached(priority: .userInitiated) { [weak self, work, content = machine.state.content] in
+        task = Self.task(priority) { [work, content = machine.state.content] in
+            try await work(client, content, run)
+        } end: { [weak self] result in
+            self?.end(run.number, result)
+        }
+    }
+
+    /// Not isolated: the body is encoded and the response decoded off the main actor. The task keeps the caller's task
+    /// locals, such as the trace.
+    private nonisolated static func task(
+        _ priority: TaskPriority, _ body: @escaping @Sendable () async throws -> Content,
+        end: @escaping @MainActor @Sendable (Result<Content, PulseError>) -> Void
+    ) -> Task<Void, Never> {
+        Task(priority: priority) {
             let result: Result<Content, PulseError>
             do {
-                result = .success(try await work(client, content, run))
+                result = .success(try await body())
             } catch {
                 result = .failure(PulseError(wrapping: error))
             }
-            await self?.end(run.number, result)
+            await end(result)
         }
     }
 
     private func setAlarm() {
-        let time = machine.wakeTime
-        guard let client, time != alarm?.time else { return }
-        if let alarm { client.deadlines.remove(alarm.alarm) }
+        guard let client else { return }
+        let time = client.calls.isShutDown ? nil : machine.wakeTime
+        guard time != alarm?.time else { return }
+        removeAlarm()
         alarm = time.map { time in
             let alarm = client.deadlines.add(clock.uptime + (time - now)) { [weak self] in
-                Task { @MainActor in self?.wake(at: time) }
+                // Detached: the sleeper has the task locals of any call.
+                Task.detached { @MainActor in self?.wake(at: time) }
             }
             return (time, alarm)
         }
+    }
+
+    private func removeAlarm() {
+        if let alarm = alarm.take() { client?.deadlines.remove(alarm.alarm) }
     }
 
     private func wake(at time: TimeInterval) {
         guard alarm?.time == time else { return }
         alarm = nil
         // The alarm is due, even if the clock is off by a rounding error.
-        perform(machine.wake(at: max(time, now)))
+        perform(machine.wake(at: max(time, now)), priority: .utility)
     }
 }

@@ -17,6 +17,14 @@ struct PlainRequest {
         var isVisible = false
         var wants = false
         var waiting: [Int] = []
+        /// Whether it wants the first page after a next one.
+        var wantsFirst = false
+        /// Those of the waiting tickets that wait for that.
+        var late: Set<Int> = []
+
+        mutating func wantOnlyThis() { (wantsFirst, late) = (false, []) }
+
+        mutating func leave() { self = Model(policy: policy, isVisible: isVisible) }
     }
 
     struct Shown: Equatable {
@@ -39,6 +47,7 @@ struct PlainRequest {
     var shown = Shown()
     private var before: Shown?
     private var isInvalid = false
+    private var hasMorePages = false
     private var firstPageTime = 0.0
     private var endTime = 0.0
     private(set) var models: [Int: Model] = [:]
@@ -66,21 +75,23 @@ struct PlainRequest {
         shown = before ?? shown
         shown.loading = load
         outcome.starts = (load, asksServer)
+        for id in models.keys { models[id]?.wantOnlyThis() }
     }
 
     private mutating func settleAll() {
         for id in models.keys {
             outcome.settled.formUnion(models[id]?.waiting ?? [])
-            models[id]?.waiting = []
-            models[id]?.wants = false
+            models[id]?.leave()
         }
     }
+
+    /// Whether a user may have come to a later page.
+    private var isLong: Bool { shown.loading == .more || hasMorePages && !isInvalid }
 
     private mutating func leave(_ id: Int, _ now: Double) {
         guard let model = models[id] else { return }
         outcome.settled.formUnion(model.waiting)
-        models[id]?.waiting = []
-        models[id]?.wants = false
+        models[id]?.leave()
         guard let before, model.wants, !models.values.contains(where: \.wants) else { return }
         (shown, self.before, endTime, outcome.cancels) = (before, nil, now, true)
     }
@@ -89,6 +100,7 @@ struct PlainRequest {
         guard let model = models[id] else { return }
         if isRunning {
             models[id]?.wants = true
+            if shown.loading == .more, !isFresh(model, now) { models[id]?.wantsFirst = true }
         } else if !isFresh(model, now) {
             models[id]?.wants = true
             run(.first, asksServer: isInvalid)
@@ -97,7 +109,10 @@ struct PlainRequest {
 
     // MARK: The events
 
-    mutating func add(_ id: Int, _ policy: RefetchPolicy) {
+    mutating func add(_ id: Int, _ policy: RefetchPolicy, _ now: Double) {
+        if models.isEmpty, now >= lastModelLeft + longestRetention {
+            (shown, isInvalid, hasMorePages, longestRetention) = (Shown(), false, false, 0)
+        }
         models[id] = Model(policy: policy)
         longestRetention = max(longestRetention, policy.retention)
     }
@@ -126,7 +141,9 @@ struct PlainRequest {
                 run(.more, asksServer: false)
             }
         }
-        if isRunning { models[id]?.waiting.append(ticket) } else { outcome.settled = [ticket] }
+        guard isRunning else { return outcome.settled = [ticket] }
+        models[id]?.waiting.append(ticket)
+        if ask == .fetch, models[id]?.wantsFirst == true { models[id]?.late.insert(ticket) }
     }
 
     mutating func cancel(_ id: Int, _ now: Double) { leave(id, now) }
@@ -134,6 +151,7 @@ struct PlainRequest {
     mutating func withdraw(_ ticket: Int) {
         for id in models.keys where models[id]?.waiting.contains(ticket) == true {
             models[id]?.waiting.removeAll { $0 == ticket }
+            models[id]?.late.remove(ticket)
             outcome.settled = [ticket]
         }
     }
@@ -141,13 +159,13 @@ struct PlainRequest {
     mutating func appear(_ id: Int, _ now: Double) {
         guard let model = models[id], !model.isVisible else { return }
         models[id]?.isVisible = true
-        if model.policy.triggers.contains(.appear), !isFresh(model, now) { fetch(id, now) }
+        if model.policy.triggers.contains(.appear), !isFresh(model, now), !isLong { fetch(id, now) }
     }
 
     mutating func disappear(_ id: Int) { models[id]?.isVisible = false }
 
     mutating func trigger(_ trigger: RefetchPolicy.Triggers, _ now: Double) {
-        guard shown.value != nil || shown.error != nil else { return }
+        guard shown.value != nil || shown.error != nil, !isLong else { return }
         for (id, model) in models where model.isVisible && model.policy.triggers.contains(trigger) {
             if !isFresh(model, now) { fetch(id, now) }
         }
@@ -158,7 +176,7 @@ struct PlainRequest {
         if models.isEmpty {
             return shown.value != nil && longestRetention < .infinity ? lastModelLeft + longestRetention : nil
         }
-        guard !isRunning, shown != Shown() else { return nil }
+        guard !isRunning, !isLong, shown != Shown() else { return nil }
         let times = models.values.filter(\.isVisible).compactMap { model -> Double? in
             guard let every = model.policy.every else { return nil }
             let stale = shown.value == nil || isInvalid ? 0 : firstPageTime + model.policy.staleAfter
@@ -173,7 +191,7 @@ struct PlainRequest {
             if let time = nextTime(), time <= now { shown = Shown() }
             return
         }
-        guard !isRunning, shown != Shown() else { return }
+        guard !isRunning, !isLong, shown != Shown() else { return }
         for (id, model) in models where model.isVisible {
             guard let every = model.policy.every, endTime + every <= now, !isFresh(model, now) else { continue }
             models[id]?.wants = true
@@ -195,7 +213,7 @@ struct PlainRequest {
 
     mutating func reset() {
         outcome.cancels = isRunning
-        (shown, before, isInvalid) = (Shown(), nil, false)
+        (shown, before, isInvalid, hasMorePages) = (Shown(), nil, false, false)
         settleAll()
     }
 
@@ -208,9 +226,19 @@ struct PlainRequest {
         case .success(let content):
             shown = Shown(value: content)
             if load == .first { (firstPageTime, isInvalid) = (now, false) }
-        case .failure(.cancelled): break
+            hasMorePages = load == .more
+        case .failure(.cancelled): return settleAll()
         case .failure(let error): shown.error = error.kind
         }
+        let waiting = models.mapValues(\.late)
+        let wanting = models.filter(\.value.wantsFirst).keys
         settleAll()
+        guard !wanting.isEmpty else { return }
+        for (id, late) in waiting {
+            models[id]?.wants = wanting.contains(id)
+            models[id]?.waiting = late.sorted()
+            outcome.settled.subtract(late)
+        }
+        run(.first, asksServer: isInvalid)
     }
 }

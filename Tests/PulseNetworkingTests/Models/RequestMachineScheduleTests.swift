@@ -85,8 +85,10 @@ private struct RequestSchedule {
             staleAfter: pick([0, 0, 2, 8, .infinity]), on: RefetchPolicy.Triggers(rawValue: below(8)),
             every: below(2) == 0 ? nil : pick([1, 3, .infinity]), retention: pick([0, 0, 0, 5, .infinity]))
         let member = newNumber()
-        machine.add(member, policy)
-        plain.add(member, policy)
+        machine.add(member, policy, at: now)
+        plain.add(member, policy, now)
+        // It drops an expired value before there is a member to tell.
+        before = plain.shown
         return "add \(member)"
     }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension RequestBody {
+    /// A value that is equal for equal bodies; nil for a body that cannot be compared, such as a stream.
+    var comparisonValue: AnyHashable? {
+        switch content {
+        case .none: AnyHashable(Data?.none)
+        case .data(let data): AnyHashable(data)
+        case .file(let url): AnyHashable(url)
+        case .json(let value): Self.comparisonValue(of: value)
+        case .form(let text): (try? text()).map(AnyHashable.init)
+        case .operation:
+            graphQL.flatMap { operation in
+                guard operation.uploads.isEmpty else { return nil }
+                let variables = Self.comparisonValue(of: operation.variables)
+                let extensions = Self.comparisonValue(of: operation.extensions)
+                return AnyHashable([operation.document, operation.operationName, variables, extensions])
+            }
+        case .multipart, .stream: nil
+        }
+    }
+
+    private static func comparisonValue(of value: any Encodable) -> AnyHashable? {
+        if let value = value as? any Hashable { return AnyHashable(value) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return (try? encoder.encode(value)).map(AnyHashable.init)
+    }
+}
