@@ -49,6 +49,19 @@ final class HeldRequests: Sendable {
         }.get()
     }
 
+    /// A model that has loaded that value.
+    @MainActor
+    func loaded(
+        _ value: Int, _ endpoint: GetNumber = GetNumber(), _ policy: RefetchPolicy = .manual, by client: PulseClient
+    ) async -> RequestModel<GetNumber> {
+        let model = RequestModel(endpoint, client: client, refetch: policy)
+        let number = count
+        model.fetch()
+        await respond(number, "\(value)")
+        await eventually { model.phase.text == "success \(value)" }
+        return model
+    }
+
     /// Waits until there are that many requests.
     @MainActor
     func sent(_ count: Int) async { await eventually { self.count >= count } }
@@ -63,6 +76,63 @@ final class HeldRequests: Sendable {
         reply.give(
             .success(PulseResponse(statusCode: status, headers: headers, data: Data(json.utf8), request: request)))
     }
+}
+
+/// The calls of models at the level of a shared request. They ignore their cancellation, and end when the test says so.
+final class LateRuns: Sendable {
+    typealias Content = LoadedValue<Int>
+
+    @TaskLocal static var caller: String?
+
+    private let replies = Locked<[SocketReply<Int>]>([])
+    private let endCount = Locked(0)
+    private let log = Locked<[String]>([])
+
+    /// The callers and the priorities of the runs.
+    var tasks: [String] { log.withLock { $0 } }
+
+    var count: Int { replies.withLock { $0.count } }
+    var ended: Int { endCount.withLock { $0 } }
+
+    @MainActor
+    func core(
+        _ id: Int, _ client: PulseClient, _ policy: RefetchPolicy = .manual
+    ) -> ModelCore<Content, RequestPhase<Int>> {
+        ModelCore(target(id), client, policy) { RequestPhase($0) }
+    }
+
+    @MainActor
+    func target(_ id: Int) -> ModelCore<Content, RequestPhase<Int>>.Target {
+        .init(GetNumber(id: id), isPaged: false) { _, _, _ in
+            let reply = SocketReply<Int>()
+            let priority = Task.currentPriority == .utility ? "utility" : "userInitiated"
+            self.log.withLock { $0.append("\(Self.caller ?? "none") \(priority)") }
+            self.replies.withLock { $0.append(reply) }
+            let value = await reply.value()
+            defer { self.endCount.withLock { $0 += 1 } }
+            let response = PulseResponse(statusCode: 200, request: URLRequest(url: URL(fileURLWithPath: "/")))
+            return LoadedValue(value: value, response: response, date: .distantPast)
+        }
+    }
+
+    @MainActor
+    func started(_ count: Int) async { await eventually { self.count >= count } }
+
+    /// Ends a run, and lets what it does happen.
+    @MainActor
+    func end(_ number: Int, _ value: Int) async {
+        await started(number + 1)
+        let ended = ended
+        replies.withLock { $0[number] }.give(value)
+        await eventually { self.ended > ended }
+        await turns()
+    }
+}
+
+/// Lets the main actor perform what is enqueued.
+@MainActor
+func turns() async {
+    for _ in 0..<3 { await Task { @MainActor in }.value }
 }
 
 /// Lets other tasks run until the condition holds.

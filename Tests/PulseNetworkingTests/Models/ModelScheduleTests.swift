@@ -222,11 +222,6 @@ private final class ModelSchedule {
         return "drop \(number)"
     }
 
-    /// Lets the main actor perform what is enqueued.
-    private func turns() async {
-        for _ in 0..<3 { await Task { @MainActor in }.value }
-    }
-
     private func follow(_ number: Int, _ model: Model) -> String {
         let (request, keeps) = (below(3), below(2) == 0)
         let old = model.request

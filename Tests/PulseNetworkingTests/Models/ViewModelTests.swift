@@ -15,11 +15,6 @@ struct ViewModelTests {
     private let held = HeldRequests()
     private let clock = TestClock()
 
-    /// Lets the main actor perform what is enqueued.
-    private func turns() async {
-        for _ in 0..<3 { await Task { @MainActor in }.value }
-    }
-
     // MARK: Updates of views
 
     @Test func aWrapperFetchesItsFirstRequestAndEachOneThatItFollows() async {
