@@ -39,7 +39,9 @@ struct ModelResetTests {
 
     @Test func aCallOfAModelThatIsToldOfALogoutGoesOn() async {
         let client = held.client()
-        let models = [await held.loaded(1, GetNumber(id: 1), by: client), await held.loaded(2, GetNumber(id: 2), by: client)]
+        let models = [
+            await held.loaded(1, GetNumber(id: 1), by: client), await held.loaded(2, GetNumber(id: 2), by: client),
+        ]
         for (number, model) in models.enumerated() {
             model.refresh()
             model.core.onWillChange { models[1 - number].fetch() }
