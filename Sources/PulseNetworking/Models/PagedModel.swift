@@ -8,9 +8,9 @@ public import PulseCore
 /// loads the next one, at most ten in a row. A next page that was loaded before ends the list, with a
 /// ``NetworkEvent/warning(_:)``.
 ///
-/// Triggers and ``RefetchPolicy/every`` leave a list alone that has loaded more than its first page, or is about to: the
-/// user would lose the place. ``fetch()``, ``refresh()`` and ``RequestStore/invalidate(_:)`` load the first page again,
-/// which replaces all. Everything else is as for ``RequestModel``: models with the same first page share one
+/// Triggers and ``RefetchPolicy/every`` leave a list alone that has loaded more than its first page, or is about to:
+/// the user would lose the place. ``fetch()``, ``refresh()`` and ``RequestStore/invalidate(_:)`` load the first page
+/// again, which replaces all. Everything else is as for ``RequestModel``: models with the same first page share one
 /// list.
 @MainActor
 public final class PagedModel<E: PaginatedEndpoint> {
@@ -61,8 +61,8 @@ public final class PagedModel<E: PaginatedEndpoint> {
     @discardableResult
     public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
 
-    /// Loads the next page as ``loadMore()`` does, but not after a failure or ten pages in a row that added nothing: for
-    /// the last row that appears, which would otherwise try again each time the list is drawn.
+    /// Loads the next page as ``loadMore()`` does, but not after a failure, or after ten pages in a row that added
+    /// nothing: for the last row that appears, which would otherwise try again each time the list is drawn.
     public func loadMoreIfNeeded() {
         guard core.state.failure == nil, let list = core.state.content, !list.isExhausted else { return }
         loadMore()

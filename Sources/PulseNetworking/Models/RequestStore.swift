@@ -41,7 +41,7 @@ public struct RequestStore {
         table.removeAll()
     }
 
-    private func prefetch<Content>(
+    func prefetch<Content>(
         _ key: RequestKey, _ retention: TimeInterval, _ work: @escaping SharedRequest<Content>.Work
     ) async {
         guard key.isShared else {

@@ -106,13 +106,17 @@ private final class ModelSchedule {
 
     private let random: SeededRandomness
     private let clock = SteppedClock()
-    private let client: PulseClient
+    /// The requests 0 to 2 are the first's, and 3 to 5 the same ones of the second.
+    private let clients: [PulseClient]
     private let held = HeldRuns()
     private var entries: [Int: Entry] = [:]
     private var models: [Int: Model] = [:]
     private var tasks: [Int: (task: Task<RequestState<TestContent>, Never>, model: Int)] = [:]
     private var expected: [(task: Task<RequestState<TestContent>, Never>, shown: Shown)] = []
     private var starts: Set<HeldRuns.Start> = []
+    /// The members that prefetch, and those that have not returned yet.
+    private var prefetches: [Int: (task: Task<Void, Never>, request: Int)] = [:]
+    private var unreturned: Set<Int> = []
     private var oldRuns: [HeldRuns.ID] = []
     private var last = 0
 
@@ -120,9 +124,11 @@ private final class ModelSchedule {
 
     init(seed: UInt64) {
         random = SeededRandomness(seed: seed)
-        client = PulseClient(
-            configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor()),
-            transport: MockTransport(stubs: []), events: PulseEventBus())
+        let configuration = PulseConfiguration.test().with(\.clock, value: clock)
+            .with(\.connectivity, value: ManualConnectivityMonitor())
+        clients = (0..<2).map { _ in
+            PulseClient(configuration: configuration, transport: MockTransport(stubs: []), events: PulseEventBus())
+        }
     }
 
     private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
@@ -158,6 +164,7 @@ private final class ModelSchedule {
             if models[number]?.shown.last != shown { models[number]?.shown.append(shown) }
         }
         for ticket in outcome.settled {
+            if prefetches.removeValue(forKey: ticket) != nil { change(request) { $0.remove(ticket, now) } }
             guard let (task, number) = tasks.removeValue(forKey: ticket) else { continue }
             let own = models[number].flatMap { $0.request == request ? shown(of: $0) : nil }
             var last = own ?? entry.plain.shown
@@ -187,14 +194,15 @@ private final class ModelSchedule {
         if below(20) == 0 { return await drop(number) }
         guard let model = models[number] else { return "pass" }
         switch below(20) {
-        case 0...2: return follow(number, model)
+        case 0...1: return follow(number, model)
+        case 2: return below(2) == 0 ? use(number, model) : follow(number, model)
         case 3...6: return ask(number, model)
         case 7:
             model.core.cancel()
             change(model.request) { $0.cancel(number, now) }
             return "cancel \(number)"
         case 8...9: return changeVisibility(number, model)
-        case 10: return all()
+        case 10: return below(2) == 0 ? all(below(2)) : await prefetch(below(6))
         case 11: return withdraw()
         case 12...13: return await pass()
         default: return respond(to: model)
@@ -205,10 +213,8 @@ private final class ModelSchedule {
         let policy = RefetchPolicy(
             staleAfter: [0, 2, .infinity][below(3)], on: RefetchPolicy.Triggers(rawValue: below(8)),
             every: [nil, 1, 3][below(3)], retention: [0, 0, 5, .infinity][below(4)])
-        let request = below(3)
-        let work = enter(request)
-        let core = Core(
-            Core.Target(GetNumber(id: request), isPaged: false, work: work), client, policy, show: { $0 })
+        let request = below(6)
+        let core = Core(target(request), clients[request / 3], policy, show: { $0 })
         let number = newNumber()
         models[number] = Model(core: core, policy: policy, phases: core.updates(), request: request)
         change(request) { $0.add(number, policy, now) }
@@ -223,22 +229,51 @@ private final class ModelSchedule {
     }
 
     private func follow(_ number: Int, _ model: Model) -> String {
-        let (request, keeps) = (below(3), below(2) == 0)
         let old = model.request
+        let (request, keeps) = (old / 3 * 3 + below(3), below(2) == 0)
         let name = "\(number) follows \(request)\(keeps ? ", keeping" : "")"
-        guard request != old else {
-            let target = Core.Target(GetNumber(id: request), isPaged: false, work: enter(request))
-            model.core.follow(target, keepingContent: keeps)
-            return name
-        }
-        let target = Core.Target(GetNumber(id: request), isPaged: false, work: enter(request))
-        model.core.follow(target, keepingContent: keeps)
-        models[number]?.kept = keeps ? shown(of: model).value : nil
+        model.core.follow(target(request), keepingContent: keeps)
+        if request != old { move(number, to: request, keeping: keeps ? shown(of: model).value : nil) }
+        return name
+    }
+
+    private func use(_ number: Int, _ model: Model) -> String {
+        let request = (model.request + 3) % 6
+        // The work that the model takes along.
+        model.core.follow(target(request), keepingContent: false)
+        model.core.use(clients[request / 3])
+        move(number, to: request, keeping: nil)
+        return "\(number) uses another client"
+    }
+
+    private func move(_ number: Int, to request: Int, keeping kept: TestContent?) {
+        guard let model = models[number] else { return }
+        models[number]?.kept = kept
         models[number]?.request = request
         change(request) { $0.add(number, model.policy, now) }
-        change(old) { $0.remove(number, now) }
+        change(model.request) { $0.remove(number, now) }
         if model.isVisible { change(request) { $0.appear(number, now) } }
-        return name
+    }
+
+    private func target(_ request: Int) -> Core.Target {
+        Core.Target(GetNumber(id: request % 3), isPaged: false, work: enter(request))
+    }
+
+    private func prefetch(_ request: Int) async -> String {
+        let retention = [0.0, 5, .infinity][below(3)]
+        let (number, work) = (newNumber(), enter(request))
+        let store = clients[request / 3].requests
+        let task = Task {
+            await store.prefetch(RequestKey(GetNumber(id: request % 3), owner: 0), retention, work)
+            unreturned.remove(number)
+        }
+        prefetches[number] = (task, request)
+        unreturned.insert(number)
+        await turns()
+        change(request) { $0.add(number, RefetchPolicy(staleAfter: .infinity, retention: retention), now) }
+        // Its number is its ticket, too.
+        change(request) { $0.ask(.fetch, number, number, now) }
+        return "prefetch \(request)"
     }
 
     private func ask(_ number: Int, _ model: Model) -> String {
@@ -261,31 +296,34 @@ private final class ModelSchedule {
         return "visibility of \(number)"
     }
 
-    private func all() -> String {
+    private func all(_ index: Int) -> String {
+        let client = clients[index]
+        let requests = entries.keys.filter { $0 / 3 == index }
         switch below(4) {
         case 0:
             client.requests.removeAll()
-            for (number, model) in models {
+            for (number, model) in models where model.request / 3 == index {
                 models[number]?.shown = shown(of: model) == Shown() ? [Shown()] : []
                 models[number]?.kept = nil
             }
-            for request in entries.keys { entries[request]?.plain.reset() }
-            for request in entries.keys { note(request) }
+            for request in requests { entries[request]?.plain.reset() }
+            for request in requests { note(request) }
             return "remove all"
         case 1:
             client.requests.invalidate(GetNumber.self)
-            for request in entries.keys { change(request) { $0.invalidate() } }
+            for request in requests { change(request) { $0.invalidate() } }
             return "invalidate"
         default:
             client.requestTable.enterForeground()
-            for request in entries.keys { change(request) { $0.trigger(.foreground, now) } }
+            for request in requests { change(request) { $0.trigger(.foreground, now) } }
             return "foreground"
         }
     }
 
     private func withdraw() -> String {
-        guard let ticket = tasks.keys.min() else { return "pass" }
+        guard let ticket = (Array(tasks.keys) + prefetches.keys).min() else { return "pass" }
         tasks[ticket]?.task.cancel()
+        prefetches[ticket]?.task.cancel()
         for request in entries.keys { change(request) { $0.withdraw(ticket) } }
         return "withdraw"
     }
@@ -321,7 +359,8 @@ private final class ModelSchedule {
         for (number, model) in models where Self.shown(model.core.state) != shown(of: model) {
             return "\(number) shows \(Self.shown(model.core.state)), not \(shown(of: model))"
         }
-        let count = client.requestTable.count
+        if unreturned != Set(prefetches.keys) { return "\(unreturned) prefetch, not \(prefetches.keys)" }
+        let count = clients.map(\.requestTable.count).reduce(0, +)
         return count == entries.count ? nil : "\(count) requests, not \(entries.count)"
     }
 
@@ -354,9 +393,9 @@ private final class ModelSchedule {
             for await state in phases where told.last != Self.shown(state) { told.append(Self.shown(state)) }
             if told != shown { return "told \(told), not \(shown)" }
         }
-        client.requests.removeAll()
+        for client in clients { client.requests.removeAll() }
         for start in starts { held.reply(start.id).give(.success(TestContent(value: -1))) }
-        await eventually { client.requestTable.count == 0 && held.ended == starts.count }
+        await eventually { clients.allSatisfy { $0.requestTable.count == 0 } && held.ended == starts.count }
         return held.started == starts ? nil : "other runs"
     }
 }
