@@ -28,6 +28,11 @@ struct RequestKey: Hashable {
         }
     }
 
+    private struct Owner: Hashable {
+        let number: Int
+        let generation: Int
+    }
+
     private enum Identity: Hashable {
         case value(AnyHashable)
         case parts(Parts)
@@ -38,11 +43,6 @@ struct RequestKey: Hashable {
     private let identity: Identity
     /// Of the owner, for a request that cannot be compared with those of others.
     private let owner: Owner?
-
-    private struct Owner: Hashable {
-        let number: Int
-        let generation: Int
-    }
 
     /// - Parameter owner: the member that asks; its number is part of the key if the endpoint cannot be compared.
     /// - Parameter generation: the number of the owner's request, which is part of the key then.

@@ -80,8 +80,9 @@ public final class RequestModel<E: Endpoint> {
     /// Shows another request in place of this one; does nothing if it is the same. It sends nothing, unless the model
     /// is visible and has the trigger ``RefetchPolicy/Triggers/appear``.
     ///
-    /// A request with a body, of an endpoint that is not `Hashable`, is always another one. Of equal endpoints, the
-    /// later one makes the next call, unless models share the request: then it is the first.
+    /// A request with a body, of an endpoint that is not `Hashable`, is always another one. A property wrapper compares
+    /// bodies of data, text and encoded values; it warns once of a form with parts or a stream, and does not follow it.
+    /// Of equal endpoints the later one makes the next call, but the first if models share the request.
     ///
     /// - Parameter keepingValue: whether the value stays until the other request has one. By default it is dropped.
     public func follow(_ endpoint: E, keepingValue: Bool = false) {

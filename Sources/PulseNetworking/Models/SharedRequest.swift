@@ -79,7 +79,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         renew(work)
     }
 
-    /// The call of the next run, from the only member. One that shares the request makes the same call.
+    /// Replaces the call of the next run, if the request has one member. Equal endpoints of several make equal calls.
     func renew(_ work: @escaping Work) {
         if machine.hasOneMember { self.work = work }
     }

@@ -19,12 +19,7 @@ struct RequestStoreTests {
     private func loaded(
         _ client: PulseClient, _ value: Int, _ endpoint: GetNumber = GetNumber(), _ policy: RefetchPolicy = .manual
     ) async -> RequestModel<GetNumber> {
-        let model = RequestModel(endpoint, client: client, refetch: policy)
-        let number = held.count
-        async let loaded = model.fetch().value
-        await held.respond(number, "\(value)")
-        #expect(await loaded.value == value)
-        return model
+        await held.loaded(value, endpoint, policy, by: client)
     }
 
     // MARK: Following
