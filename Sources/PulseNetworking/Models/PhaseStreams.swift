@@ -38,7 +38,7 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
     private struct State {
         var phases: [Phase]
         var isFinished = false
-        /// Each waits for a phase, which another may take, or a reset drop, before it runs.
+        /// Each waits for a phase. Before it runs, another may take the phase, or a reset drop it.
         var readers: [SocketReply<Void>] = []
     }
 

@@ -119,9 +119,8 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: now)) }
 
     func enterForeground() {
-        // The time of a sleep passes for values, but not for alarms.
+        // The time of a sleep passes for values, but not for alarms. The event sets the alarm again.
         removeAlarm()
-        perform(machine.wake(at: now), priority: .utility)
         trigger(.foreground)
     }
 
@@ -130,10 +129,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         var effects = machine.reset()
         effects.publishes = true
         for observer in observers.values { observer.forget() }
-        // What is waiting to be told is from before.
-        let waiters = changes.flatMap(\.waiters)
-        changes = []
-        apply(effects, waiters: waiters)
+        apply(effects)
     }
 
     func tellReset() { tell(isUrgent: true) }
@@ -151,10 +147,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     }
 
     /// Performs the effects; the next ``tell(isUrgent:)`` tells the members.
-    private func apply(
-        _ effects: Machine.Effects, priority: TaskPriority = .userInitiated,
-        waiters earlier: [(RequestState<Content>) -> Void] = []
-    ) {
+    private func apply(_ effects: Machine.Effects, priority: TaskPriority = .userInitiated) {
         if effects.cancels {
             task?.cancel()
             task = nil
@@ -162,7 +155,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         if let run = effects.starts { start(run, priority) }
         setAlarm()
         table?.update(self, isUnused: machine.isUnused, awaitsReconnect: machine.awaits(.reconnect))
-        let settled = earlier + effects.settles.compactMap { waiters.removeValue(forKey: $0) }
+        let settled = effects.settles.compactMap { waiters.removeValue(forKey: $0) }
         guard effects.publishes || !settled.isEmpty else { return }
         let observers = effects.publishes ? observers.keys.sorted() : []
         changes.append(Change(state: machine.state, observers: observers, waiters: settled, resets: resets))
@@ -177,7 +170,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         isTelling = true
         while !changes.isEmpty {
             let change = changes.removeFirst()
-            // Members that a reset has told meanwhile know of a later change.
+            // A reset tells all members; a change from before it tells none.
             for number in change.observers where change.resets == resets {
                 observers[number]?.changed { state(told: change) }
             }
