@@ -40,7 +40,7 @@ extension PulseRecorder {
             let outcome = result.mapError { error in
                 ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
             }
-            state.withLock { $0.end(call.id, latency: latency, outcome: outcome, traceID: call.traceID) }
+            change { $0.end(call.id, latency: latency, outcome: outcome, traceID: call.traceID) }
         case .requestRetrying(let call, let error, _):
             mark(call, .retrying, uptime, wait: call.retryDelay, detail: error.message)
         case .retryGivenUp(let call, let error): mark(call, .retryGivenUp, uptime, detail: error.message)
@@ -70,7 +70,7 @@ extension PulseRecorder {
         let call = RecordedCall(
             id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
             method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID)
-        state.withLock { $0.begin(call, id: summary.id, at: uptime) }
+        change { $0.begin(call, id: summary.id, at: uptime) }
     }
 
     private func mark(
@@ -78,7 +78,7 @@ extension PulseRecorder {
         detail: String? = nil
     ) {
         let detail = detail.map { shown($0) }
-        state.withLock { $0.mark(call.rootID, kind, at: uptime, wait: wait, detail: detail) }
+        change { $0.mark(call.rootID, kind, at: uptime, wait: wait, detail: detail) }
     }
 
     /// Records an event that belongs to no call.
@@ -86,7 +86,7 @@ extension PulseRecorder {
         guard let (kind, subject) = RecordedEvent.Kind.of(event) else { return }
         let recorded = RecordedEvent(
             date: clock.now, kind: kind, subject: shown(subject))
-        state.withLock { $0.add(recorded) }
+        change { $0.add(recorded) }
     }
 }
 

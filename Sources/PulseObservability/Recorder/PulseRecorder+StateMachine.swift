@@ -42,9 +42,12 @@ extension PulseRecorder {
         private(set) var byteCount = 0
         private(set) var recordedCallCount = 0
         private(set) var recordedEventCount = 0
+        /// The time from which calls are recorded.
+        private let since: Date?
 
         /// - Parameter maximumCalls: less than 1 counts as 1; the other limits are at least 0.
-        init(maximumCalls: Int, byteBudget: Int, maximumEvents: Int) {
+        init(maximumCalls: Int, byteBudget: Int, maximumEvents: Int, since: Date? = nil) {
+            self.since = since
             self.maximumCalls = max(1, maximumCalls)
             self.byteBudget = max(0, byteBudget)
             self.maximumEvents = max(0, maximumEvents)
@@ -53,13 +56,17 @@ extension PulseRecorder {
         var recording: PulseRecording {
             PulseRecording(
                 calls: order[head...].compactMap { entries[$0]?.call }, events: Array(events[eventHead...]),
-                recordedCallCount: recordedCallCount, recordedEventCount: recordedEventCount)
+                recordedCallCount: recordedCallCount, recordedEventCount: recordedEventCount, since: since)
         }
 
-        mutating func removeAll() {
-            let next = nextExchange
-            self = StateMachine(maximumCalls: maximumCalls, byteBudget: byteBudget, maximumEvents: maximumEvents)
-            nextExchange = next
+        /// Removes everything. The removed calls count as dropped, so that their later attempts do not bring them back.
+        mutating func removeAll(at date: Date? = nil) {
+            var empty = StateMachine(
+                maximumCalls: maximumCalls, byteBudget: byteBudget, maximumEvents: maximumEvents, since: date)
+            empty.nextExchange = nextExchange
+            empty.dropped = dropped
+            for id in order[head...] { empty.dropped.insert(id) }
+            self = empty
         }
 
         // MARK: Calls

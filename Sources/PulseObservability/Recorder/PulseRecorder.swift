@@ -25,6 +25,16 @@ public final class PulseRecorder: PulsePlugin {
     let redaction: Redaction
     let state: Locked<StateMachine>
     let attachments = Locked<[Attachment]>([])
+    private let readers = Broadcast<Void>()
+
+    /// The recorder of an app's console, with the default limits. Its first use attaches it to
+    /// ``PulseEventBus/shared``, so calls that started before are missing. It records headers and bodies of the clients
+    /// that have it among their plugins: `.recorder(.shared)`.
+    public static let shared: PulseRecorder = {
+        let recorder = PulseRecorder()
+        recorder.attach(to: .shared)
+        return recorder
+    }()
 
     public var identifier: String { "com.pulse.recorder" }
     public var scope: PluginScope { .attempt }
@@ -40,7 +50,7 @@ public final class PulseRecorder: PulsePlugin {
         state = Locked(
             StateMachine(
                 maximumCalls: options.maximumCalls, byteBudget: options.byteBudget,
-                maximumEvents: options.maximumEvents))
+                maximumEvents: options.maximumEvents, since: clock.now))
     }
 
     deinit {
@@ -52,9 +62,20 @@ public final class PulseRecorder: PulsePlugin {
         state.withLock { $0.recording }
     }
 
-    /// Removes all calls and events.
+    /// Removes all calls and events. Calls in progress stay removed, whatever follows of them.
     public func removeAll() {
-        state.withLock { $0.removeAll() }
+        let now = clock.now
+        change { $0.removeAll(at: now) }
+    }
+
+    /// An element after each change of the content, for a screen that shows it; a new stream for every read. Changes
+    /// while the reader is busy count as one. The stream ends with its reader's task, or with the recorder.
+    public var changes: AsyncStream<Void> { readers.stream() }
+
+    /// Changes the content, then tells the readers of ``changes``.
+    func change<Result>(_ body: (inout StateMachine) -> Result) -> Result {
+        defer { readers.send(()) }
+        return state.withLock(body)
     }
 
     // MARK: Plugin
@@ -72,7 +93,7 @@ public final class PulseRecorder: PulsePlugin {
     public func didComplete(_ context: PluginContext) async {
         let call = context.call
         let latency = context.clock.uptime - call.root.startUptime
-        state.withLock { $0.end(call.root.id, latency: latency, outcome: nil, traceID: call.trace?.id) }
+        change { $0.end(call.root.id, latency: latency, outcome: nil, traceID: call.trace?.id) }
     }
 
     private struct Exchange {
@@ -89,7 +110,7 @@ public final class PulseRecorder: PulsePlugin {
         let (attempt, hop, uptime) = (context.attempt, context.hop, clock.uptime)
         let (path, route) = (shown(call.endpointPath), shown(call.route))
         let startedAt = clock.now.addingTimeInterval(-offset.finite)
-        let id = state.withLock { state in
+        let id = change { state in
             state.begin(
                 RecordedCall(
                     id: call.root.id, endpointPath: path, route: route, method: call.method, host: call.host,
@@ -113,7 +134,7 @@ public final class PulseRecorder: PulsePlugin {
             let sent = capture.request(response.request, body: context.body)
             let received = capture.response(response)
             let isStreamed = response.bytes != nil
-            state.withLock { state in
+            change { state in
                 state.update(id, exchange: number) { exchange in
                     exchange.request = sent
                     exchange.response = received
@@ -127,7 +148,7 @@ public final class PulseRecorder: PulsePlugin {
         case .failure(let error):
             let sent = capture.request(request, body: context.body)
             let (failure, fault) = (capture.failure(error), RecordedFault(error))
-            state.withLock { state in
+            change { state in
                 state.update(id, exchange: number) { exchange in
                     exchange.request = sent
                     exchange.failure = failure
@@ -141,7 +162,7 @@ public final class PulseRecorder: PulsePlugin {
     private func streamEnded(
         _ id: UUID, _ exchange: UInt64, _ failure: ErrorSummary?, bytesRead: Int, after seconds: TimeInterval
     ) {
-        state.withLock { state in
+        change { state in
             state.update(id, exchange: exchange) { exchange in
                 exchange.response?.body.byteCount = Int64(bytesRead)
                 exchange.failure = failure

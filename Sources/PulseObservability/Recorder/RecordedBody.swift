@@ -74,3 +74,28 @@ public struct RecordedBody: Sendable, Hashable {
         }
     }
 }
+
+extension RecordedBody {
+    /// The size of the body and what is missing of it, as text; nil if there was no body.
+    package var note: String? {
+        let size = byteCount.map { LogText.count($0, "byte") }
+        switch content {
+        case .none: return nil
+        case .text: return isTruncated ? "cut, of \(size ?? "an unknown length")" : size
+        case .bytes: return (size ?? "bytes") + ", no text"
+        case .omitted(let reason): return [size, "not kept: \(reason.text)"].compactMap { $0 }.joined(separator: ", ")
+        }
+    }
+}
+
+extension RecordedBody.Omission {
+    fileprivate var text: String {
+        switch self {
+        case .binary: "no text"
+        case .encoded: "compressed"
+        case .file: "a file"
+        case .stream: "a stream"
+        case .overBudget: "no room"
+        }
+    }
+}

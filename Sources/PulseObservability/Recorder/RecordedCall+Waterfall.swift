@@ -15,27 +15,40 @@ extension RecordedCall {
     ///
     /// - Parameter width: the width of the bars, in characters; 40 by default, from 10 to 400.
     public func waterfall(width: Int = 40) -> String {
-        let ends = exchanges.map { $0.offset.finite + $0.length }
-        let total = max(latency?.finite ?? 0, ends.max() ?? 0)
-        var drawing = WaterfallDrawing(duration: total, width: width)
-        drawing.add(EventText.title(method, host, endpointPath, outcome), from: 0, for: total)
-        drawing.add(
-            exchanges.map { exchange in
-                let start = exchange.offset.finite
-                return (
-                    start,
-                    {
-                        $0.add("  attempt \(exchange.attempt)\(exchange.ending)", from: start, for: exchange.length)
-                        if exchange.response?.timings != nil { $0.add(exchange.phases, from: start) }
-                    }
-                )
-            }
-                + marks.map { mark in
-                    (mark.offset, { $0.add(mark.kind.rawValue, mark.detail?.onOneLine ?? "", at: mark.offset.finite) })
-                })
-        if omittedExchangeCount > 0 { drawing.add("  \(LogText.count(omittedExchangeCount, "request")) more") }
-        return drawing.text
+        chart.text(width: width)
     }
+
+    /// The call's time as bars on one timeline, to draw.
+    ///
+    /// The timeline is long enough for the call, its requests and its waits. Events of a socket, which may come hours
+    /// after its handshake, are drawn at its end.
+    public var chart: WaterfallChart {
+        let requestEnds = exchanges.map { $0.offset.finite + $0.length }
+        let markEnds = marks.filter { !$0.isOfSocket }.map { $0.offset.finite + ($0.wait ?? 0).finite }
+        var chart = WaterfallChart(duration: (requestEnds + markEnds).reduce(latency?.finite ?? 0, max))
+        chart.add(
+            .call, EventText.title(method, host, endpointPath), EventText.ending(outcome), from: 0,
+            for: latency?.finite ?? chart.duration)
+        let requests: [WaterfallChart.Part] = exchanges.map { exchange in
+            let (start, phases) = (exchange.offset.finite, exchange.response?.timings == nil ? [] : exchange.phases)
+            return (
+                start,
+                { $0.add(.request, exchange.title, exchange.ending, from: start, for: exchange.length, phases: phases) }
+            )
+        }
+        let events: [WaterfallChart.Part] = marks.map { mark in
+            let (start, wait) = (mark.offset.finite, mark.isOfSocket ? 0 : (mark.wait ?? 0).finite)
+            return (start, { $0.add(.mark, mark.kind.rawValue, mark.detail?.onOneLine ?? "", from: start, for: wait) })
+        }
+        chart.add(requests + events)
+        if omittedExchangeCount > 0 { chart.omission = "\(LogText.count(omittedExchangeCount, "request")) more" }
+        return chart
+    }
+}
+
+extension RecordedCall.Mark {
+    /// Whether the mark is about the socket that the call opened: it comes after the end of the call.
+    package var isOfSocket: Bool { kind == .socketStateChanged || kind == .socketDisconnected }
 }
 
 extension RecordedExchange {
@@ -44,9 +57,14 @@ extension RecordedExchange {
         return max((duration ?? 0).finite, measured)
     }
 
-    fileprivate var ending: String {
-        let redirect = hop > 0 ? ", redirect \(hop): " : ": "
-        if let failure { return redirect + EventText.shown(failure.message) }
-        return redirect + (response.map { "\($0.statusCode)" } ?? (duration == nil ? "under way" : "no response"))
+    /// The attempt and the redirect.
+    package var title: String {
+        "attempt \(attempt)" + (hop > 0 ? ", redirect \(hop)" : "")
+    }
+
+    /// The result of the exchange on one line: its error, its status or its state.
+    package var ending: String {
+        if let failure { return EventText.shown(failure.message) }
+        return response.map { "\($0.statusCode)" } ?? (duration == nil ? "under way" : "no response")
     }
 }

@@ -21,6 +21,23 @@ struct ReportData: Encodable {
         let omitted: Int
         let marks: [Mark]
         let exchanges: [Exchange]
+        let chart: Chart
+    }
+
+    /// The waterfall of a call. Starts and ends are fractions of its duration.
+    struct Chart: Encodable {
+        let duration: Double
+        let lines: [Line]
+    }
+
+    struct Line: Encodable {
+        let kind: String
+        let title: String
+        let detail: String
+        let start: Double
+        let end: Double
+        let time: Double
+        let phases: [Phase]
     }
 
     struct Failure: Encodable {
@@ -49,7 +66,6 @@ struct ReportData: Encodable {
         let responseHeaders: [[String]]
         let responseBody: Body?
         let error: Failure?
-        let phases: [Phase]
         let version: String?
         let address: String?
         let isReused: Bool?
@@ -64,7 +80,8 @@ struct ReportData: Encodable {
     struct Phase: Encodable {
         let kind: String
         let start: Double
-        let duration: Double
+        let end: Double
+        let time: Double
     }
 
     struct Event: Encodable {
@@ -116,7 +133,24 @@ extension ReportData.Call {
                     kind: mark.kind.rawValue, offset: ReportData.milliseconds(mark.offset),
                     wait: mark.wait.map { ReportData.milliseconds($0) }, detail: mark.detail)
             },
-            exchanges: call.exchanges.map(ReportData.Exchange.init))
+            exchanges: call.exchanges.map(ReportData.Exchange.init), chart: ReportData.Chart(call.chart))
+    }
+}
+
+extension ReportData.Chart {
+    init(_ chart: WaterfallChart) {
+        self.init(
+            duration: ReportData.milliseconds(chart.duration),
+            lines: chart.lines.map { line in
+                ReportData.Line(
+                    kind: line.kind.rawValue, title: line.title, detail: line.detail, start: line.bar.start,
+                    end: line.bar.end, time: ReportData.milliseconds(line.time),
+                    phases: line.phases.map {
+                        ReportData.Phase(
+                            kind: $0.phase.rawValue, start: $0.bar.start, end: $0.bar.end,
+                            time: ReportData.milliseconds($0.duration))
+                    })
+            })
     }
 }
 
@@ -131,11 +165,6 @@ extension ReportData.Exchange {
             origin: response?.origin.rawValue, responseHeaders: response?.headers.pairs ?? [],
             responseBody: response.map { ReportData.Body($0.body) },
             error: exchange.failure.map(ReportData.Failure.init),
-            phases: exchange.phases.map {
-                ReportData.Phase(
-                    kind: $0.phase.rawValue, start: ReportData.milliseconds($0.start),
-                    duration: ReportData.milliseconds($0.duration))
-            },
             version: response?.timings?.networkProtocol, address: response?.timings?.remoteAddress,
             isReused: response?.timings?.isConnectionReused, curl: exchange.curlCommand)
     }
@@ -149,27 +178,7 @@ extension ReportData.Failure {
 
 extension ReportData.Body {
     init(_ body: RecordedBody) {
-        let size = body.byteCount.map { LogText.count($0, "byte") }
-        switch body.content {
-        case .none: self.init(text: nil, note: nil)
-        case .text(let text):
-            self.init(text: text, note: body.isTruncated ? "cut, of \(size ?? "an unknown length")" : size)
-        case .bytes: self.init(text: nil, note: (size ?? "bytes") + ", no text")
-        case .omitted(let reason):
-            self.init(text: nil, note: [size, "not kept: \(reason.text)"].compactMap { $0 }.joined(separator: ", "))
-        }
-    }
-}
-
-extension RecordedBody.Omission {
-    fileprivate var text: String {
-        switch self {
-        case .binary: "no text"
-        case .encoded: "compressed"
-        case .file: "a file"
-        case .stream: "a stream"
-        case .overBudget: "no room"
-        }
+        self.init(text: body.text, note: body.note)
     }
 }
 

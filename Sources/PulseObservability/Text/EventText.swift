@@ -12,12 +12,15 @@ package enum EventText {
         SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)
     }
 
-    /// A call and its result; "under way" without a result.
-    static func title(
-        _ method: HTTPMethod, _ host: String, _ path: String, _ result: Result<ResponseSummary, ErrorSummary>?
-    ) -> String {
+    /// The method, the host and the path of a call.
+    package static func title(_ method: HTTPMethod, _ host: String, _ path: String) -> String {
         let path = path.hasPrefix("/") ? path : "/" + path
-        return shown("\(method) \(host)\(path)") + ": " + (result.map(outcome) ?? "under way")
+        return shown("\(method) \(host)\(path)")
+    }
+
+    /// The result of a call; "under way" without one.
+    package static func ending(_ result: Result<ResponseSummary, ErrorSummary>?) -> String {
+        result.map(outcome) ?? "under way"
     }
 
     static func outcome(_ result: Result<ResponseSummary, ErrorSummary>) -> String {

@@ -17,21 +17,25 @@ extension CallTrace {
     ///
     /// - Parameter width: the width of the bars, in characters; 40 by default, from 10 to 400.
     public func waterfall(width: Int = 40) -> String {
-        var drawing = WaterfallDrawing(duration: duration, width: width)
-        drawing.add(EventText.title(method, host, endpointPath, result), from: 0, for: duration)
-        drawing.add(
-            attempts.map { attempt in
-                (
-                    attempt.start,
-                    {
-                        let text = "  attempt \(attempt.number): \(attempt.outcome)"
-                        $0.add(text, from: attempt.start, for: attempt.duration)
-                        $0.add(attempt.phases, from: attempt.start)
-                    }
-                )
-            } + marks.map { mark in (mark.time, { $0.add(mark.kind.rawValue, mark.text, at: mark.time) }) })
-        if omittedCount > 0 { drawing.add("  \(omittedCount) more") }
-        return drawing.text
+        var chart = WaterfallChart(duration: duration)
+        chart.add(
+            .call, EventText.title(method, host, endpointPath), EventText.ending(result), from: 0, for: duration)
+        let requests: [WaterfallChart.Part] = attempts.map { attempt in
+            (
+                attempt.start,
+                {
+                    $0.add(
+                        .request, "attempt \(attempt.number)", attempt.outcome, from: attempt.start,
+                        for: attempt.duration, phases: attempt.phases)
+                }
+            )
+        }
+        let events: [WaterfallChart.Part] = marks.map { mark in
+            (mark.time, { $0.add(.mark, mark.kind.rawValue, mark.text, from: mark.time, for: 0) })
+        }
+        chart.add(requests + events)
+        if omittedCount > 0 { chart.omission = "\(omittedCount) more" }
+        return chart.text(width: width)
     }
 }
 

@@ -44,6 +44,7 @@ final class TextCollector: EventSink {
         add(all: recording)
         add(String(decoding: recording.har(), as: UTF8.self))
         add(PulseReport(recording).html)
+        add(recording.curl())
         for call in recording.calls {
             add(call.waterfall())
             for exchange in call.exchanges { add(exchange.curlCommand) }

@@ -70,6 +70,22 @@ struct PulseReportTests {
         #expect(read["calls"]?[0]?["latency"]?.numberValue?.isFinite == true)
     }
 
+    @Test func thePageDrawsTheSameWaterfallAsTheText() throws {
+        var call = RecordedCall.sample(latency: 2)
+        call.marks = [RecordedCall.Mark(kind: .rateLimited, offset: 2, wait: 2, detail: "busy")]
+        let read = try JSONDecoder().decode(
+            JSONValue.self, from: Data(try data(of: PulseReport(PulseRecording(calls: [call])).html).utf8))
+        let chart = try #require(read["calls"]?[0]?["chart"])
+        #expect(chart["duration"]?.numberValue == 4000)
+        for (index, line) in call.chart.lines.enumerated() {
+            #expect(chart["lines"]?[index]?["kind"]?.stringValue == line.kind.rawValue)
+            #expect(chart["lines"]?[index]?["title"]?.stringValue == line.title)
+            #expect(chart["lines"]?[index]?["start"]?.numberValue == line.bar.start)
+            #expect(chart["lines"]?[index]?["end"]?.numberValue == line.bar.end)
+        }
+        #expect(call.chart.lines.map(\.bar.end) == [0.5, 0.5, 1])
+    }
+
     @Test func aReportThatCannotBeWrittenIsAnError() {
         let file = URL(fileURLWithPath: "/dev/null/report.html")
         #expect(throws: PulseError.self) { try PulseReport(PulseRecording(calls: [])).write(to: file) }

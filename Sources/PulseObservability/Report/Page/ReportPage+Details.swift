@@ -11,43 +11,31 @@ extension ReportPage {
         // A socket may stay open for hours after its handshake, which would have no width beside them.
         const SOCKET = ["socketStateChanged", "socketDisconnected"];
 
-        function timed(call) {
-          return call.marks.filter((mark) => !SOCKET.includes(mark.kind));
+        // A request that the transport did not measure is one wait.
+        function phasesOf(line) {
+          return line.phases.length
+            ? line.phases : [{ kind: "waiting", start: line.start, end: line.end, time: line.time }];
         }
 
-        function lengthOf(call) {
-          let length = call.latency || 0;
-          for (const exchange of call.exchanges) {
-            length = Math.max(length, exchange.offset + (exchange.duration || 0));
-            for (const phase of exchange.phases) {
-              length = Math.max(length, exchange.offset + phase.start + phase.duration);
-            }
-          }
-          for (const mark of timed(call)) length = Math.max(length, mark.offset + (mark.wait || 0));
-          return Math.max(length, 0.001);
-        }
-
-        function phaseBars(svg, exchange, x, y, height) {
-          const phases = exchange.phases.length
-            ? exchange.phases : [{ kind: exchange.error ? "queued" : "waiting", start: 0, duration: exchange.duration || 0 }];
-          for (const phase of phases) {
-            const begin = x(exchange.offset + phase.start);
-            const end = x(exchange.offset + phase.start + phase.duration);
+        function phaseBars(svg, line, x, y, height) {
+          for (const phase of phasesOf(line)) {
+            const begin = x(phase.start);
             const bar = draw(svg, "rect", {
-              class: "phase", x: begin.toFixed(2), y: y, width: Math.max(1, end - begin).toFixed(2), height: height,
-              fill: "var(--" + phase.kind + ")",
+              class: "phase", x: begin.toFixed(2), y: y, width: Math.max(1, x(phase.end) - begin).toFixed(2),
+              height: height, fill: "var(--" + phase.kind + ")",
             });
-            draw(bar, "title", {}, phase.kind + " " + time(phase.duration));
+            draw(bar, "title", {}, phase.kind + " " + time(phase.time));
           }
+        }
+
+        function requestLines(call) {
+          return call.chart.lines.filter((line) => line.kind === "request");
         }
 
         function strip(parent, call) {
           const box = add(parent, "span", { class: "strip" });
           const svg = draw(box, "svg", { viewBox: "0 0 150 12", preserveAspectRatio: "none", "aria-hidden": "true" });
-          const total = lengthOf(call);
-          for (const exchange of call.exchanges) {
-            phaseBars(svg, exchange, (value) => 150 * value / total, 0, 12);
-          }
+          for (const line of requestLines(call)) phaseBars(svg, line, (share) => 150 * share, 0, 12);
         }
 
         const MARK_NAMES = {
@@ -58,40 +46,35 @@ extension ReportPage {
         };
 
         function waterfall(parent, call) {
-          const total = lengthOf(call);
-          const marks = timed(call);
-          const rows = call.exchanges.length + marks.length;
-          if (rows === 0) return;
-          const lines = call.exchanges.map((exchange) => [exchange.offset, exchange, null])
-            .concat(marks.map((mark) => [mark.offset, null, mark]))
-            .sort((left, right) => left[0] - right[0]);
+          const total = call.chart.duration;
+          const lines = call.chart.lines.filter((line) => line.kind !== "call" && !SOCKET.includes(line.title));
+          if (lines.length === 0) return;
           const svg = draw(add(parent, "div", { class: "scroll" }), "svg", {
-            class: "waterfall", viewBox: "0 0 860 " + (rows * 24 + 22), role: "img", "aria-label": "Waterfall",
+            class: "waterfall", viewBox: "0 0 860 " + (lines.length * 24 + 22), role: "img", "aria-label": "Waterfall",
           });
-          const x = (value) => 210 + 560 * Math.min(1, Math.max(0, value / total));
+          const x = (share) => 210 + 560 * share;
           for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-            draw(svg, "line", { class: "axis", x1: x(total * share), x2: x(total * share), y1: 0, y2: rows * 24 });
-            draw(svg, "text", { x: x(total * share), y: rows * 24 + 14, "text-anchor": "middle" }, time(total * share));
+            draw(svg, "line", { class: "axis", x1: x(share), x2: x(share), y1: 0, y2: lines.length * 24 });
+            draw(svg, "text", { x: x(share), y: lines.length * 24 + 14, "text-anchor": "middle" }, time(total * share));
           }
-          lines.forEach(([offset, exchange, mark], row) => {
+          lines.forEach((line, row) => {
             const y = row * 24 + 4;
-            if (exchange) {
-              const status = exchange.status || (exchange.error ? exchange.error.kind : "…");
-              const name = exchange.method + " " + status + ", attempt " + exchange.attempt
-                + (exchange.hop ? ", hop " + exchange.hop : "");
-              draw(svg, "text", { x: 200, y: y + 12, "text-anchor": "end" }, short(name, 34));
-              phaseBars(svg, exchange, x, y, 16);
-              draw(svg, "text", { x: x(offset + (exchange.duration || 0)) + 6, y: y + 12 }, time(exchange.duration));
-            } else {
-              draw(svg, "text", { x: 200, y: y + 12, "text-anchor": "end" }, MARK_NAMES[mark.kind] || mark.kind);
-              const width = mark.wait ? Math.max(2, x(offset + mark.wait) - x(offset)) : 2;
-              const bar = draw(svg, "rect", { x: x(offset), y: y + 5, width: width, height: 6, fill: "var(--idle)" });
-              draw(bar, "title", {}, time(offset) + (mark.detail ? ": " + short(mark.detail, 300) : ""));
-              if (mark.wait) draw(svg, "text", { x: x(offset + mark.wait) + 6, y: y + 12 }, time(mark.wait));
+            const isMark = line.kind === "mark";
+            const name = isMark ? MARK_NAMES[line.title] || line.title : line.title + ": " + line.detail;
+            draw(svg, "text", { x: 200, y: y + 12, "text-anchor": "end" }, short(name, 34));
+            if (!isMark) {
+              phaseBars(svg, line, x, y, 16);
+              draw(svg, "text", { x: x(line.end) + 6, y: y + 12 }, time(line.time));
+              return;
             }
+            const width = Math.max(2, x(line.end) - x(line.start));
+            const bar = draw(svg, "rect", { x: x(line.start), y: y + 5, width: width, height: 6, fill: "var(--idle)" });
+            draw(bar, "title", {}, time(line.time) + (line.detail ? ": " + short(line.detail, 300) : ""));
+            const wait = total * (line.end - line.start);
+            if (wait > 0) draw(svg, "text", { x: x(line.end) + 6, y: y + 12 }, time(wait));
           });
-          const used = PHASES.filter(([kind]) => call.exchanges.some((exchange) => exchange.phases.some((p) => p.kind === kind)));
-          legend(parent, used.map(([kind, name]) => [name, kind]));
+          const kinds = requestLines(call).flatMap((line) => phasesOf(line).map((phase) => phase.kind));
+          legend(parent, PHASES.filter(([kind]) => kinds.includes(kind)).map(([kind, name]) => [name, kind]));
         }
 
         function pairs(parent, entries) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// Durations as texts of three significant digits: `1.50 s`, `214 ms`, `64.0 µs`.
+package enum DurationText {
+    package static func text(_ seconds: TimeInterval) -> String {
+        if seconds >= 1 { return digits(seconds) + " s" }
+        return seconds >= 1e-3 ? digits(seconds * 1e3) + " ms" : digits(seconds * 1e6) + " µs"
+    }
+
+    /// A number with three significant digits, as long as it is less than 1000.
+    package static func digits(_ value: Double) -> String {
+        let places = value >= 100 ? 0 : value >= 10 ? 1 : 2
+        return String(format: "%.\(places)f", value)
+    }
+}

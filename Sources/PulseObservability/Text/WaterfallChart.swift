@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+/// The time of a call as lines, each with a bar on one timeline: what ``RecordedCall/waterfall(width:)``, the report's
+/// page and the console draw.
+public struct WaterfallChart: Sendable, Hashable {
+    /// A part of the timeline, as fractions of its length: from 0 to 1.
+    public struct Bar: Sendable, Hashable {
+        /// Where the bar begins.
+        public let start: Double
+        /// Where it ends; at least ``start``.
+        public let end: Double
+    }
+
+    /// A phase of a request, as a part of its line.
+    public struct Phase: Sendable, Hashable {
+        /// The phase.
+        public let phase: CallPhase
+        /// Its part of the timeline.
+        public let bar: Bar
+        /// Its duration in seconds.
+        public let duration: TimeInterval
+    }
+
+    /// A line of the chart.
+    public struct Line: Sendable, Hashable, Identifiable {
+        /// The kind of a line.
+        public enum Kind: String, Sendable, Hashable {
+            /// The whole call: the first line.
+            case call
+            /// A request of the call.
+            case request
+            /// An event at one moment, or a wait.
+            case mark
+        }
+
+        /// The number of the line, counted from 0.
+        public let id: Int
+        /// The kind of the line.
+        public let kind: Kind
+        /// The name: of the call, the attempt or the event.
+        public let title: String
+        /// The outcome of a call or a request, or the reason for an event; may be empty.
+        public let detail: String
+        /// The part of the timeline. That of an event without a wait has no length.
+        public let bar: Bar
+        /// The duration in seconds; of an event, its time from the start of the call.
+        public let time: TimeInterval
+        /// The phases of a request, if the transport measured them.
+        public let phases: [Phase]
+    }
+
+    /// The length of the timeline in seconds.
+    public let duration: TimeInterval
+    /// The lines: the call, then its requests and events in the order of their start.
+    public private(set) var lines: [Line] = []
+    /// The number of lines left out, as text; nil if there are none.
+    public internal(set) var omission: String?
+
+    init(duration: TimeInterval) {
+        self.duration = duration
+    }
+
+    mutating func add(
+        _ kind: Line.Kind, _ title: String, _ detail: String, from start: TimeInterval, for seconds: TimeInterval,
+        phases: [PhaseTiming] = []
+    ) {
+        let parts = phases.filter { $0.duration > 0 }.map { phase in
+            Phase(phase: phase.phase, bar: bar(start + phase.start, phase.duration), duration: phase.duration)
+        }
+        lines.append(
+            Line(
+                id: lines.count, kind: kind, title: title, detail: detail, bar: bar(start, seconds),
+                time: kind == .mark ? start : seconds, phases: parts))
+    }
+
+    typealias Part = (start: TimeInterval, add: (inout WaterfallChart) -> Void)
+
+    /// Adds parts in the order of their start.
+    mutating func add(_ parts: [Part]) {
+        let inOrder = parts.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
+        for part in inOrder { part.element.add(&self) }
+    }
+
+    private func bar(_ start: TimeInterval, _ seconds: TimeInterval) -> Bar {
+        let first = fraction(start)
+        return Bar(start: first, end: max(first, fraction(start + seconds)))
+    }
+
+    private func fraction(_ time: TimeInterval) -> Double {
+        duration > 0 && time > 0 ? min(time / duration, 1) : 0
+    }
+}
