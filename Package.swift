@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "PulsePlugins", targets: ["PulsePlugins"]),
         .library(name: "PulseStorage", targets: ["PulseStorage"]),
         .library(name: "PulseObservability", targets: ["PulseObservability"]),
+        .library(name: "PulseUI", targets: ["PulseUI"]),
         .library(name: "PulseTesting", targets: ["PulseTesting"]),
         .executable(name: "pulse-demo", targets: ["pulse-demo"]),
     ],
@@ -24,6 +25,7 @@ let package = Package(
     targets: [
         .target(name: "PulseCore", swiftSettings: staysWithItsCaller),
         .target(name: "PulseObservability", dependencies: ["PulseCore"]),
+        .target(name: "PulseUI", dependencies: ["PulseCore", "PulseObservability"]),
         // Loads what the system has; without it on other systems than Linux.
         .target(name: "CPulsePlatform"),
         // What the modules share of threads, hashes and standard error. No product, as the transports are none.
@@ -69,6 +71,11 @@ let package = Package(
         .testTarget(
             name: "PulseObservabilityTests",
             dependencies: ["PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting", "TestSupport"]),
+        .testTarget(
+            name: "PulseUITests",
+            dependencies: [
+                "PulseUI", "PulseObservability", "PulseNetworking", "PulsePlugins", "PulseTesting", "TestSupport",
+            ]),
         .testTarget(name: "PulsePlatformTests", dependencies: ["PulsePlatform", "PulseTesting", "TestSupport"]),
         .testTarget(
             name: "PulseStorageTests",

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+public import PulseObservability
+
+/// The network console without a screen: the recorded calls as rows, filtered, with details and exports.
+///
+/// ```swift
+/// let model = ConsoleModel()
+/// let following = Task { await model.run() }
+/// for await content in model.contents { show(content) }
+/// ```
+///
+/// `PulseDebugView` draws it in SwiftUI. Secrets are masked before the recorder keeps anything, so none is in a row, a
+/// detail or an export. Its memory is the recorder's; a paused model keeps a second recording, the one that it shows.
+@MainActor
+public final class ConsoleModel {
+    /// What the console shows now.
+    public private(set) var content: ConsoleContent
+    /// Which calls the console shows. The content follows a moment later, computed off the main actor.
+    public var filter = ConsoleFilter() {
+        willSet { observers.send() }
+        didSet {
+            if filter != oldValue { updateSoon() }
+        }
+    }
+    /// Whether the content stands still. The recorder goes on, and the content catches up afterwards.
+    public var isPaused = false {
+        willSet { observers.send() }
+        didSet {
+            if isPaused != oldValue { updateSoon() }
+        }
+    }
+
+    private let recorder: PulseRecorder
+    private let clock: any PulseClock
+    /// What the content was computed from.
+    private var recording: PulseRecording
+    /// Counts the reasons to compute the content, so that an outdated one is not shown after a newer one or a clear.
+    private(set) var generation = 0
+    private var pace = UpdatePace()
+    private let readers = Broadcast<ConsoleContent>()
+    let observers = ChangeObservers()
+    /// The update after the last change of ``filter`` or ``isPaused``. It ends by itself.
+    private(set) var lastUpdate: Task<Void, Never>?
+
+    /// Creates a console for a recorder, by default the shared one, with the calls that it has now.
+    ///
+    /// - Parameter clock: the clock for the time between updates.
+    public init(recorder: PulseRecorder = .shared, clock: any PulseClock = .system) {
+        self.recorder = recorder
+        self.clock = clock
+        recording = recorder.recording()
+        content = ConsoleContent(recording)
+    }
+
+    /// Follows the recorder until the task is cancelled: changes appear at once, but at most four times a second,
+    /// however many tasks call it.
+    public func run() async {
+        // Subscribed to before the first read, so that no change is missed.
+        let changes = recorder.changes
+        guard await waitForTurn() else { return }
+        await update()
+        for await _ in changes {
+            guard await waitForTurn() else { return }
+            if !isPaused { await update() }
+        }
+    }
+
+    /// The content now and after each update, for a screen without SwiftUI; a new stream for every read. A reader that
+    /// is busy gets only the newest content.
+    public var contents: AsyncStream<ConsoleContent> { readers.stream(startingWith: content) }
+
+    /// Removes all calls, from the recorder as well. Calls in progress stay removed.
+    public func clear() {
+        recorder.removeAll()
+        generation += 1
+        let recording = recorder.recording()
+        show(ConsoleContent(recording, filter: filter), of: recording)
+    }
+
+    /// The details of a call; nil if the call is not recorded any more.
+    public func details(of id: ConsoleRow.ID) -> ConsoleDetails? {
+        recording.calls.last { $0.id == id }.map { ConsoleDetails($0) }
+    }
+
+    /// The calls in that format: all of them with the events that belong to no call, or only those that pass the
+    /// filter.
+    public func export(_ format: ConsoleExport.Format, shownOnly: Bool = false) async -> ConsoleExport {
+        await Self.export(
+            format, of: isPaused ? recording : recorder.recording(), matching: shownOnly ? filter : nil, at: clock.now)
+    }
+
+    /// An export as a file in that folder, by default the one for temporary files; the URL of the file.
+    ///
+    /// Throws ``PulseError/custom(_:)`` with the file system's error.
+    public func exportFile(
+        _ format: ConsoleExport.Format, shownOnly: Bool = false,
+        to folder: URL = FileManager.default.temporaryDirectory
+    ) async throws -> URL {
+        try await Self.write(await export(format, shownOnly: shownOnly), to: folder)
+    }
+
+    // MARK: Updates
+
+    /// Waits until an update is due; false if the task was cancelled.
+    private func waitForTurn() async -> Bool {
+        (try? await clock.sleep(pace.delay(at: clock.uptime), for: .other)) != nil
+    }
+
+    private func updateSoon() {
+        generation += 1
+        lastUpdate = Task { await update() }
+    }
+
+    /// Computes the content and shows it, unless there is a reason for a newer one meanwhile.
+    private func update() async {
+        generation += 1
+        let own = generation
+        let recording = isPaused ? recording : recorder.recording()
+        let content = await Self.content(of: recording, matching: filter)
+        if own == generation { show(content, of: recording) }
+    }
+
+    /// Shows content that may equal the one before: the details of a call may differ.
+    private func show(_ content: ConsoleContent, of recording: PulseRecording) {
+        observers.send()
+        self.recording = recording
+        self.content = content
+        readers.send(content)
+    }
+
+    private nonisolated static func content(
+        of recording: PulseRecording, matching filter: ConsoleFilter
+    ) async -> ConsoleContent {
+        ConsoleContent(recording, filter: filter)
+    }
+
+    private nonisolated static func write(_ export: ConsoleExport, to folder: URL) async throws -> URL {
+        try export.write(to: folder)
+    }
+
+    private nonisolated static func export(
+        _ format: ConsoleExport.Format, of recording: PulseRecording, matching filter: ConsoleFilter?, at date: Date
+    ) async -> ConsoleExport {
+        ConsoleExport(
+            format, of: filter.map { PulseRecording(calls: $0.calls(of: recording)) } ?? recording, at: date)
+    }
+}

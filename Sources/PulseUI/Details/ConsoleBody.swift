@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+
+import PulseObservability
+
+/// A body in the details of a request.
+public struct ConsoleBody: Sendable, Hashable {
+    private let body: RecordedBody
+
+    /// Nil if there was no body.
+    init?(_ body: RecordedBody) {
+        guard body.content != .none else { return nil }
+        self.body = body
+    }
+
+    /// The size of the body, and what is missing of it: `12 bytes`, `cut, of 70000 bytes`, or
+    /// `3 bytes, not kept: no text`.
+    public var note: String { body.note ?? "" }
+
+    /// The text, secrets masked, JSON indented; nil if none is stored. It is made for each read.
+    ///
+    /// Indentation changes the blanks between the tokens of JSON only: keys keep their order, numbers their digits.
+    public var text: String? {
+        guard let text = body.text else { return nil }
+        return JSONIndentation.indented(text, isTruncated: body.isTruncated) ?? text
+    }
+
+    /// Whether there is a ``text``.
+    public var hasText: Bool { body.text != nil }
+}

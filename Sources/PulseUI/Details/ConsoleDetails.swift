@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+public import PulseObservability
+
+/// The details of a call: its facts, its waterfall, the events of its way, and its requests.
+public struct ConsoleDetails: Sendable, Identifiable {
+    /// The call as a row.
+    public let row: ConsoleRow
+    /// The facts of the call: route, host, times, error, trace.
+    public let facts: [ConsoleField]
+    /// The time of the call as bars on one timeline.
+    public let chart: WaterfallChart
+    /// The events between the requests and those of a socket, each with its time from the start of the call.
+    public let marks: [ConsoleField]
+    /// The requests, in the order of their start.
+    public let requests: [ConsoleRequest]
+    /// What is missing, and why; nil if nothing is.
+    public let note: String?
+
+    /// The call's id.
+    public var id: UUID { row.id }
+
+    /// The details of a call, with times in that zone, the user's by default.
+    public init(_ call: RecordedCall, in zone: TimeZone = .current) {
+        row = ConsoleRow(call)
+        let error: ErrorSummary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
+        facts = ConsoleField.list([
+            ("Method", call.method.rawValue), ("Host", call.host), ("Path", row.path), ("Route", call.route),
+            ("Started", ConsoleText.time(call.startedAt, in: zone)),
+            ("Duration", row.duration.map { ConsoleText.duration($0) } ?? "running"),
+            ("Status", call.statusCode.map { "\($0)" }), ("Error", error.map { "\($0.kind.rawValue): \($0.message)" }),
+            ("Size", row.byteCount.map { ConsoleText.size($0) }), ("Source", call.origin?.rawValue),
+            ("Trace", call.traceID), ("Call", call.id.uuidString),
+        ])
+        chart = call.chart
+        marks = ConsoleField.list(call.marks.map { ($0.kind.rawValue, $0.text) })
+        requests = call.exchanges.map(ConsoleRequest.init)
+        note = Self.note(on: call)
+    }
+
+    private static func note(on call: RecordedCall) -> String? {
+        if call.omittedExchangeCount > 0 {
+            return "\(LogText.count(call.omittedExchangeCount, "request")) in the middle made room for later ones."
+        }
+        guard call.exchanges.isEmpty else { return nil }
+        return call.hasNetworkResponse
+            ? "No request of this call is recorded. \(ConsoleNotice.remedy)" : "No request is recorded."
+    }
+}
+
+extension WaterfallChart.Line {
+    /// A coloured part of a line; without a phase, the whole of it.
+    struct Segment: Identifiable {
+        let id: Int
+        let phase: CallPhase?
+        let bar: WaterfallChart.Bar
+    }
+
+    /// The phases of the line, or the line itself where nothing was measured.
+    var segments: [Segment] {
+        phases.isEmpty
+            ? [Segment(id: 0, phase: nil, bar: bar)]
+            : phases.enumerated().map { Segment(id: $0, phase: $1.phase, bar: $1.bar) }
+    }
+
+    /// `attempt 1: 503`.
+    var text: String { title + (detail.isEmpty ? "" : ": " + detail) }
+
+    /// The duration, or the moment of an event: `+64.0 ms`.
+    var timeText: String { (kind == .mark ? "+" : "") + ConsoleText.duration(time) }
+}
+
+extension RecordedCall.Mark {
+    /// `+64.0 ms, waits 500 ms: service unavailable`.
+    fileprivate var text: String {
+        "+" + ConsoleText.duration(offset) + (wait.map { ", waits " + ConsoleText.duration($0) } ?? "")
+            + (detail.map { ": " + $0 } ?? "")
+    }
+}

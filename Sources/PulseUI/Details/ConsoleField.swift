@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+/// A name and a value, such as a header: a line in the details of a call.
+public struct ConsoleField: Sendable, Hashable, Identifiable {
+    /// The number of the field in its list, counted from 0: names may occur twice.
+    public let id: Int
+    /// The name.
+    public let name: String
+    /// The value, secrets masked.
+    public let value: String
+
+    /// The fields that have a value.
+    static func list(_ fields: [(name: String, value: String?)]) -> [ConsoleField] {
+        fields.compactMap { name, value in value.map { (name, $0) } }.enumerated().map { index, field in
+            ConsoleField(id: index, name: field.0, value: field.1)
+        }
+    }
+}

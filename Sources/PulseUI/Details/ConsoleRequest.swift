@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+
+/// A request of a call: an attempt of the retry loop, a redirect hop, or a hedged copy.
+public struct ConsoleRequest: Sendable, Identifiable {
+    /// The number of the request, unique within its recorder.
+    public let id: UInt64
+    /// The method and the result: `POST 503, attempt 2`.
+    public let title: String
+    /// The absolute URL, secrets masked.
+    public let url: String
+    /// How the request went: its times, its error, its connection.
+    public let facts: [ConsoleField]
+    /// The headers as sent, secrets masked; empty while the response is pending.
+    public let requestHeaders: [ConsoleField]
+    /// The body as sent; nil if there was none, or while the response is pending.
+    public let requestBody: ConsoleBody?
+    /// The headers of the response, secrets masked.
+    public let responseHeaders: [ConsoleField]
+    /// The body of the response; nil if there was none.
+    public let responseBody: ConsoleBody?
+    /// The request as a curl command, secrets masked; empty if its URL is invalid.
+    public let curl: String
+
+    init(_ exchange: RecordedExchange) {
+        let (request, response) = (exchange.request, exchange.response)
+        id = exchange.id
+        title = "\(request.method) \(exchange.ending), \(exchange.title)"
+        url = request.url
+        facts = ConsoleField.list([
+            ("Started after", ConsoleText.duration(exchange.offset)),
+            ("Duration", exchange.duration.map { ConsoleText.duration($0) } ?? "running"),
+            ("Error", exchange.failure.map { "\($0.kind.rawValue): \($0.message)" }),
+            ("Source", response?.origin.rawValue), ("Protocol", response?.timings?.networkProtocol),
+            ("Address", response?.timings?.remoteAddress),
+            ("Connection", response?.timings?.isConnectionReused.map { $0 ? "reused" : "new" }),
+        ])
+        requestHeaders = Self.fields(request.headers)
+        requestBody = ConsoleBody(request.body)
+        responseHeaders = Self.fields(response?.headers ?? [:])
+        responseBody = response.flatMap { ConsoleBody($0.body) }
+        curl = exchange.curlCommand
+    }
+
+    private static func fields(_ headers: HTTPHeaders) -> [ConsoleField] {
+        ConsoleField.list(headers.map { ($0.name, $0.value) })
+    }
+}
