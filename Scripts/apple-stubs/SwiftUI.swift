@@ -155,6 +155,7 @@ extension DynamicProperty {
 public struct StateObject<ObjectType>: DynamicProperty where ObjectType: ObservableObject {
     nonisolated public init(wrappedValue thunk: @autoclosure @escaping () -> ObjectType) {}
     public var wrappedValue: ObjectType { fatalError() }
+    public var projectedValue: ObservedObject<ObjectType>.Wrapper { fatalError() }
 }
 
 @propertyWrapper

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(SwiftUI)
+import SwiftUI
+
+#if canImport(UIKit)
+import UIKit
+#endif
+#if canImport(AppKit) && !targetEnvironment(macCatalyst)
+import AppKit
+#endif
+
+/// Copies a text; nothing where there is no pasteboard.
+struct CopyButton: View {
+    let title: String
+    let text: String
+
+    var body: some View {
+        #if !os(tvOS) && !os(watchOS)  // lacks: the pasteboard
+        Button(title) {
+            #if canImport(UIKit)
+            UIPasteboard.general.string = text
+            #endif
+            #if canImport(AppKit) && !targetEnvironment(macCatalyst)
+            NSPasteboard.general.clearContents()
+            NSPasteboard.general.setString(text, forType: .string)
+            #endif
+        }
+        #endif
+    }
+}
+
+extension View {
+    /// The view with text that can be selected and copied, where the platform allows it.
+    func selectable() -> some View {
+        #if !os(tvOS) && !os(watchOS)  // lacks: the selection of text
+        textSelection(.enabled)
+        #else
+        self
+        #endif
+    }
+}
+#endif
