@@ -11,7 +11,8 @@ package enum DurationText {
 
     /// A number with three significant digits, as long as it is less than 1000.
     package static func digits(_ value: Double) -> String {
-        let places = value >= 100 ? 0 : value >= 10 ? 1 : 2
+        // What rounds up to the next power of ten has one digit less behind the point.
+        let places = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
         return String(format: "%.\(places)f", value)
     }
 }
