@@ -195,6 +195,14 @@ struct RefetchTests {
         model.cancel()
         #expect(model.phase.text == "loaded [6] more")
         await eventually { client.calls.count == 0 }
+        let number = held.count
+        let cancelled = [model.loadMore(), model.fetch()]
+        await held.sent(number + 1)
+        // The client's cancellation counts as the model's.
+        client.cancelAll()
+        for task in cancelled { #expect(await task.value.text == "loaded [6] more") }
+        await turns()
+        #expect(!model.phase.isLoading)
     }
 
     @Test func anExhaustedListLoadsMoreOnlyIfItIsTold() async {
