@@ -35,8 +35,8 @@ public struct RequestStore {
         table.invalidate(type)
     }
 
-    /// Cancels all calls of models and drops all values, as for a logout. Every model is idle when it returns, and
-    /// already when the first is told. No earlier response changes one, and no stream of phases gives an earlier value.
+    /// Cancels all calls of models and drops all values, as for a logout. All models are idle before the first is told
+    /// of it, no earlier response changes one, and streams of phases drop what was not read.
     public func removeAll() {
         table.removeAll()
     }
