@@ -80,7 +80,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
 
     func ask(_ ask: Ask) -> Task<Phase, Never> {
         let (request, member) = joined()
-        let reply = SocketReply<Phase>()
+        let reply = PendingReply<Phase>()
         let ticket = request.ask(ask, by: member) { [weak self, weak request, show] state in
             // A model that has left shows another request, or is gone.
             var state = self.flatMap { $0.membership?.request === request ? $0.state : nil } ?? state
@@ -119,7 +119,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     func stayVisible() async {
         guard !Task.isCancelled else { return }
         appear()
-        let end = SocketReply<Void>()
+        let end = PendingReply<Void>()
         await end.value { end.give(()) }
         disappear()
     }

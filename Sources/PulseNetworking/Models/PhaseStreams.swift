@@ -39,7 +39,7 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
         var phases: [Phase]
         var isFinished = false
         /// Each waits for a phase. Before it runs, another may take the phase, or a reset drop it.
-        var readers: [SocketReply<Void>] = []
+        var readers: [PendingReply<Void>] = []
     }
 
     private let state: Locked<State>
@@ -51,7 +51,7 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
     /// The next phase, once there is one; nil at the end and for a task that is cancelled.
     func next() async -> Phase? {
         while !Task.isCancelled {
-            let reply = SocketReply<Void>()
+            let reply = PendingReply<Void>()
             let isReady = state.withLock { state in
                 let isReady = !state.phases.isEmpty || state.isFinished
                 if !isReady { state.readers.append(reply) }

@@ -53,7 +53,7 @@ public struct RequestStore {
         let request = table.request(key, of: client, work)
         let member = table.newMember()
         request.add(member, RefetchPolicy(staleAfter: .infinity, retention: retention), work)
-        let reply = SocketReply<Void>()
+        let reply = PendingReply<Void>()
         let ticket = request.ask(.fetch, by: member) { _ in reply.give(()) }
         await reply.value {
             Task { @MainActor in request.withdraw(ticket) }

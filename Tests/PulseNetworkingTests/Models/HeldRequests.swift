@@ -10,7 +10,7 @@ import Testing
 
 /// Requests that wait until the test responds to them.
 final class HeldRequests: Sendable {
-    private typealias Reply = SocketReply<Result<PulseResponse, PulseError>>
+    private typealias Reply = PendingReply<Result<PulseResponse, PulseError>>
 
     private struct State {
         var requests: [URLRequest] = []

@@ -10,7 +10,7 @@ final class LateRuns: Sendable {
 
     @TaskLocal static var caller: String?
 
-    private let replies = Locked<[SocketReply<Int>]>([])
+    private let replies = Locked<[PendingReply<Int>]>([])
     private let endCount = Locked(0)
     private let log = Locked<[String]>([])
 
@@ -30,7 +30,7 @@ final class LateRuns: Sendable {
     @MainActor
     func target(_ id: Int) -> ModelCore<Content, RequestPhase<Int>>.Target {
         .init(GetNumber(id: id), isPaged: false) { _, _, _ in
-            let reply = SocketReply<Int>()
+            let reply = PendingReply<Int>()
             let priority = Task.currentPriority == .utility ? "utility" : "userInitiated"
             self.log.withLock { $0.append("\(Self.caller ?? "none") \(priority)") }
             self.replies.withLock { $0.append(reply) }

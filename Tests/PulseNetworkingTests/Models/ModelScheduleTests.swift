@@ -49,7 +49,7 @@ private final class HeldRuns: Sendable {
         let asksServer: Bool
     }
 
-    typealias Reply = SocketReply<Result<TestContent, PulseError>>
+    typealias Reply = PendingReply<Result<TestContent, PulseError>>
 
     private let replies = Locked<[ID: Reply]>([:])
     private let log = Locked<(started: Set<Start>, ended: Int)>(([], 0))
