@@ -44,9 +44,9 @@ extension PulseClient {
     /// then goes through the chain again; the waits between attempts are the system's.
     ///
     /// Cancelling the task, `cancelAll` and the client's shutdown cancel the upload; the end of the process does not.
-    /// A deadline ends with the hand-over: then the resource timeout of the transfers is the limit, since the app may be
-    /// suspended for longer. The file must stay as it is until the end, in the same place as seen from the directory of
-    /// the transfers: an app's container moves at an update, with both. The response has at most 1 MiB.
+    /// A deadline ends with the hand-over: then the resource timeout of the transfers is the limit, since the app may
+    /// be suspended for longer. The file must stay as it is until the end, in the same place as seen from the directory
+    /// of the transfers: an app's container moves at an update, with both. The response has at most 1 MiB.
     ///
     /// The system may send a request again by itself if its connection is lost. So a request that must not be processed
     /// twice needs an `Idempotency-Key` that is the same in each call.

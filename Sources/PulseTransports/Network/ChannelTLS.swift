@@ -19,10 +19,11 @@ struct ChannelTLS: Sendable, Hashable {
     /// A resumed session has no chain to check.
     var resumesSessions: Bool { !evaluatesTrust }
 
-    /// - Parameter minimum: of the session's configuration. App Transport Security, which requires TLS 1.2 of a session,
-    ///   does not apply to channels.
-    /// - Parameter maximum: of the session's configuration. Throws ``PulseError/invalidRequest(reason:)`` if no version
-    ///   is left.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if the settings and the session's configuration leave no version.
+    ///
+    /// - Parameter minimum: of the session's configuration. App Transport Security, which requires TLS 1.2 of a
+    ///   session, does not apply to channels.
+    /// - Parameter maximum: of the session's configuration.
     init(_ settings: ChannelSettings, from minimum: UInt16, upTo maximum: UInt16) throws(PulseError) {
         serverName = settings.address.serverName
         certifiedName = settings.address.serverName ?? settings.address.host
