@@ -2,7 +2,7 @@
 
 /// The state of one call, which all its hops, attempts and contexts share.
 package final class Call: Sendable {
-    private struct State {
+    struct State {
         var sends = SendLog()
         var secrets = MarkedSecrets()
         var plugins = EnteredPlugins()
@@ -39,11 +39,11 @@ package final class Call: Sendable {
     private let routeType: Any.Type?
     /// The call that this call was detached from, or is made for. A request of this call counts as sent for that call
     /// too.
-    private let origin: Call?
+    let origin: Call?
     /// Whether the call makes a different request than the call that it is made for. Then its responses do not count
     /// for that call.
-    private let isForAnotherRequest: Bool
-    private let state = Locked(State())
+    let isForAnotherRequest: Bool
+    let state = Locked(State())
 
     /// - Parameter origin: the call for which this call makes another request.
     package init(
@@ -157,109 +157,6 @@ package final class Call: Sendable {
     package enum RouteKey: Hashable, Sendable {
         case name(String)
         case type(ObjectIdentifier)
-    }
-
-    // MARK: Notes
-
-    /// Records a note in this call and in the other calls that it concerns. These are the call that this call was
-    /// detached from or is made for, and the calls that wait for this work.
-    ///
-    /// | Note | Origin | Origin of a request that a plugin makes | Waiting calls |
-    /// |---|---|---|---|
-    /// | `sent`, `unsent` | yes | yes | no: the origin is one of them |
-    /// | `request`, `responded`, `failsForOtherWork` | yes | no | yes |
-    /// | `failure` | no | no | calls whose deadline ends the wait |
-    /// | `secret` | no | no | yes |
-    package func record(_ note: Note) {
-        // A 307 or 308 only names another URL: the server has done no work yet.
-        if case .responded(status: 307) = note { return }
-        if case .responded(status: 308) = note { return }
-        // The replaced value is released outside the lock.
-        let replaced = state.withLock { state -> (any Sendable)? in
-            switch note {
-            case .sent: state.sends.noteSent()
-            case .unsent: state.sends.noteUnsent()
-            case .request(let request):
-                defer { state.sends.note(request) }
-                return state.sends.request
-            case .responded: if isQueueable { state.sends.noteResponse() }
-            case .failure(let failure):
-                defer { state.lastFailure = failure }
-                return state.lastFailure
-            case .failsForOtherWork(let isSo): state.failsForOtherWork = isSo
-            case .secret(let header, let isSignature): state.secrets.insert(header, isSignature: isSignature)
-            }
-            return nil
-        }
-        withExtendedLifetime(replaced) {}
-        switch note {
-        case .sent, .unsent:
-            origin?.record(note)
-        case .request, .responded, .failsForOtherWork:
-            if !isForAnotherRequest { origin?.record(note) }
-            waiting?.record(note)
-        case .failure, .secret:
-            waiting?.record(note)
-        }
-    }
-
-    /// Counts one more request on the wire and returns its number, counted from 1.
-    func nextWireAttempt() -> Int {
-        origin?.record(.sent)
-        let (number, failedForOtherWork) = state.withLock { ($0.sends.nextAttempt(), $0.failsForOtherWork) }
-        // From here on, a failure of the call is its own.
-        if failedForOtherWork { record(.failsForOtherWork(false)) }
-        return number
-    }
-
-    /// Counts one more transfer of the call's body and returns its number, counted from 1.
-    package func nextTransfer() -> Int {
-        state.withLock { state in
-            state.transfers += 1
-            return state.transfers
-        }
-    }
-
-    /// What measures the call's bodies in place of a meter for each request; nil for most calls. Work that is detached
-    /// from the call, and a plugin's own request, do not have it.
-    package var bodyMeter: (any BodyMeter)? {
-        get { state.withLock { $0.bodyMeter } }
-        set { state.withLock { $0.bodyMeter = newValue } }
-    }
-
-    /// The bytes that the call has received for a file; nil if it stores none.
-    package var storedByteCount: Int? {
-        get { state.withLock { $0.storedByteCount } }
-        set { state.withLock { $0.storedByteCount = newValue } }
-    }
-
-    var wireAttempts: Int {
-        state.withLock { $0.sends.attempts }
-    }
-
-    /// The number of requests of which a server may have seen something, as far as the client knows.
-    package var sentCount: Int {
-        state.withLock { $0.sends.count }
-    }
-
-    /// The last request that was sent for this call, by the call itself or by shared work; nil if there was none.
-    package var sent: URLRequest? {
-        state.withLock { $0.sends.request }
-    }
-
-    /// Whether a server has responded to a call that may be queued. Queueing such a call would do its work twice.
-    package var isResponded: Bool {
-        state.withLock { $0.sends.isResponded }
-    }
-
-    /// The last failure that the retry loop saw.
-    package var lastFailure: PulseError? {
-        state.withLock { $0.lastFailure }
-    }
-
-    /// Whether the call's failure is the failure of other work, see ``Note/failsForOtherWork(_:)``.
-    package var failsForOtherWork: Bool {
-        state.withLock { $0.failsForOtherWork }
     }
 
     // MARK: Plugins

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+extension Call {
+    /// A fact that the chain learns while a call runs, and that other calls may need to know: see ``record(_:)``.
+    package enum Note: Sendable {
+        /// A server may have seen something of one more request.
+        case sent
+        /// A request that was counted as sent was not sent: it failed before, or waits on the client's side.
+        case unsent
+        /// The request as it is sent to the wire. It tells a cache which request its response belongs to.
+        case request(URLRequest)
+        /// A server has responded with that status.
+        case responded(status: Int)
+        /// The retry loop saw that failure, or has overcome it (nil). An exceeded deadline names the failure as its
+        /// cause.
+        case failure(PulseError?)
+        /// Whether the call fails because of other work that it waited for, such as a refresh of its token. Such a
+        /// failure says nothing about the call's own request, nor about its server.
+        case failsForOtherWork(Bool)
+        /// A header is secret; a signature belongs to one request alone.
+        case secret(header: String, isSignature: Bool)
+    }
+
+    /// The requests of a call that were sent, and whether a server has responded.
+    struct SendLog: Sendable {
+        /// The number of requests of which a server may have seen something, including those of calls detached from
+        /// this call.
+        private(set) var count = 0
+        /// The number of the call's own requests that reached the wire.
+        private(set) var attempts = 0
+        /// The last request, sent by the call itself or by shared work.
+        private(set) var request: URLRequest?
+        private(set) var isResponded = false
+
+        mutating func noteSent() { count += 1 }
+        mutating func noteUnsent() { count = max(0, count - 1) }
+        mutating func note(_ request: URLRequest) { self.request = request }
+
+        /// Counts one more request on the wire, and returns its number, counted from 1.
+        mutating func nextAttempt() -> Int {
+            count += 1
+            attempts += 1
+            return attempts
+        }
+
+        mutating func noteResponse() { isResponded = true }
+    }
+
+    /// The headers that plugins have marked as secret, by lower-case names.
+    struct MarkedSecrets: Sendable {
+        private(set) var names: Set<String> = []
+        /// The secrets that belong to one request alone, and so do not identify users.
+        private var signatures: Set<String> = []
+
+        mutating func insert(_ header: String, isSignature: Bool) {
+            let name = header.asciiLowercased
+            names.insert(name)
+            if isSignature { signatures.insert(name) }
+        }
+
+        func isSignature(_ header: String) -> Bool { signatures.contains(header.asciiLowercased) }
+    }
+
+    /// The plugins whose `didComplete` is to run, in order of their first entry. Each has the context that it received
+    /// last.
+    struct EnteredPlugins: Sendable {
+        private var plugins: [(index: Int, context: PluginContext)] = []
+        private(set) var isComplete = false
+
+        /// Returns false once the call is complete. The plugin's `didComplete` would never run, and its context would
+        /// keep the call alive.
+        mutating func enter(_ index: Int, with context: PluginContext) -> Bool {
+            guard !isComplete else { return false }
+            if let known = plugins.firstIndex(where: { $0.index == index }) {
+                plugins[known].context = context
+            } else {
+                plugins.append((index, context))
+            }
+            return true
+        }
+
+        /// Completes the call, and returns its plugins, once.
+        mutating func complete() -> [(index: Int, context: PluginContext)] {
+            isComplete = true
+            defer { plugins = [] }
+            return plugins
+        }
+    }
+}
+
+extension Call {
+    /// Records a note in this call and in the other calls that it concerns. These are the call that this call was
+    /// detached from or is made for, and the calls that wait for this work.
+    ///
+    /// | Note | Origin | Origin of a request that a plugin makes | Waiting calls |
+    /// |---|---|---|---|
+    /// | `sent`, `unsent` | yes | yes | no: the origin is one of them |
+    /// | `request`, `responded`, `failsForOtherWork` | yes | no | yes |
+    /// | `failure` | no | no | calls whose deadline ends the wait |
+    /// | `secret` | no | no | yes |
+    package func record(_ note: Note) {
+        // A 307 or 308 only names another URL: the server has done no work yet.
+        if case .responded(status: 307) = note { return }
+        if case .responded(status: 308) = note { return }
+        // The replaced value is released outside the lock.
+        let replaced = state.withLock { state -> (any Sendable)? in
+            switch note {
+            case .sent: state.sends.noteSent()
+            case .unsent: state.sends.noteUnsent()
+            case .request(let request):
+                defer { state.sends.note(request) }
+                return state.sends.request
+            case .responded: if isQueueable { state.sends.noteResponse() }
+            case .failure(let failure):
+                defer { state.lastFailure = failure }
+                return state.lastFailure
+            case .failsForOtherWork(let isSo): state.failsForOtherWork = isSo
+            case .secret(let header, let isSignature): state.secrets.insert(header, isSignature: isSignature)
+            }
+            return nil
+        }
+        withExtendedLifetime(replaced) {}
+        switch note {
+        case .sent, .unsent:
+            origin?.record(note)
+        case .request, .responded, .failsForOtherWork:
+            if !isForAnotherRequest { origin?.record(note) }
+            waiting?.record(note)
+        case .failure, .secret:
+            waiting?.record(note)
+        }
+    }
+
+    /// Counts one more request on the wire and returns its number, counted from 1.
+    func nextWireAttempt() -> Int {
+        origin?.record(.sent)
+        let (number, failedForOtherWork) = state.withLock { ($0.sends.nextAttempt(), $0.failsForOtherWork) }
+        // From here on, a failure of the call is its own.
+        if failedForOtherWork { record(.failsForOtherWork(false)) }
+        return number
+    }
+
+    /// Counts one more transfer of the call's body and returns its number, counted from 1.
+    package func nextTransfer() -> Int {
+        state.withLock { state in
+            state.transfers += 1
+            return state.transfers
+        }
+    }
+
+    /// What measures the call's bodies in place of a meter for each request; nil for most calls. Work that is detached
+    /// from the call, and a plugin's own request, do not have it.
+    package var bodyMeter: (any BodyMeter)? {
+        get { state.withLock { $0.bodyMeter } }
+        set { state.withLock { $0.bodyMeter = newValue } }
+    }
+
+    /// The bytes that the call has received for a file; nil if it stores none.
+    package var storedByteCount: Int? {
+        get { state.withLock { $0.storedByteCount } }
+        set { state.withLock { $0.storedByteCount = newValue } }
+    }
+
+    var wireAttempts: Int {
+        state.withLock { $0.sends.attempts }
+    }
+
+    /// The number of requests of which a server may have seen something, as far as the client knows.
+    package var sentCount: Int {
+        state.withLock { $0.sends.count }
+    }
+
+    /// The last request that was sent for this call, by the call itself or by shared work; nil if there was none.
+    package var sent: URLRequest? {
+        state.withLock { $0.sends.request }
+    }
+
+    /// Whether a server has responded to a call that may be queued. Queueing such a call would do its work twice.
+    package var isResponded: Bool {
+        state.withLock { $0.sends.isResponded }
+    }
+
+    /// The last failure that the retry loop saw.
+    package var lastFailure: PulseError? {
+        state.withLock { $0.lastFailure }
+    }
+
+    /// Whether the call's failure is the failure of other work, see ``Note/failsForOtherWork(_:)``.
+    package var failsForOtherWork: Bool {
+        state.withLock { $0.failsForOtherWork }
+    }
+}
