@@ -221,6 +221,21 @@ struct URLSessionPinningTests {
         await transport.shutdown()
     }
 
+    @Test @HeavyWork func concurrentFirstRequestsShareOneSession() throws {
+        let transport = transport()
+        let tls = TLSSettings(clientCertificate: .init(pkcs12: Data([1]), password: "secret"))
+        let request = try request(pins: Self.pins(Self.other), tls: tls)
+        let settings = try SessionSettings(request, isSecure: true)
+        let leases = Locked<[SessionLease]>([])
+        DispatchQueue.concurrentPerform(iterations: 16) { _ in
+            guard let lease = try? transport.session(for: request, settings) else { return }
+            leases.withLock { $0.append(lease) }
+        }
+        #expect(leases.withLock { $0 }.count == 16)
+        #expect(Set(leases.withLock { $0 }.map(ObjectIdentifier.init)).count == 1)
+        #expect(leases.withLock { $0 }.allSatisfy { $0.credentials.certificates.identity != nil })
+    }
+
     @Test func cleartextHasTheProxyAlone() throws {
         let proxy = ProxySettings.http(host: "127.0.0.2", port: 3128)
         let secured = try request(
