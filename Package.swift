@@ -121,6 +121,16 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// The privacy manifest of the whole package is in the module that all others depend on. Only Apple's systems read it.
+let privacyManifest = "PrivacyInfo.xcprivacy"
+for target in package.targets where target.name == "PulseCore" {
+    #if canImport(Darwin)
+    target.resources = [.copy(privacyManifest)]
+    #else
+    target.exclude = [privacyManifest]
+    #endif
+}
+
 #if canImport(Darwin)
 // With Apple's frameworks. Scripts/check-apple type-checks it on other systems.
 package.targets.append(

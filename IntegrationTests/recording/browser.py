@@ -32,7 +32,7 @@ class Browser:
         self.process = subprocess.Popen(
             [shutil.which("chromium") or "chromium", "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
              "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-             "--disable-extensions", "--disable-component-update", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND",
+             "--disable-extensions", "--disable-component-update", "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
              f"--user-data-dir={self.profile}", "about:blank"],
             preexec_fn=descriptors, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
@@ -62,10 +62,11 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def open(self, path):
+        """Opens a file or a URL of this host."""
         self.problems.clear()
         self.requests.clear()
         self.loaded = False
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        self.call("Page.navigate", url=path if "://" in path else "file://" + os.path.abspath(path))
         end = time.monotonic() + self.timeout
         while not self.loaded:
             self.read(end)
@@ -123,7 +124,7 @@ class Browser:
         elif method == "Runtime.consoleAPICalled" and values["type"] in ("error", "warning", "assert"):
             self.problems.append(f"console: {values['args']}")
         elif method == "Log.entryAdded" and values["entry"]["level"] in ("error", "warning"):
-            self.problems.append(f"log: {values['entry']['text']}")
+            self.problems.append(f"log: {values['entry']['text']} {values['entry'].get('url', '')}")
         elif method == "Page.javascriptDialogOpening":
             self.problems.append(f"dialog: {values['message']}")
             self.number += 1

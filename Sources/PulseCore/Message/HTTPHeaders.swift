@@ -138,7 +138,7 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
 
     /// The fields as a dictionary with one entry for each name, in its first spelling; the value is that of
-    /// ``subscript(_:)``.
+    /// the subscript by name.
     public var dictionary: [String: String] {
         // Not through the subscript for each name: the server controls the number of fields.
         var joined: [Field] = []

@@ -29,7 +29,7 @@ public struct APIRequest<E: Endpoint>: @preconcurrency DynamicProperty {
     /// - Parameters:
     ///   - autoFetch: whether the request is fetched when the view is first shown, and again when its argument or the
     ///     client changes.
-    ///   - refetch: when the value is requested again. The view needs ``SwiftUI/View/tracksVisibility(of:)`` for it.
+    ///   - refetch: when the value is requested again. The view needs `tracksVisibility(of:)` for it.
     ///     The policy of the first update counts.
     ///   - keepsValue: whether the value stays after a change of the argument until there is another.
     public init(

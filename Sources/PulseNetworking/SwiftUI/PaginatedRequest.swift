@@ -26,7 +26,7 @@ public struct PaginatedRequest<E: PaginatedEndpoint>: @preconcurrency DynamicPro
     ///   - first: the request for the first page.
     ///   - autoFetch: whether the first page is fetched when the view is first shown, and again when the argument or
     ///     the client changes.
-    ///   - refetch: when the list is requested again. The view needs ``SwiftUI/View/tracksVisibility(of:)`` for it.
+    ///   - refetch: when the list is requested again. The view needs `tracksVisibility(of:)` for it.
     ///     The policy of the first update counts.
     public init(_ first: E, autoFetch: Bool = true, refetch: RefetchPolicy = .manual) {
         self.first = first

@@ -5,7 +5,7 @@ import PulseCore
 extension PluginContext {
     /// The context of a call without a client: for a test of a single plugin.
     ///
-    /// - Parameter request: the call's request; its URL counts as home, see ``isTrusted(_:)``.
+    /// - Parameter request: the call's request; its URL counts as home, see `isTrusted(_:)`.
     /// - Parameter endpointPath: the URL's path by default.
     /// - Parameter options: passed to the plugin unchanged, except `route`, which is the path by default.
     /// - Parameter deadline: in seconds from now; nil for none.

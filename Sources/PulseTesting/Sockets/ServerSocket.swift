@@ -122,12 +122,12 @@ public final class ServerSocket: Sendable {
         }
     }
 
-    /// Sends a ping, with a payload of at most 125 bytes. Throws as ``send(_:fragments:)`` does.
+    /// Sends a ping, with a payload of at most 125 bytes. Throws as ``send(_:fragments:compressed:)`` does.
     public func ping(_ payload: Data = Data()) async throws {
         try await control(.ping, payload)
     }
 
-    /// Sends a pong, with a payload of at most 125 bytes. Throws as ``send(_:fragments:)`` does.
+    /// Sends a pong, with a payload of at most 125 bytes. Throws as ``send(_:fragments:compressed:)`` does.
     public func pong(_ payload: Data = Data()) async throws {
         try await control(.pong, payload)
     }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+struct Repository: Codable, Sendable {
+    let id: Int
+    let name: String
+}
+
+struct Repositories: Endpoint {
+    typealias Response = [Repository]
+
+    let login: String
+
+    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+}
+
+struct GitHub: Sendable {
+    let client: PulseClient
+
+    init(baseURL: URL) {
+        client = PulseClient(baseURL: baseURL)
+    }
+
+    func repositories(of login: String) async throws -> [Repository] {
+        try await client.request(Repositories(login: login))
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+struct Repository: Codable, Sendable {
+    let id: Int
+    let name: String
+}
+
+struct Repositories: Endpoint {
+    typealias Response = [Repository]
+
+    let login: String
+
+    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+}
+
+func message(for error: PulseError) -> String {
+    switch error.kind {
+    case .noConnection: "There is no connection."
+    case .unauthorized: "Please log in again."
+    case .http where error.statusCode == 404: "There is no such user."
+    default: error.isRetryable ? "Please try again later." : "That did not work."
+    }
+}
+
+struct GitHub: Sendable {
+    let client: PulseClient
+
+    init(baseURL: URL) {
+        client = PulseClient(baseURL: baseURL)
+    }
+
+    func repositories(of login: String) async throws -> [Repository] {
+        try await client.request(Repositories(login: login))
+    }
+}

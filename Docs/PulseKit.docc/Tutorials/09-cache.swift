@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+
+struct Repository: Codable, Sendable {
+    let id: Int
+    let name: String
+}
+
+struct Repositories: Endpoint {
+    typealias Response = [Repository]
+
+    let login: String
+
+    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+}
+
+func message(for error: PulseError) -> String {
+    switch error.kind {
+    case .noConnection: "There is no connection."
+    case .unauthorized: "Please log in again."
+    case .http where error.statusCode == 404: "There is no such user."
+    default: error.isRetryable ? "Please try again later." : "That did not work."
+    }
+}
+
+struct GitHub: Sendable {
+    let client: PulseClient
+
+    init(baseURL: URL, token: @escaping @Sendable () async -> String?) {
+        client = PulseClient(
+            configuration: PulseConfiguration(baseURL: baseURL)
+                .with(\.deadline, value: 30)
+                .with(\.defaultHeaders, value: ["Accept": "application/vnd.github+json"]),
+            plugins: [.auth(token), .cache(policy: .rfc9111)])
+    }
+
+    func repositories(of login: String) async throws -> [Repository] {
+        var all: [Repository] = []
+        for try await page in client.pages(linkedFrom: Repositories(login: login)) {
+            all += page.value
+        }
+        return all
+    }
+
+    func repository(_ name: String, of owner: String) async throws -> Repository? {
+        do {
+            return try await client.get("/repos/{owner}/{name}", path: ["owner": owner, "name": name])
+        } catch let error as PulseError where error.statusCode == 404 {
+            return nil
+        }
+    }
+}
