@@ -68,8 +68,10 @@ struct SocketExchange: Sendable {
         }
         let states = socket.states
         let watching = Task { await states.reduce(into: [SocketState]()) { $0.append($1) } }
+        var isOpen = false
         do {
             try await socket.connect()
+            isOpen = true
             for (message, steps) in [
                 (text, (Step.sendText, Step.receiveText)), (binary, (.sendBinary, .receiveBinary)),
             ] {
@@ -84,6 +86,10 @@ struct SocketExchange: Sendable {
             done(.ping)
         } catch {
             outcome.withLock { $0.error = PulseError(wrapping: error) }
+            // A message may have come before the loss, but a `send` may meet the loss first. An idle socket would wait.
+            while isOpen, let message = try? await socket.receive() {
+                outcome.withLock { $0.received.append(message) }
+            }
         }
         await socket.close()
         outcome.withLock { $0.statistics = socket.statistics }
