@@ -401,6 +401,57 @@ struct URLSessionPinningTests {
         #expect(try await unchecked().result.get().statusCode == 200)
     }
 
+    /// The next session may resume a TLS session of the one before, without a challenge.
+    @Test func aCheckCountsForLaterSessionsWithTheSameSettings() throws {
+        let security = Self.security()
+        let url = try #require(URL(string: "https://127.0.0.1/"))
+        let client = TLSSettings(
+            clientCertificate: TLSSettings.ClientCertificate(pkcs12: Data([1]), password: "secret"))
+        let other = TLSSettings(
+            clientCertificate: TLSSettings.ClientCertificate(pkcs12: Data([2]), password: "secret"))
+        func credentials(_ tls: TLSSettings) throws -> SessionCredentials {
+            let request = TransportRequest(urlRequest: URLRequest(url: url), tls: tls)
+            return try SessionCredentials(SessionSettings(request, isSecure: true), security)
+        }
+        let first = try credentials(client)
+        #expect(first.isUnchecked)
+        first.noteCheck()
+        #expect(try !credentials(client).isUnchecked)
+        #expect(try credentials(other).isUnchecked && !credentials(.default).isUnchecked)
+        let request = TransportRequest(urlRequest: URLRequest(url: url), tls: other)
+        #expect {
+            try request.requireCheck(by: credentials(other))
+        } throws: {
+            if case .transport(.serverCertificateUntrusted, _) = PulseError(wrapping: $0) { true } else { false }
+        }
+    }
+
+    /// The tasks that wait for the same connection would fail with it.
+    @Test func aCancelledTaskStillChecksItsServer() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .raw([.stall]) }
+            let delegate = SessionDelegate(
+                Self.security { _, _ in (URLSessionPinningTests.chain.map(\.der), URLSessionPinningTests.credential) })
+            // It tells this delegate nothing, so that the task ends as the test says.
+            let session = URLSession(configuration: .ephemeral)
+            let task = session.dataTask(with: server.baseURL)
+            let pins = Self.pins(Self.chain[0])
+            let request = TransportRequest(urlRequest: URLRequest(url: server.baseURL), pins: pins)
+            let credentials = try Self.credentials(pins: pins)
+            let run = Task { try await delegate.run(task, for: request, credentials, into: .memory(limit: 1)) }
+            try await server.wait { $0.requests.count == 1 }
+            let challenge = URLAuthenticationChallenge(
+                protectionSpace: Self.space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil,
+                error: nil, sender: Sender())
+            delegate.cancel(task)
+            _ = await run.result
+            #expect(delegate.reaction(to: challenge, of: task).0 == .useCredential)
+            delegate.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
+            #expect(delegate.reaction(to: challenge, of: task).0 == .cancelAuthenticationChallenge)
+            session.invalidateAndCancel()
+        }
+    }
+
     /// The system cancels all tasks that wait for a connection which one of them refuses.
     @Test func aCancellationByTheSystemIsALostConnection() async throws {
         try await MockServer.run { server in

@@ -47,7 +47,7 @@ package final class SystemBackgroundSession: BackgroundSession {
         let configuration = URLSessionConfiguration.background(withIdentifier: identifier)
         configuration.sessionSendsLaunchEvents = true
         configuration.isDiscretionary = settings.isDiscretionary
-        configuration.timeoutIntervalForResource = settings.resourceTimeout
+        configuration.timeoutIntervalForResource = URLSessionTransport.timeoutInterval(settings.resourceTimeout)
         configuration.keepNoState()
         let operations = OperationQueue()
         operations.underlyingQueue = queue

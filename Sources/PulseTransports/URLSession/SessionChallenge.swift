@@ -59,7 +59,7 @@ struct SessionChallenge: Sendable, Hashable {
     func reaction(for request: TransportRequest) -> Reaction {
         switch kind {
         case .serverTrust:
-            let isOrdinary = request.pins == nil && request.tls.certificateAuthorities.isEmpty
+            let isOrdinary = request.pins == nil && !request.tls.evaluatesTrust
             // A space with the server's host counts as the server's, whatever the session calls it: pins must not be
             // skipped.
             let isOfProxy = isProxy && !isFrom(request.urlRequest.url?.host ?? "")

@@ -9,8 +9,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
         /// The uploads of incomplete bodies, until their tasks are over.
         var aborted: [ObjectIdentifier: SessionUpload] = [:]
+        /// What checks the servers of tasks that have ended for their callers, until the tasks are over: a connection
+        /// that such a task asked for may be awaited by others.
+        var checks: [ObjectIdentifier: Check] = [:]
         var isShutDown = false
     }
+
+    private typealias Check = (request: TransportRequest, credentials: SessionCredentials)
 
     /// Nil where challenges have no certificates.
     let security: SessionSecurity?
@@ -88,7 +93,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         let exchange = state.withLock { state in
             let exchange = state.exchanges.removeValue(forKey: ObjectIdentifier(task))
             // The session still has to report the end of the task.
-            if let exchange, exchange.end == nil { state.aborted[ObjectIdentifier(task)] = exchange.upload }
+            if let exchange, exchange.end == nil {
+                state.aborted[ObjectIdentifier(task)] = exchange.upload
+                if security != nil { state.checks[ObjectIdentifier(task)] = (exchange.request, exchange.credentials) }
+            }
             return exchange
         }
         guard let exchange else { return }
@@ -172,11 +180,12 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     func reaction(
         to challenge: URLAuthenticationChallenge, of task: URLSessionTask
     ) -> (URLSession.AuthChallengeDisposition, URLCredential?) {
-        // The exchange of a cancelled task has ended, and its pins with it.
-        guard let exchange = state.withLock({ $0.exchanges[ObjectIdentifier(task)] }) else {
-            return (.cancelAuthenticationChallenge, nil)
+        let check = state.withLock { state in
+            state.exchanges[ObjectIdentifier(task)].map { ($0.request, $0.credentials) }
+                ?? state.checks[ObjectIdentifier(task)]
         }
-        let (request, credentials) = (exchange.request, exchange.credentials)
+        guard let check else { return (.cancelAuthenticationChallenge, nil) }
+        let (request, credentials) = (check.request, check.credentials)
         switch SessionChallenge(challenge).reaction(for: request) {
         case .rejectProtectionSpace: return (.rejectProtectionSpace, nil)
         case .performDefaultHandling: return (.performDefaultHandling, nil)
@@ -236,7 +245,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        _ = state.withLock { $0.aborted.removeValue(forKey: ObjectIdentifier(task)) }
+        let id = ObjectIdentifier(task)
+        _ = state.withLock { ($0.aborted.removeValue(forKey: id), $0.checks.removeValue(forKey: id)) }
         let result: Result<Void, any Error>? = state.withLock { state in
             guard let exchange = state.exchanges[ObjectIdentifier(task)] else { return nil }
             let result: Result<Void, any Error> =

@@ -19,6 +19,22 @@ struct SessionSettings: Sendable, Hashable {
         proxy = request.proxy.excludes(request.urlRequest.url?.host ?? "") ? .direct : request.proxy
         if case .proxy = proxy.route { tunnels = isSecure } else { tunnels = false }
     }
+
+    /// The settings by which servers are trusted.
+    struct Trust: Sendable, Hashable {
+        let pins: PinnedKeys?
+        let tls: TLSSettings
+    }
+
+    var trust: Trust { Trust(pins: pins, tls: tls) }
+    /// Whether the session must check the chains of its servers itself.
+    var evaluatesTrust: Bool { pins != nil || tls.evaluatesTrust }
+}
+
+extension TLSSettings {
+    /// Whether a transport checks the chains of servers itself. With a client certificate, too: the system may resume a
+    /// TLS session that another certificate was presented in, and only a check tells that it did not.
+    var evaluatesTrust: Bool { !certificateAuthorities.isEmpty || clientCertificate != nil }
 }
 
 /// The certificates of TLS settings, as the system takes them.
@@ -31,24 +47,26 @@ struct SessionCertificates: Sendable {
 struct SessionCredentials: Sendable {
     let pins: PinnedKeys?
     let certificates: SessionCertificates
-    /// Whether the chain of a server was accepted.
-    private let hasChecked = Locked(false)
+    private let evaluatesTrust: Bool
+    /// Whether the chain of a server was accepted, in any session with the same settings: the system resumes TLS sessions
+    /// of one `URLSession` in the next, without a challenge.
+    private let hasChecked: Locked<Bool>
 
     /// Reads the certificates of the settings, before anything is sent. Throws ``PulseError/invalidRequest(reason:)``
     /// for an unreadable one.
     init(_ settings: SessionSettings, _ security: SessionSecurity) throws {
         pins = settings.pins
         certificates = try security.certificates(of: settings.tls)
+        evaluatesTrust = settings.evaluatesTrust
+        hasChecked = security.checks(by: settings.trust)
     }
 
     init() {
-        (pins, certificates) = (nil, SessionCertificates())
+        (pins, certificates, evaluatesTrust, hasChecked) = (nil, SessionCertificates(), false, Locked(false))
     }
 
     /// In DER; none for the system's.
     var authorities: [Data] { certificates.authorities?.certificates ?? [] }
-    /// Whether the session must check the chains of its servers itself.
-    var evaluatesTrust: Bool { pins != nil || certificates.authorities != nil }
     /// Whether a response cannot have come over a connection that was checked.
     var isUnchecked: Bool { evaluatesTrust && !hasChecked.withLock { $0 } }
 

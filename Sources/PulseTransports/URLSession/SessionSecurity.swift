@@ -18,6 +18,8 @@ struct SessionSecurity: Sendable {
     var countReadable: @Sendable ([Data]) -> Int
     /// The certificates that were read last: deriving a key from a password is slow by design.
     private let latest = Locked<(tls: TLSSettings, certificates: SessionCertificates)?>(nil)
+    /// Whether a chain was accepted, for the settings of all sessions of the process.
+    private let checks = Locked<[SessionSettings.Trust: Locked<Bool>]>([:])
     /// Reads certificates, one after the other: of concurrent first requests one reads, and an import may change the
     /// system's keychain.
     private let reading = DispatchQueue(label: "PulseNetworking.URLSession.certificates")
@@ -36,6 +38,15 @@ struct SessionSecurity: Sendable {
     /// The certificates of the settings. Throws ``PulseError/invalidRequest(reason:)`` for an unreadable one.
     func certificates(of tls: TLSSettings) throws -> SessionCertificates {
         try reading.sync { try read(tls) }
+    }
+
+    /// Whether a chain was accepted under the settings.
+    func checks(by trust: SessionSettings.Trust) -> Locked<Bool> {
+        checks.withLock { checks in
+            let check = checks[trust] ?? Locked(false)
+            checks[trust] = check
+            return check
+        }
     }
 
     private func read(_ tls: TLSSettings) throws -> SessionCertificates {
@@ -73,8 +84,8 @@ extension TransportRequest {
         return credentials.authorities
     }
 
-    /// Throws, or reports, if a response has come although the session was asked to check no chain: the system may have
-    /// resumed a connection of another session.
+    /// Throws, or reports, if a response has come although no session with these settings was asked to check a chain: the
+    /// system may have resumed a TLS session that was made under other settings.
     func requireCheck(by credentials: SessionCredentials) throws {
         guard credentials.isUnchecked else { return }
         guard credentials.pins != nil else { throw TransportFailure.untrusted(status: nil, underlying: nil) }

@@ -116,7 +116,8 @@ extension URLSessionTransport {
     static func suspend(_ task: URLSessionTask) { task.suspend() }
     static func resume(_ task: URLSessionTask) { task.resume() }
 
-    static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { seconds }
+    /// Thirty years stand for no limit, for which the system documents no value.
+    static func timeoutInterval(_ seconds: TimeInterval) -> TimeInterval { min(seconds, 1_000_000_000) }
 
     static let makeChannel: UpgradeConnector.ChannelMaker? = { try NetworkChannel($0) }
     static func assumeNoHTTP3(_ request: inout URLRequest) { request.assumesHTTP3Capable = false }

@@ -95,6 +95,8 @@ public final class URLSessionTransport: Transport {
         // The session reports no progress of an empty body.
         if try request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
         let session = try session(for: request, SessionSettings(request, isSecure: origin.scheme == "https"))
+        // The session's end would cancel its task.
+        defer { withExtendedLifetime(session) {} }
         let start = SystemClock().uptime
         var response: PulseResponse
         switch request.delivery {

@@ -82,7 +82,7 @@ final class UpgradeConnector: HTTP1Connector {
             proxy: settings.proxy, authorities: isSecure ? try request.authorities(of: credentials) : [],
             identity: credentials.certificates.identity,
             check: { try request.check($0, against: settings.pins) },
-            evaluatesTrust: settings.pins != nil || !settings.tls.certificateAuthorities.isEmpty)
+            evaluatesTrust: settings.evaluatesTrust)
     }
 
     /// Keeps track of a connection, for the shutdown. Throws `CancellationError` after it.

@@ -165,6 +165,8 @@ public final class BackgroundTransfers: Sendable {
     /// Takes the launch of the app for events of a background session, from
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
     ///
+    /// Wrap UIKit's closure, which is bound to no actor: `{ completionHandler() }`.
+    ///
     /// The closure is called once, on the main thread: when all outcomes are stored, and the calls that wait for them
     /// have judged them, or twenty seconds after the launch. The transfers of that identifier may be created and
     /// started afterwards, but must be: without them the system's events wait.

@@ -109,7 +109,7 @@ final class BackgroundTransport: Transport {
 
     private func prepared(_ request: TransportRequest) -> URLRequest {
         var urlRequest = request.urlRequest
-        urlRequest.timeoutInterval = request.idleTimeout
+        urlRequest.timeoutInterval = min(request.idleTimeout, 1_000_000_000)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
         return urlRequest
