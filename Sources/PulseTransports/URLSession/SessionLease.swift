@@ -48,8 +48,8 @@ struct SessionCredentials: Sendable {
     let pins: PinnedKeys?
     let certificates: SessionCertificates
     private let evaluatesTrust: Bool
-    /// Whether the chain of a server was accepted, in any session with the same settings: the system resumes TLS sessions
-    /// of one `URLSession` in the next, without a challenge.
+    /// Whether the chain of a server was accepted, in any session with the same settings: the system resumes TLS
+    /// sessions of one `URLSession` in the next, without a challenge.
     private let hasChecked: Locked<Bool>
 
     /// Reads the certificates of the settings, before anything is sent. Throws ``PulseError/invalidRequest(reason:)``

@@ -84,8 +84,8 @@ extension TransportRequest {
         return credentials.authorities
     }
 
-    /// Throws, or reports, if a response has come although no session with these settings was asked to check a chain: the
-    /// system may have resumed a TLS session that was made under other settings.
+    /// Throws, or reports, if a response has come although no session with these settings was asked to check a chain:
+    /// the system may have resumed a TLS session that was made under other settings.
     func requireCheck(by credentials: SessionCredentials) throws {
         guard credentials.isUnchecked else { return }
         guard credentials.pins != nil else { throw TransportFailure.untrusted(status: nil, underlying: nil) }
