@@ -57,7 +57,8 @@ public final class PagedModel<E: PaginatedEndpoint> {
 
     /// Loads the next page, or the first if there is none; does nothing after the last. Joins a call in progress.
     ///
-    /// It also tries again after a failure. A row that appears calls ``loadMoreIfNeeded()``.
+    /// After a failure it tries again what has failed: after a failed ``refresh()``, the first page. A row that appears
+    /// calls ``loadMoreIfNeeded()``.
     @discardableResult
     public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
 

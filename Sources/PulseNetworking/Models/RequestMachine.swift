@@ -38,7 +38,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         case fetch
         /// Asks the server; replaces a run.
         case refresh
-        /// Loads more; joins a run.
+        /// Loads more, or all again if that has failed; joins a run.
         case more
     }
 
@@ -81,6 +81,8 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     private(set) var state = RequestState<Content>()
     private(set) var run: Run?
+    /// The last run, if it was to load all and has failed.
+    private var failedFirst: Run?
     private var members: [Int: Member] = [:]
     /// The members that want the run. The run ends without them.
     private var wanting: Set<Int> = []
@@ -219,11 +221,13 @@ struct RequestMachine<Content: RequestContent>: Sendable {
             case .success(let content):
                 machine.state.content = content
                 machine.state.failure = nil
+                machine.failedFirst = nil
                 machine.version += 1
                 if run.load == .first { (machine.loadedAt, machine.isInvalid) = (now, false) }
                 machine.isExtended = run.load == .more
             case .failure(let error) where error.kind != .cancelled:
                 machine.state.failure = error
+                machine.failedFirst = run.load == .first ? run : nil
                 machine.version += 1
             case .failure:
                 machine.late = []
@@ -277,6 +281,9 @@ struct RequestMachine<Content: RequestContent>: Sendable {
             if run != nil {
                 wanting.insert(number)
                 if ask == .fetch, run?.load == .more, staleTime(of: member) <= now { late.insert(number) }
+            } else if ask == .more, let failed = failedFirst {
+                wanting.insert(number)
+                start(.first, asksServer: failed.asksServer || isInvalid, &effects)
             } else if ask == .more, let content = state.content {
                 guard content.hasMore else { return }
                 wanting.insert(number)
@@ -332,6 +339,6 @@ struct RequestMachine<Content: RequestContent>: Sendable {
     private mutating func forget() {
         if !state.isIdle { version += 1 }
         state = RequestState()
-        (run, wanting, late, isInvalid, isExtended) = (nil, [], [], false, false)
+        (run, failedFirst, wanting, late, isInvalid, isExtended) = (nil, nil, [], [], false, false)
     }
 }

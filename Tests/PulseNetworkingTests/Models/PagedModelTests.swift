@@ -134,6 +134,39 @@ struct PagedModelTests {
         #expect(await refresh.value.text == "failure http [1, 2]")
     }
 
+    @Test(arguments: [nil, 1]) func afterAFailedRefreshAnExplicitCallLoadsTheFirstPageAgain(next: Int?) async {
+        let model = model()
+        let phases = model.phases
+        let first = model.fetch()
+        await held.respond(0, page([1], next))
+        _ = await first.value
+        let refresh = model.refresh()
+        await held.respond(1, "", status: 500)
+        _ = await refresh.value
+        model.loadMoreIfNeeded()
+        let cancelled = model.loadMore()
+        await held.sent(3)
+        model.cancel()
+        _ = await cancelled.value
+        let failing = model.loadMore()
+        await held.respond(3, "", status: 500)
+        _ = await failing.value
+        let retry = model.loadMore()
+        await held.respond(4, page([2], 1))
+        _ = await retry.value
+        let more = model.loadMore()
+        await held.respond(5, page([3]))
+        _ = await more.value
+        #expect(held.sent == ["a/0", "a/0", "a/0", "a/0", "a/0", "a/1"])
+        #expect(
+            await texts(phases, 12, \.text) == [
+                "idle", "loading", next == nil ? "loaded [1]" : "loaded [1] more", "refreshing [1]", "failure http [1]",
+                "refreshing [1]", "failure http [1]", "refreshing [1]", "failure http [1]", "refreshing [1]",
+                "loaded [2] more", "loadingMore [2]",
+            ])
+        #expect(model.phase.text == "loaded [2, 3]" && model.refreshError == nil)
+    }
+
     @Test func modelsOfOneListShareIt() async {
         let client = held.client()
         let models = [PagedModel(GetRows(), client: client), PagedModel(GetRows(), client: client)]

@@ -43,7 +43,7 @@ struct PagedScheduleTests {
                 case 1:
                     // The first page comes after the next one.
                     tasks += [model.loadMore(), model.fetch()]
-                    let isFirst = !plain.isLoaded
+                    let isFirst = !plain.isLoaded || plain.hasFirstFailed
                     load(false)
                     if isFirst { expected.append(plain.phase) } else { load(true) }
                 case 2:
@@ -127,16 +127,18 @@ private struct PlainList {
     private(set) var sent: [Int] = []
     private(set) var isCircular = false
     private(set) var phase = "idle"
+    /// Whether the last load was for all, and failed.
+    private(set) var hasFirstFailed = false
     var isLoaded: Bool { loaded != nil }
-    var isComplete: Bool { isLoaded && loaded?.next == nil }
+    var isComplete: Bool { isLoaded && loaded?.next == nil && !hasFirstFailed }
 
     init(server: RandomPages) { self.server = server }
 
     /// Returns the phase as text.
     mutating func load(refreshes: Bool) -> String {
         sent = []
-        // Without a next page nothing changes, not even a failure.
-        if refreshes || loaded == nil || loaded?.next != nil { phase = loadPages(refreshes) }
+        // Without a next page nothing changes.
+        if !isComplete || refreshes { phase = loadPages(refreshes || hasFirstFailed) }
         return phase
     }
 
@@ -150,7 +152,10 @@ private struct PlainList {
                 break
             }
             sent.append(number)
-            if server.failing.contains(number) { return "failure http \(loaded.map { "\($0.rows)" } ?? "none")" }
+            if server.failing.contains(number) {
+                hasFirstFailed = refreshes || loaded == nil
+                return "failure http \(loaded.map { "\($0.rows)" } ?? "none")"
+            }
             list.pages.append(number)
             list.next = server.pages[number].next
             let before = list.rows.count
@@ -158,7 +163,7 @@ private struct PlainList {
             if list.rows.count > before { break }
             emptyPages += 1
         }
-        loaded = list
+        (loaded, hasFirstFailed) = (list, false)
         return "loaded \(list.rows)" + (list.next == nil ? "" : " more")
     }
 }

@@ -46,6 +46,9 @@ struct PlainRequest {
 
     var shown = Shown()
     private var before: Shown?
+    private var asksServer = false
+    /// Whether the run for all that has failed asked the server; nil if no run for all was the last to fail.
+    private var failedFirst: Bool?
     private var isInvalid = false
     private var hasMorePages = false
     private var firstPageTime = 0.0
@@ -75,6 +78,7 @@ struct PlainRequest {
         shown = before ?? shown
         shown.loading = load
         outcome.starts = (load, asksServer)
+        self.asksServer = asksServer
         for id in models.keys { models[id]?.wantOnlyThis() }
     }
 
@@ -83,6 +87,10 @@ struct PlainRequest {
             outcome.settled.formUnion(models[id]?.waiting ?? [])
             models[id]?.leave()
         }
+    }
+
+    private mutating func forget() {
+        (shown, before, failedFirst, isInvalid, hasMorePages) = (Shown(), nil, nil, false, false)
     }
 
     /// Whether a user may have come to a later page.
@@ -111,7 +119,8 @@ struct PlainRequest {
 
     mutating func add(_ id: Int, _ policy: RefetchPolicy, _ now: Double) {
         if models.isEmpty, now >= lastModelLeft + longestRetention {
-            (shown, isInvalid, hasMorePages, longestRetention) = (Shown(), false, false, 0)
+            forget()
+            longestRetention = 0
         }
         models[id] = Model(policy: policy)
         longestRetention = max(longestRetention, policy.retention)
@@ -122,7 +131,7 @@ struct PlainRequest {
         models[id] = nil
         guard models.isEmpty else { return }
         lastModelLeft = now
-        if longestRetention == 0 { shown = Shown() }
+        if longestRetention == 0 { forget() }
     }
 
     mutating func ask(_ ask: RequestMachine<TestContent>.Ask, _ id: Int, _ ticket: Int, _ now: Double) {
@@ -134,6 +143,9 @@ struct PlainRequest {
         case .more:
             if isRunning {
                 models[id]?.wants = true
+            } else if let failedFirst {
+                models[id]?.wants = true
+                run(.first, asksServer: failedFirst || isInvalid)
             } else if shown.value == nil {
                 fetch(id, now)
             } else if shown.value?.hasMore == true {
@@ -188,7 +200,7 @@ struct PlainRequest {
 
     mutating func wake(_ now: Double) {
         guard !models.isEmpty else {
-            if let time = nextTime(), time <= now { shown = Shown() }
+            if let time = nextTime(), time <= now { forget() }
             return
         }
         guard !isRunning, !isLong, shown != Shown() else { return }
@@ -202,7 +214,7 @@ struct PlainRequest {
     mutating func invalidate() {
         isInvalid = shown.value != nil
         if models.isEmpty {
-            shown = Shown()
+            forget()
         } else if isRunning {
             run(.first, asksServer: true)
         } else if isInvalid, models.values.contains(where: \.isVisible) {
@@ -213,7 +225,7 @@ struct PlainRequest {
 
     mutating func reset() {
         outcome.cancels = isRunning
-        (shown, before, isInvalid, hasMorePages) = (Shown(), nil, false, false)
+        forget()
         settleAll()
     }
 
@@ -224,11 +236,11 @@ struct PlainRequest {
         endTime = now
         switch result {
         case .success(let content):
-            shown = Shown(value: content)
+            (shown, failedFirst) = (Shown(value: content), nil)
             if load == .first { (firstPageTime, isInvalid) = (now, false) }
             hasMorePages = load == .more
         case .failure(.cancelled): return settleAll()
-        case .failure(let error): shown.error = error.kind
+        case .failure(let error): (shown.error, failedFirst) = (error.kind, load == .first ? asksServer : nil)
         }
         let waiting = models.mapValues(\.late)
         let wanting = models.filter(\.value.wantsFirst).keys
