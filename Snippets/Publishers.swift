@@ -36,7 +36,7 @@ final class EventCounter {
     private var subscription: AnyCancellable?
 
     func start() {
-        subscription = PulseEventBus.shared.events.sink { _ in self.count += 1 }
+        subscription = PulseEventBus.shared.events.sink { [weak self] _ in self?.count += 1 }
     }
 }
 // snippet.end
