@@ -23,6 +23,23 @@ struct EventPublisherTests {
         await eventually { !bus.isActive }
     }
 
+    @MainActor
+    @Test func anEventThatWaitsDuringACancelIsDiscarded() async {
+        var texts: [String] = []
+        var marker: Marker? = Marker()
+        weak var closure: Marker?
+        closure = marker
+        let subscription = bus.events.sink { [marker] event in
+            if marker != nil, case .warning(let text) = event { texts.append(text) }
+        }
+        marker = nil
+        bus.emit(.warning("a"))
+        subscription.cancel()
+        // The end of the task releases the closure.
+        await eventually { closure == nil }
+        #expect(texts == [])
+    }
+
     @Test func theBusIsAPublisherUpToTheDemand() {
         let probes = [Probe<NetworkEvent, Never>(.unlimited), Probe(.none)]
         for probe in probes { bus.subscribe(probe) }
@@ -37,3 +54,5 @@ struct EventPublisherTests {
         #expect(probes.map(\.received.count) == [2, 1])
     }
 }
+
+private final class Marker {}

@@ -9,13 +9,17 @@ extension AsyncStream where Element == NetworkEvent {
     /// `PulseEventBus.shared.events.sink { print($0) }`.
     ///
     /// The closure runs on the actor of the caller, on the main actor for instance. Events that arrive faster than it
-    /// runs wait in the stream's buffer.
+    /// runs wait in the stream's buffer. A result that is cancelled on that actor discards those that wait.
     public func sink(
         isolation: isolated (any Actor)? = #isolation, receiveValue: @escaping (NetworkEvent) -> Void
     ) -> AnyCancellable {
         let task = Task {
             _ = isolation
-            for await event in self { receiveValue(event) }
+            for await event in self {
+                // The stream still has the events that came before the cancellation.
+                guard !Task.isCancelled else { return }
+                receiveValue(event)
+            }
         }
         return AnyCancellable { task.cancel() }
     }
