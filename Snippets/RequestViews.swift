@@ -107,7 +107,11 @@ struct OrderList: View {
             case .idle, .loaded(_, hasMore: false), .refreshing:
                 EmptyView()
             case .loaded(_, hasMore: true):
-                ProgressView().onAppear { $orders.loadMoreIfNeeded() }
+                if $orders.isStalled {
+                    Button("Load more") { $orders.loadMore() }
+                } else {
+                    ProgressView().onAppear { $orders.loadMoreIfNeeded() }
+                }
             case .loading, .loadingMore:
                 ProgressView()
             case .failure:

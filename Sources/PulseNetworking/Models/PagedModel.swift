@@ -35,6 +35,10 @@ public final class PagedModel<E: PaginatedEndpoint> {
     /// Why the last call failed although there are items; nil after a success.
     public var refreshError: PulseError? { core.state.content == nil ? nil : core.state.failure }
 
+    /// Whether there are more pages, but the last ten in a row added nothing. Then ``loadMoreIfNeeded()`` does nothing,
+    /// and a screen shows a button for ``loadMore()``.
+    public var isStalled: Bool { core.state.content?.isExhausted ?? false }
+
     /// The response with the last page.
     public var response: PulseResponse? { core.state.content?.response }
 
@@ -62,10 +66,10 @@ public final class PagedModel<E: PaginatedEndpoint> {
     @discardableResult
     public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
 
-    /// Loads the next page as ``loadMore()`` does, but not after a failure, or after ten pages in a row that added
-    /// nothing: for the last row that appears, which would otherwise try again each time the list is drawn.
+    /// Loads the next page as ``loadMore()`` does, but not after a failure, or while the list ``isStalled``: for the
+    /// last row that appears, which would otherwise try again each time the list is drawn.
     public func loadMoreIfNeeded() {
-        guard core.state.failure == nil, let list = core.state.content, !list.isExhausted else { return }
+        guard core.state.failure == nil, core.state.content != nil, !isStalled else { return }
         loadMore()
     }
 

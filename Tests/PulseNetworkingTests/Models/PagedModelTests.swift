@@ -70,9 +70,13 @@ struct PagedModelTests {
         let task = model.fetch()
         for number in 0..<10 { await held.respond(number, page([], number + 1)) }
         #expect(await task.value.text == "loaded [] more")
+        #expect(model.isStalled)
+        model.loadMoreIfNeeded()
+        #expect(model.phase.text == "loaded [] more")
         let more = model.loadMore()
         await held.respond(10, page([1], 11))
         #expect(await more.value.text == "loaded [1] more")
+        #expect(!model.isStalled)
         let last = model.loadMore()
         await held.respond(11, page([1], 12))
         await held.respond(12, page([2]))
@@ -134,7 +138,7 @@ struct PagedModelTests {
         #expect(await refresh.value.text == "failure http [1, 2]")
     }
 
-    @Test(arguments: [nil, 1]) func afterAFailedRefreshAnExplicitCallLoadsTheFirstPageAgain(next: Int?) async {
+    @Test(arguments: [nil, 1]) func afterAFailedRefreshAnExplicitCallLoadsTheFirstPageAgain(next: Int?) async throws {
         let model = model()
         let phases = model.phases
         let first = model.fetch()
@@ -145,6 +149,7 @@ struct PagedModelTests {
         _ = await refresh.value
         model.loadMoreIfNeeded()
         let cancelled = model.loadMore()
+        try #require(model.phase.text == "refreshing [1]")
         await held.sent(3)
         model.cancel()
         _ = await cancelled.value
