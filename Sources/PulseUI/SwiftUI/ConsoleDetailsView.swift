@@ -29,7 +29,7 @@ private struct ConsoleDetailsSections: View {
             ConsoleRowView(row: details.row)
             ConsoleFieldsView(fields: details.facts)
         } footer: {
-            Text(details.note ?? "")
+            Text(verbatim: details.note ?? "")
         }
         Section {
             ForEach(details.chart.lines) { WaterfallLineView(line: $0) }
@@ -42,8 +42,8 @@ private struct ConsoleDetailsSections: View {
                     ConsoleRequestView(request: request)
                 } label: {
                     VStack(alignment: .leading) {
-                        Text(request.title)
-                        Text(request.url).font(.caption).foregroundColor(.secondary)
+                        Text(verbatim: request.title)
+                        Text(verbatim: request.url).font(.caption).foregroundColor(.secondary)
                     }
                 }
             }
@@ -67,8 +67,8 @@ struct ConsoleFieldsView: View {
     var body: some View {
         ForEach(fields) { field in
             VStack(alignment: .leading) {
-                Text(field.name).font(.caption).foregroundColor(.secondary)
-                Text(field.value).selectable()
+                Text(verbatim: field.name).font(.caption).foregroundColor(.secondary)
+                Text(verbatim: field.value).selectable()
             }
         }
     }

@@ -30,7 +30,7 @@ struct ConsoleExportView: View {
                     }
                 }
             } footer: {
-                Text(failure)
+                Text(verbatim: failure)
             }
         }
         .navigationTitle("Export")

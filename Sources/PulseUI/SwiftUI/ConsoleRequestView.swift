@@ -10,8 +10,8 @@ struct ConsoleRequestView: View {
     var body: some View {
         List {
             Section {
-                Text(request.title)
-                Text(request.url).selectable()
+                Text(verbatim: request.title)
+                Text(verbatim: request.url).selectable()
                 ConsoleFieldsView(fields: request.facts)
                 CopyButton(title: "Copy as cURL", text: request.curl)
             }
@@ -43,10 +43,10 @@ private struct ConsoleBodyLink: View {
                 NavigationLink {
                     ConsoleBodyView(title: title, content: content)
                 } label: {
-                    Text("\(title): \(content.note)")
+                    Text(verbatim: "\(title): \(content.note)")
                 }
             } else {
-                Text("\(title): \(content.note)")
+                Text(verbatim: "\(title): \(content.note)")
             }
         }
     }
@@ -63,7 +63,7 @@ private struct ConsoleBodyView: View {
         ScrollView {
             VStack(alignment: .leading) {
                 CopyButton(title: "Copy", text: text)
-                Text(text).font(.system(.footnote, design: .monospaced)).selectable()
+                Text(verbatim: text).font(.system(.footnote, design: .monospaced)).selectable()
             }
         }
         .navigationTitle(title)

@@ -9,9 +9,9 @@ struct ConsoleRowView: View {
 
     var body: some View {
         VStack(alignment: .leading) {
-            Text("\(row.method) \(row.path)")
-            Text(row.summary).font(.caption).foregroundColor(row.outcome.color)
-            Text(row.host).font(.caption).foregroundColor(.secondary)
+            Text(verbatim: "\(row.method.rawValue) \(row.path)")
+            Text(verbatim: row.summary).font(.caption).foregroundColor(row.outcome.color)
+            Text(verbatim: row.host).font(.caption).foregroundColor(.secondary)
         }
     }
 }

@@ -49,10 +49,10 @@ public struct PulseDebugView: View {
                     }
                 }
             } header: {
-                Text(model.content.totals.summary)
+                Text(verbatim: model.content.totals.summary)
             } footer: {
                 VStack(alignment: .leading) {
-                    ForEach(model.content.notices, id: \.self) { Text($0.text()) }
+                    ForEach(model.content.notices, id: \.self) { Text(verbatim: $0.text()) }
                 }
             }
         }

@@ -10,7 +10,7 @@ struct WaterfallLineView: View {
 
     var body: some View {
         VStack(alignment: .leading) {
-            Text("\(line.timeText) \(line.text)").font(.caption)
+            Text(verbatim: "\(line.timeText) \(line.text)").font(.caption)
             GeometryReader { geometry in
                 ZStack(alignment: .topLeading) {
                     ForEach(line.segments) { segment in
