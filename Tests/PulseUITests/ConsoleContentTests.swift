@@ -94,7 +94,7 @@ struct ConsoleContentTests {
         let recording = PulseRecording(calls: [.sample()], recordedCallCount: 3, since: since)
         #expect(
             ConsoleContent(recording).notices.map { $0.text(in: zone) } == [
-                "Headers and bodies need .recorder(.shared) as the last plugin of the client. "
+                "Headers and bodies need the recorder as the client's last plugin, such as .recorder(.shared). "
                     + "They are missing for api.example.com.",
                 "2 older calls made room for later ones.", "Calls before 2026-01-01 01:00:00 are not recorded.",
             ])

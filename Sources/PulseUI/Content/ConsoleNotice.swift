@@ -38,5 +38,5 @@ public enum ConsoleNotice: Sendable, Hashable {
     }
 
     /// How to record headers and bodies.
-    static let remedy = "Headers and bodies need .recorder(.shared) as the last plugin of the client."
+    static let remedy = "Headers and bodies need the recorder as the client's last plugin, such as .recorder(.shared)."
 }
