@@ -36,8 +36,7 @@ public final class ConsoleModel {
     private let clock: any PulseClock
     /// What the content was computed from.
     private var recording: PulseRecording
-    /// Counts the reasons to compute the content, so that an outdated one is not shown after a newer one or a clear.
-    private(set) var generation = 0
+    private(set) var order = UpdateOrder()
     private var pace = UpdatePace()
     private let readers = Broadcast<ConsoleContent>()
     let observers = ChangeObservers()
@@ -74,7 +73,7 @@ public final class ConsoleModel {
     /// Removes all calls, from the recorder as well. Calls in progress stay removed.
     public func clear() {
         recorder.removeAll()
-        generation += 1
+        order.outdate()
         let recording = recorder.recording()
         show(ConsoleContent(recording, filter: filter), of: recording)
     }
@@ -109,17 +108,16 @@ public final class ConsoleModel {
     }
 
     private func updateSoon() {
-        generation += 1
+        order.outdate()
         lastUpdate = Task { await update() }
     }
 
-    /// Computes the content and shows it, unless there is a reason for a newer one meanwhile.
+    /// Computes the content and shows it, unless it is outdated meanwhile.
     private func update() async {
-        generation += 1
-        let own = generation
+        let turn = order.start()
         let recording = isPaused ? recording : recorder.recording()
         let content = await Self.content(of: recording, matching: filter)
-        if own == generation { show(content, of: recording) }
+        if order.finish(turn) { show(content, of: recording) }
     }
 
     /// Shows content that may equal the one before: the details of a call may differ.

@@ -141,13 +141,33 @@ struct ConsoleModelTests {
         for round in 0..<50 {
             for number in 0..<100 { stage.call("/\(number)") }
             stage.model.filter.text = round % 2 == 0 ? "/" : "1"
-            let planned = stage.model.generation
+            let planned = stage.model.order.started
             // The update starts, and leaves the main actor to compute.
-            while stage.model.generation == planned { await Task.yield() }
+            while stage.model.order.started == planned { await Task.yield() }
             stage.model.clear()
             #expect(stage.paths == [])
             await stage.model.lastUpdate?.value
             #expect(stage.paths == [])
+        }
+    }
+
+    @Test func anUpdateThatIsComputedDuringAPauseIsNotShown() async {
+        let stage = ConsoleStage()
+        for round in 0..<50 {
+            for number in 0..<100 { stage.call("/\(number)") }
+            stage.model.filter.text = round % 2 == 0 ? "/" : "1"
+            let update = stage.model.lastUpdate
+            let planned = stage.model.order.started
+            while stage.model.order.started == planned { await Task.yield() }
+            // Empty, unless other tests on the main actor delay the pause until after the update.
+            let shown = stage.paths
+            stage.model.isPaused = true
+            await update?.value
+            await stage.model.lastUpdate?.value
+            #expect(stage.paths == shown)
+            stage.model.isPaused = false
+            await stage.model.lastUpdate?.value
+            stage.model.clear()
         }
     }
 
