@@ -69,8 +69,15 @@ struct SocketCutTests {
             // All that came whole is delivered.
             let messages = [SocketExchange.welcome, SocketExchange.text, SocketExchange.binary]
             #expect(run.outcome.received == Array(messages.prefix(whole.count)), "read \(count)")
-            #expect(run.arrived == run.outcome.sent, "read \(count)")
+            let confirmed = Self.isOvertaken(run, by: next) ? run.arrived.dropLast() : run.arrived[...]
+            #expect(Array(confirmed) == run.outcome.sent, "read \(count)")
         }
+    }
+
+    /// Whether the cut has overtaken the confirmation of the message to which the missing bytes reply.
+    private static func isOvertaken(_ run: Run, by next: Step) -> Bool {
+        [.beGreeted, .receiveText, .receiveBinary].contains(next)
+            && run.outcome.done == Step.allCases.filter { $0.rawValue < next.rawValue - 1 }
     }
 
     @Test func theClientsBytesAreCutAnywhere() async {
@@ -97,7 +104,8 @@ struct SocketCutTests {
     /// The steps before are done, and this one has failed because the connection was lost.
     private static func check(_ run: Run, _ cut: String, failing next: Step) {
         let outcome = run.outcome
-        #expect(outcome.done == Step.allCases.filter { $0.rawValue < next.rawValue }, "\(cut)")
+        let isOvertaken = cut.hasPrefix("read") && isOvertaken(run, by: next)
+        #expect(isOvertaken || outcome.done == Step.allCases.filter { $0.rawValue < next.rawValue }, "\(cut)")
         check(outcome, run.arrived, cut)
         #expect(run.count.opened == 1 && run.count.open == 0 && !run.count.isShared, "\(cut): \(run.count)")
         switch next {
