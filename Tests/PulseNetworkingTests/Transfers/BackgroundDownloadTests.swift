@@ -147,8 +147,26 @@ struct BackgroundDownloadTests {
             await world.system.resumed(1)
             world.system.respond(to: 1, 200, ["Content-Length": "0"])
             #expect(try await download.file() == app.file("film"))
-            #expect(try Data(contentsOf: app.file("film")).isEmpty)
+            // Foundation leaks the buffer of an empty file's bytes.
+            #expect(try FileStamp(path: app.file("film").path).size == 0)
         }
+    }
+
+    /// The system's session and the calls hold each other only while a transfer goes on.
+    @Test(arguments: [true, false])
+    func aListIsFreedAfterItsTransfers(isCompleted: Bool) async throws {
+        weak var transfers: BackgroundTransfers?
+        try await BackgroundWorld.run { world in
+            let app = try world.launch()
+            transfers = app.transfers
+            let download = try await app.downloads.add(endpoint, to: app.file("film"))
+            await world.system.resumed(1)
+            if isCompleted {
+                world.system.respond(to: 1, 200, fields, content)
+                _ = try await download.file()
+            }
+        }
+        while transfers != nil { await Task.yield() }
     }
 
     #if canImport(Glibc)

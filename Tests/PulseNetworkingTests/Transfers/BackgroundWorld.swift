@@ -88,7 +88,11 @@ final class BackgroundWorld: Sendable {
         for app in apps.withLock({ $0 }) {
             await app.downloads.shutdown()
             await app.client.shutdown()
+            // A task that sleeps for ever is a leak: its clock and it hold each other.
+            await app.clock.advance(by: 3600)
         }
+        // The system holds the session's owner, which holds the session.
+        system.kill()
         try? FileManager.default.removeItem(at: root)
     }
 

@@ -72,13 +72,15 @@ public final class BackgroundTransfers: Sendable {
     private static func coordinator(
         _ storage: some BackgroundStorage, _ queue: DispatchQueue, _ surroundings: Surroundings
     ) -> BackgroundCoordinator {
-        BackgroundCoordinator(storage) { coordinator, wait in
+        // Not all of the surroundings: their registry holds the coordinator.
+        let (clock, events) = (surroundings.clock, surroundings.events)
+        return BackgroundCoordinator(storage) { coordinator, wait in
             Task.detached {
-                try? await surroundings.clock.sleep(StateMachine.Wait.seconds, for: .timeout)
+                try? await clock.sleep(StateMachine.Wait.seconds, for: .timeout)
                 queue.async { coordinator.waitIsOver(wait) }
             }
         } warn: { text in
-            surroundings.events.emit(.warning(text))
+            events.emit(.warning(text))
         }
     }
 

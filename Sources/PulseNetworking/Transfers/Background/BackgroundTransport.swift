@@ -40,7 +40,7 @@ final class BackgroundTransport: Transport {
     var id: String? { state.withLock { $0.id } }
 
     /// Sets the listener for the progress of a download.
-    func report(_ progress: @escaping @Sendable (TransferProgress) -> Void) {
+    func report(_ progress: (@Sendable (TransferProgress) -> Void)?) {
         state.withLock { $0.progress = progress }
     }
 

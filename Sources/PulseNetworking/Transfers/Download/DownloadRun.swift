@@ -103,6 +103,8 @@ final class DownloadRun: Sendable {
         let meter = TransferMeter(call, progress)
         await meter.begin(attempt: 1)
         background.report { meter.note($0.completed, of: $0.total) }
+        // The meter's call has the transport as its clock: a listener that stays would keep them all.
+        defer { background.report(nil) }
         do {
             try await Self.check(place)
             let response = try await send()
