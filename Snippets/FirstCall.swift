@@ -16,8 +16,8 @@ let url = server.baseURL
 // snippet.call
 let client = PulseClient(baseURL: url)
 let user: User = try await client.get("/users/7")
+print(user.name)  // Ada
 // snippet.end
 
-print(user.name)
 await client.shutdown()
 await server.shutdown()
