@@ -183,6 +183,15 @@ let changed = try await client.request(change)
 // snippet.end
 print(changed.name)
 
+// snippet.validator
+struct Fault: Decodable, Error {
+    let fault: Int
+}
+
+let validated = PulseClient(
+    baseURL: base, plugins: [.validator(.errorBody(Fault.self) { $0.fault == 0 ? nil : $0 })])
+// snippet.end
+
 // snippet.codec
 /// What a message of SwiftProtobuf offers.
 protocol BinaryMessage: Sendable {
@@ -207,5 +216,5 @@ struct MessageCall<Sent: BinaryMessage, Response: BinaryMessage>: Endpoint {
 }
 // snippet.end
 
-for client in [authenticated, patient, mocked, logged, pinned, built, client] { await client.shutdown() }
+for client in [authenticated, patient, mocked, logged, pinned, built, validated, client] { await client.shutdown() }
 await server.shutdown()
