@@ -18,6 +18,7 @@ server.on(.get, "/users/{id}") { request in
 server.on(.get, "/users") { _ in try .json([ada]) }
 server.on(.post, "/users") { .data($0.body, contentType: "application/json", status: 201) }
 server.on(.post, "/session") { _ in .text("new") }
+server.on(.post, "/echo") { .text($0.text) }
 server.on(.post, "/portraits") { _ in .status(201) }
 server.on(.get, "/report", script: [.status(503, headers: ["Retry-After": "0"]), .text("all is well")])
 server.on(.get, "/me") { request in
@@ -61,6 +62,27 @@ let form = RequestBody.formURLEncoded(SignIn(user: "ada", password: password))
 let token: String = try await client.post("/session", body: form)
 // snippet.end
 print(token.count)
+
+// snippet.fields
+struct Filter: Encodable, Sendable {
+    let tags: [String]
+    let isNew: Bool
+    let since: Date
+}
+let filter = Filter(tags: ["a", "b"], isNew: true, since: Date(timeIntervalSinceReferenceDate: 0))
+
+let usual = RequestBody.formURLEncoded(filter)  // isNew=true&since=2001-01-01T00:00:00Z&tags=a&tags=b
+
+var fields = QueryEncoder()
+fields.options.arrays = .brackets
+fields.options.booleans = .numeric
+fields.options.dates = .custom { String($0.timeIntervalSinceReferenceDate) }
+let alamofires = RequestBody.formURLEncoded(filter, using: fields)  // isNew=1&since=0.0&tags[]=a&tags[]=b
+// snippet.end
+for body in [usual, alamofires] {
+    let text: String = try await client.post("/echo", body: body)
+    print(text.removingPercentEncoding ?? text)
+}
 
 // snippet.multipart
 let portrait = MultipartFormData(parts: [
