@@ -43,13 +43,15 @@ extension MultipartFormData {
     /// The body as segments, each file with its current length.
     ///
     /// The parts are not searched for the boundary, since that would mean reading the files. The 128 random bits of
-    /// ``boundary(using:)``, new for each request, cannot collide by chance or be predicted. A boundary must be 1 to 70
-    /// letters, digits, `-` and `_` (RFC 2046, section 5.1.1, without characters that need quotes).
+    /// ``boundary(using:)``, new for each request, cannot collide by chance or be predicted. A boundary of the caller's
+    /// must be as in RFC 2046, section 5.1.1: 1 to 70 characters, of which the last is no space.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` for text that cannot be written and for a file that is not a
     /// regular file, and ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be read.
     package func encode(boundary: String) throws -> Encoded {
-        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(Self.boundaryCharacters.contains) else {
+        guard (1...70).contains(boundary.utf8.count), boundary.utf8.last != UInt8(ascii: " "),
+            boundary.utf8.allSatisfy(Self.boundaryCharacters.contains)
+        else {
             throw PulseError.invalidRequest(reason: "not a usable multipart boundary")
         }
         var segments: [Segment] = []
@@ -79,7 +81,7 @@ extension MultipartFormData {
         return Encoded(segments: segments, length: length + Int64(pending.count))
     }
 
-    private static let boundaryCharacters = ASCIISet.alphanumerics.union(ASCIISet("-_"))
+    private static let boundaryCharacters = ASCIISet.alphanumerics.union(ASCIISet("'()+_,-./:=? "))
 }
 
 extension MultipartFormData.Part {

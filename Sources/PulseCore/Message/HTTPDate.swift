@@ -26,7 +26,8 @@ package enum HTTPDate {
             guard words[0].last == ",", isWeekday(words[0].dropLast()), parts.count == 3,
                 let day = number(parts[0], digits: 2), let year = number(parts[2], digits: 2)
             else { return nil }
-            return date(fullYear(year, now: now), parts[1], day, words[2])
+            return years(endingIn: year, now).lazy.compactMap { date($0, parts[1], day, words[2]) }
+                .first { $0 <= now + halfACentury }
         case 5:
             guard isWeekday(words[0]), let day = number(words[2], digits: 2), let year = number(words[4], digits: 4)
             else { return nil }
@@ -93,11 +94,14 @@ package enum HTTPDate {
         Int((seconds / 86_400).rounded(.down))
     }
 
-    private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
+    /// A year of two digits: the later one, unless it is more than 50 years ahead (RFC 9110, section 5.6.7).
+    private static func years(endingIn twoDigits: Int, _ now: Date) -> [Int] {
         let current = civil(fromDays: days(before: seconds(of: now))).year
         let year = current - current % 100 + twoDigits
-        return year > current + 50 ? year - 100 : year
+        return [year, year - 100]
     }
+
+    private static let halfACentury: TimeInterval = 50 * 365.2425 * 86_400
 
     private static func length(ofMonth month: Int, in year: Int) -> Int {
         switch month {

@@ -16,7 +16,7 @@ public struct Cookie: Sendable, Hashable, Codable {
     public let path: String
     /// The expiry date. Nil for a session cookie, which a persistent store drops when it is closed.
     public let expires: Date?
-    /// Whether the cookie is sent over https only.
+    /// Whether the cookie is sent over https only, and to a loopback host.
     public let isSecure: Bool
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
@@ -138,13 +138,14 @@ extension Cookie {
 struct CookieOrigin {
     let host: String
     let path: String
+    /// Whether a network cannot read what is sent: of https, and of a host that is this one, as browsers have it.
     let isSecure: Bool
 
     /// Nil unless the URL is http or https.
     init?(_ url: URL) {
         guard let origin = Origin(url) else { return nil }
         host = origin.host
-        isSecure = origin.scheme == "https"
+        isSecure = origin.scheme == "https" || CookieRules.isLoopback(origin.host)
         let path = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? url.path
         self.path = path.hasPrefix("/") ? path : "/"
     }
@@ -180,6 +181,13 @@ enum CookieRules {
     /// Whether the host is an IP address, which has no subdomains.
     static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.split(separator: ".").last.map { $0.utf8.allSatisfy(\.isASCIIDigit) } ?? false
+    }
+
+    /// Whether the host never leaves this machine.
+    static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 
     /// Whether unrelated owners share a domain, so that a cookie for the domain would leak to strangers. Without the
@@ -224,7 +232,7 @@ enum CookieDate {
                 year = found
             }
         }
-        guard let time, let day, let month, var year else { return nil }
+        guard let time, time[0] < 24, time[1] < 60, time[2] < 60, let day, let month, var year else { return nil }
         if (70...99).contains(year) { year += 1900 } else if (0...69).contains(year) { year += 2000 }
         guard year >= 1601 else { return nil }
         func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
@@ -237,12 +245,17 @@ enum CookieDate {
         byte == 0x09 || 0x20...0x2F ~= byte || 0x3B...0x40 ~= byte || 0x5B...0x60 ~= byte || 0x7B...0x7E ~= byte
     }
 
+    /// The three numbers at the start of the text, which may be too large.
     private static func time(_ token: String) -> [Int]? {
-        let parts = token.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        let numbers = parts.compactMap { number(String($0), digits: 1...2) }
-        guard numbers.count == 3, numbers[0] < 24, numbers[1] < 60, numbers[2] < 60 else { return nil }
-        return numbers
+        var rest = token.utf8[...]
+        var numbers: [Int] = []
+        while let found = number(String(Substring(rest)), digits: 1...2) {
+            numbers.append(found)
+            if numbers.count == 3 { return numbers }
+            rest = rest.drop(while: \.isASCIIDigit)
+            guard rest.popFirst() == UInt8(ascii: ":") else { return nil }
+        }
+        return nil
     }
 
     /// The number at the start of the text, if it has the allowed count of digits.

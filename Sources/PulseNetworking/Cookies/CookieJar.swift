@@ -13,6 +13,9 @@ struct CookieJar: Sendable {
     private var domains: [[UInt8]: Set<Cookie.Key>] = [:]
     /// The keys of secure cookies by name.
     private var secure: [[UInt8]: Set<Cookie.Key>] = [:]
+    /// When the newest cookie was created: the next one is later, also in the same response, since requests carry older
+    /// cookies first.
+    private var lastCreated = Date.distantPast
     private let limit: Int
     private let domainLimit: Int
 
@@ -54,7 +57,7 @@ struct CookieJar: Sendable {
             guard origin.isSecure || !isShadowed(cookie, now) else { continue }
             let old = cookies[key]
             var cookie = cookie
-            cookie.created = old?.created ?? cookie.created
+            cookie.created = old?.created ?? max(cookie.created, lastCreated + 0.000_001)
             let new = cookie.isExpired(at: now) ? nil : cookie
             uses[key] = new == nil ? nil : now
             guard new != old else { continue }
@@ -69,24 +72,24 @@ struct CookieJar: Sendable {
         self = CookieJar(limit: limit, domainLimit: domainLimit)
     }
 
-    /// The cookies of a response, the last one of each name, domain and path. Only the last `domainLimit` new ones
-    /// count, since the rest would be evicted. The expiry of an unknown cookie is ignored.
+    /// The cookies of a response, the last one of each name, domain and path, in the order of the first ones. Only the
+    /// last `domainLimit` new ones count, since the rest would be evicted. The expiry of an unknown cookie is ignored.
     private func effectiveCookies(_ lines: [String], from origin: CookieOrigin, _ now: Date) -> [(Cookie.Key, Cookie)] {
         var last: [(Cookie.Key, Cookie)] = []
-        var seen: Set<Cookie.Key> = []
+        var firstLines: [Cookie.Key: Int] = [:]
         var newCount = 0
-        for line in lines.reversed() {
+        for (number, line) in lines.enumerated().reversed() {
             StepCount.add()
             guard let cookie = Cookie(setCookie: line, from: origin, now: now) else { continue }
             let key = cookie.key
-            guard seen.insert(key).inserted else { continue }
+            guard firstLines.updateValue(number, forKey: key) == nil else { continue }
             if cookies[key] == nil {
                 guard !cookie.isExpired(at: now), newCount < domainLimit else { continue }
                 newCount += 1
             }
             last.append((key, cookie))
         }
-        return last.reversed()
+        return last.sorted { (firstLines[$0.0] ?? 0) < (firstLines[$1.0] ?? 0) }
     }
 
     /// Whether a secure cookie of that name exists. A cookie set over cleartext must not replace it (RFC 6265bis,
@@ -112,6 +115,7 @@ struct CookieJar: Sendable {
             return
         }
         cookies[key] = new
+        lastCreated = max(lastCreated, new.created)
         domains[key.domain, default: []].insert(key)
         if new.isSecure { secure[key.name, default: []].insert(key) }
     }

@@ -5,7 +5,8 @@ import PulseCore
 /// What decides about the response to a GraphQL request: its status or its body (GraphQL over HTTP, section 6.4).
 ///
 /// The body of `application/graphql-response+json` counts whatever the status is, since only a GraphQL server sends it.
-/// `application/json` may come from a gateway as well. A response without a media type is read as the latter.
+/// `application/json` may come from a gateway as well. A response without a media type is read as the latter, and so is
+/// `application/graphql+json`, which drafts of the specification had.
 enum GraphQLVerdict {
     /// The body has the outcome.
     case body
@@ -24,7 +25,7 @@ enum GraphQLVerdict {
         switch response.mediaType {
         case "application/graphql-response+json":
             self = isAccepted || (try? GraphQLEnvelope(response.data)) != nil ? .body : .status
-        case "application/json", "":
+        case "application/json", "application/graphql+json", "":
             self = isAccepted ? .body : Self.refusal(response)
         case "multipart/mixed" where isAccepted:
             self = .parts

@@ -83,15 +83,28 @@ extension EventStream {
             guard reconnects < reconnection.maximumAttempts ?? .max else { return .finish(error ?? missingEnd) }
             let hasEndedWell = error == nil && hasEventOnConnection
             if hasEndedWell || openFor ?? 0 >= Self.steadyTime { failures = 0 }
-            let computed = Swift.min(reconnection.maximumDelay, delay * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
+            let computed = hasEndedWell ? waitAfterCleanEnd(unit) : waitAfterFailure(unit)
             if !hasEndedWell { failures += 1 }
             let asked = retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0
             return .wait(Swift.max(computed, shortestWait, asked, Self.minimumWait), after: error)
         }
 
+        /// The reconnection time itself (WHATWG HTML, 9.2.3), a little spread.
+        private func waitAfterCleanEnd(_ unit: Double) -> TimeInterval {
+            Swift.min(reconnection.maximumDelay, delay) * (1 + unit / 5)
+        }
+
+        private func waitAfterFailure(_ unit: Double) -> TimeInterval {
+            // A server may ask for one connection at once, but not for a backoff that does not grow.
+            let base = failures == 0 ? delay : Swift.max(delay, Self.smallestBase)
+            return Swift.min(reconnection.maximumDelay, base * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
+        }
+
         /// A connection that was open for this long has shown that the server is well.
         private static let steadyTime: TimeInterval = 60
         private static let minimumWait: TimeInterval = 0.1
+        /// The least base of the backoff after several failures.
+        private static let smallestBase: TimeInterval = 0.5
 
         /// A response without its sentinel was cut.
         private var missingEnd: PulseError? {

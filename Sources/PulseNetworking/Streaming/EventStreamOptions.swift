@@ -30,11 +30,13 @@ public struct EventStreamOptions: Sendable {
 
     /// How a stream reconnects.
     ///
-    /// It waits `U(0.5, 1) × min(maximumDelay, delay × 2ⁿ⁺¹)` seconds, where n is the number of failures since a
-    /// connection that stayed open for 60 seconds, or that ended cleanly after an event. It never waits less than the
-    /// server's `retry` or `Retry-After`, nor less than 0.1 seconds. A network that comes back ends the wait.
+    /// After a connection that ended cleanly with an event it waits `U(1, 1.2) × min(maximumDelay, delay)` seconds.
+    /// After a failure it waits `U(0.5, 1) × min(maximumDelay, delay × 2ⁿ⁺¹)` seconds, where n is the number of earlier
+    /// failures since such an end, or since a connection that stayed open for 60 seconds; from the second failure on,
+    /// `delay` counts as half a second at least. It never waits less than the server's `retry` or `Retry-After`, nor
+    /// less than 0.1 seconds. A network that comes back ends the wait.
     public struct Reconnection: Sendable {
-        /// The base of the wait in seconds; the `retry` of a server replaces it. 3 by default.
+        /// The base of the wait in seconds, 0 or more; the `retry` of a server replaces it. 3 by default.
         public var delay: TimeInterval = 3
         /// The limit of the computed wait in seconds. 30 by default.
         public var maximumDelay: TimeInterval = 30
@@ -65,8 +67,8 @@ extension EventStreamOptions {
     /// The fault in the settings, or nil.
     var fault: String? {
         let reconnection = reconnection ?? .standard
-        guard reconnection.delay > 0, reconnection.delay < .infinity else {
-            return "the delay is \(reconnection.delay), and no positive number of seconds"
+        guard reconnection.delay >= 0, reconnection.delay < .infinity else {
+            return "the delay is \(reconnection.delay), and no number of seconds from 0"
         }
         if !(reconnection.maximumDelay > 0) {
             return "the maximumDelay is \(reconnection.maximumDelay), and no positive number of seconds"

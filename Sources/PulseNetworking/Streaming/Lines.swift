@@ -86,7 +86,9 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         let reader = ElementReader { [open, maximumLength] in
             try LineSplitter.check(maximumLength)
             let response = try await open()
-            let isSequence = response.head.mediaType == "application/json-seq"
+            let mediaType = response.head.mediaType
+            // RFC 8091: a type with the suffix is a sequence, too.
+            let isSequence = mediaType == "application/json-seq" || mediaType.hasSuffix("+json-seq")
             return (response, JSONTextSplitter(isSequence ? .sequence : .lines, maximumLength: maximumLength))
         }
         return Iterator(reader: reader, skipsFailures: skipsFailures)

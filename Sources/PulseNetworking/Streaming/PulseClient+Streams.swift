@@ -63,7 +63,7 @@ extension PulseClient {
     /// The server-sent events of a response, with reconnection. The first request is sent when the first event is asked
     /// for.
     ///
-    /// Each connection sends `Accept: text/event-stream` and `Cache-Control: no-store`, unless they are set, and
+    /// Each connection sends `Accept: text/event-stream` and `Cache-Control: no-cache`, unless they are set, and
     /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
     /// without bytes, such as comments, is lost then. The statuses that the call accepts have no meaning here.
     public func events<E: Endpoint>(
@@ -83,7 +83,7 @@ extension PulseClient {
         let timeout: TimeInterval = endpoint.timeoutInterval
         if merged.timeout == nil, timeout == 0 { own.timeout = 60 }
         if headers.header("Cache-Control") == nil {
-            own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-store"])
+            own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-cache"])
         }
         own.cache = .bypass
         own.acceptedStatuses = .only(200, 204)

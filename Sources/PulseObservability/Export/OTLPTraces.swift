@@ -91,10 +91,15 @@ public struct OTLPTraces: Sendable {
     }
 
     private static func common(_ trace: CallTrace, _ method: HTTPMethod, host: String) -> [(String, JSONValue)] {
-        [
-            ("http.request.method", OTLPValue.text("\(method)")), ("server.address", OTLPValue.text(host)),
+        var attributes = [
+            ("http.request.method", OTLPValue.text(method.isOfOpenTelemetry ? "\(method)" : "_OTHER")),
+            ("server.address", OTLPValue.text(host)),
             ("url.template", OTLPValue.text(SeriesName.shown(trace.route))),
         ]
+        if !method.isOfOpenTelemetry {
+            attributes.append(("http.request.method_original", OTLPValue.text(SeriesName.shown("\(method)"))))
+        }
+        return attributes
     }
 
     private static func event(_ mark: CallTrace.Mark, of trace: CallTrace) -> JSONValue {

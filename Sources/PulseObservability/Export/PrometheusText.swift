@@ -21,7 +21,8 @@ public struct PrometheusText: Sendable {
     ///
     /// - Parameter prefix: the prefix of every name, `pulse` by default; empty for none.
     /// - Parameter labels: added to every sample, whose own labels win: an instance, a version. Characters that a name
-    ///   must not contain become `_`; values are truncated at 120 bytes.
+    ///   must not contain become `_`; values are truncated at 120 bytes. Prometheus' own names (`le`, `quantile` and
+    ///   those that begin with `__`) are ignored.
     /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored. A bound is
     ///   accurate to within 1 %.
     public init(
@@ -30,9 +31,11 @@ public struct PrometheusText: Sendable {
     ) {
         self.prefix = prefix.isEmpty ? "" : Self.name(prefix) + "_"
         self.buckets = HistogramBounds.valid(buckets)
-        var names: Set<String> = ["le"]
+        // Prometheus reads these itself, and rejects the whole page if it cannot.
+        var names: Set<String> = ["le", "quantile"]
         self.labels = labels.sorted { $0.key < $1.key }.compactMap { key, value in
             let name = Self.name(key)
+            guard !name.hasPrefix("__") else { return nil }
             return names.insert(name).inserted ? (name, SeriesName.shown(value)) : nil
         }
     }

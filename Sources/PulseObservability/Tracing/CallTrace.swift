@@ -78,6 +78,17 @@ extension CallTrace {
 
     func spanName(for method: HTTPMethod) -> String {
         let route = SeriesName.shown(route)
-        return route.hasPrefix("\(method) ") ? route : "\(method) \(route)"
+        let target = route.hasPrefix("\(method) ") ? route.dropFirst("\(method) ".count) : route[...]
+        return (method.isOfOpenTelemetry ? "\(method) " : "HTTP ") + target
+    }
+}
+
+extension HTTPMethod {
+    /// Whether OpenTelemetry's conventions for HTTP know the method. Another one would make a series of each spelling.
+    package var isOfOpenTelemetry: Bool {
+        switch rawValue {
+        case "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE": true
+        default: false
+        }
     }
 }

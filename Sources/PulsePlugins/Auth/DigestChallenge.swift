@@ -19,6 +19,8 @@ struct DigestChallenge: Sendable, Equatable {
     /// Whether the response covers a count and a client nonce. False is the form of RFC 2069.
     let hasQuality: Bool
     let hashesUsername: Bool
+    /// Whether the server asks for UTF-8, and so knows RFC 7616.
+    let isUTF8: Bool
     /// Whether name and password were correct, but the nonce was too old.
     let isStale: Bool
 
@@ -43,15 +45,17 @@ struct DigestChallenge: Sendable, Equatable {
         case "sha-256-sess": (hash, isSession) = (.sha256, true)
         default: return nil
         }
-        // A list. `auth-int`, which also covers the body, is not supported.
+        // A list, as absent if it is empty. `auth-int`, which also covers the body, is not supported.
         let qualities = parameters["qop"]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        if let qualities, !qualities.contains(where: { $0.equalsIgnoringASCIICase("auth") }) { return nil }
-        hasQuality = qualities != nil
+            .filter { !$0.isEmpty }
+        hasQuality = qualities?.isEmpty == false
+        if hasQuality, qualities?.contains(where: { $0.equalsIgnoringASCIICase("auth") }) != true { return nil }
         self.realm = realm
         self.nonce = nonce
         self.algorithm = algorithm
         opaque = parameters["opaque"]
         hashesUsername = parameters["userhash"]?.equalsIgnoringASCIICase("true") == true
+        isUTF8 = parameters["charset"]?.equalsIgnoringASCIICase("UTF-8") == true
         isStale = parameters["stale"]?.equalsIgnoringASCIICase("true") == true
     }
 }

@@ -64,7 +64,10 @@ struct DigestSession: Sendable {
     }
 
     private var name: String {
-        if username.utf8.allSatisfy({ $0 < 0x80 }) { return "username=" + AuthenticationField.quoted(username) }
+        // Servers of RFC 2617 know no other parameter.
+        if !challenge.isUTF8 || username.utf8.allSatisfy({ $0 < 0x80 }) {
+            return "username=" + AuthenticationField.quoted(username)
+        }
         // RFC 8187, section 3.2.1.
         let escaped = username.addingPercentEncoding(withAllowedCharacters: .digestNameCharacters) ?? ""
         return "username*=UTF-8''\(escaped)"

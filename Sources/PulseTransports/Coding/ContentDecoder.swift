@@ -107,7 +107,7 @@ final class DecoderStage {
     func run() throws -> UnsafeRawBufferPointer {
         guard !hasFailed else { throw ContentDecoder.failure }
         if decoder == nil, try !begin() { return UnsafeRawBufferPointer(start: nil, count: 0) }
-        if hasEnded, isBetweenFrames, try skipsPadding() { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        if hasEnded, isBetweenFrames, skipsPadding() { return UnsafeRawBufferPointer(start: nil, count: 0) }
         return try decode()
     }
 
@@ -140,12 +140,12 @@ final class DecoderStage {
         return decoder
     }
 
-    /// Handles bytes after a complete frame: true for padding, which may follow gzip members.
-    private func skipsPadding() throws -> Bool {
+    /// Handles bytes after a complete frame: true for padding, which some servers send, as browsers ignore it.
+    private func skipsPadding() -> Bool {
         switch coding {
         case .gzip: isPadding = isPadding || input.first != 0x1F
         case .zstd: break
-        case .deflate, .brotli: throw ContentDecoder.failure
+        case .deflate, .brotli: isPadding = true
         }
         if isPadding { input = UnsafeRawBufferPointer(start: nil, count: 0) }
         return isPadding

@@ -80,9 +80,17 @@ struct MultipartFormDataTests {
         }
     }
 
-    @Test(arguments: ["", "a b", "a\r\nb", "a\"b", String(repeating: "x", count: 71), "\u{E9}"])
+    @Test(arguments: ["", "a ", "a\tb", "a\r\nb", "a\"b", String(repeating: "x", count: 71), "\u{E9}"])
     func anInvalidBoundaryIsRefused(boundary: String) {
         #expect(throws: PulseError.self) { try MultipartFormData(parts: []).encode(boundary: boundary) }
+    }
+
+    /// RFC 2046, section 5.1.1; the first is its example.
+    @Test(arguments: ["gc0pJq0M:08jU534c0p", "a b", "'()+_,-./:=?"])
+    func aBoundaryOfTheCallersMayHaveAllCharactersOfTheRFC(boundary: String) throws {
+        #expect(try text([], boundary: boundary) == "--\(boundary)--\r\n")
+        let declared = "multipart/form-data; boundary=\"\(boundary)\""
+        #expect(MultipartFormData.boundary(in: declared) == boundary)
     }
 
     @Test

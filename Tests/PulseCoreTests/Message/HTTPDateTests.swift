@@ -73,6 +73,15 @@ struct HTTPDateTests {
         #expect(date != nil)
     }
 
+    @Test
+    @HeavyWork func theFiftyYearsOfATwoDigitYearEndOnADay() {
+        let past = HTTPDate.parse("Fri, 06 Nov 1976 08:49:37 GMT", now: now)
+        #expect(HTTPDate.parse("Saturday, 06-Nov-76 08:49:37 GMT", now: now) == past)
+        // Of the two years, only one has the day.
+        let leap = HTTPDate.parse("Tue, 29 Feb 2000 00:00:00 GMT", now: now)
+        #expect(HTTPDate.parse("Tuesday, 29-Feb-00 00:00:00 GMT", now: now) == leap)
+    }
+
     @Test(arguments: [
         ("00", 2000), ("26", 2026), ("75", 2075), ("76", 2076), ("77", 1977), ("94", 1994), ("99", 1999),
     ])

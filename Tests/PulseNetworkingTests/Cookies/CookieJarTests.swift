@@ -34,6 +34,33 @@ struct CookieJarTests {
         #expect(given == header)
     }
 
+    /// Older cookies first (RFC 6265, section 5.4), also among those of one response.
+    @Test(arguments: [
+        (["z=1", "a=2"], "z=1; a=2"), (["a=1", "b=2", "a=3"], "a=3; b=2"), (["b=1", "a=2", "c=3"], "b=1; a=2; c=3"),
+    ])
+    func cookiesAreSentInTheOrderOfTheirLines(lines: [String], header: String) throws {
+        var jar = CookieJar()
+        let url = try Self.url("https://www.example.com/")
+        _ = jar.store(lines, from: url, now: Self.now)
+        #expect(jar.header(for: url, now: Self.now) == header)
+        var reloaded = CookieJar(jar.cookies.values)
+        #expect(reloaded.header(for: url, now: Self.now) == header)
+        // The clock may stand still, or go back.
+        _ = reloaded.store(["0=0"], from: url, now: Self.now - 10)
+        #expect(reloaded.header(for: url, now: Self.now) == header + "; 0=0")
+    }
+
+    /// What is sent to a loopback host never meets a network, so that browsers send secure cookies there.
+    @Test(arguments: [
+        ("http://localhost:8080/", true), ("http://app.localhost/", true), ("http://127.0.0.1/", true),
+        ("http://127.9.8.7:1/", true), ("http://[::1]:8080/", true), ("http://10.0.0.1/", false),
+        ("http://localhost.example.com/", false), ("http://127.0.0.1.example.com/", false), ("http://[::2]/", false),
+    ])
+    func aLoopbackHostGetsSecureCookies(address: String, isSecure: Bool) throws {
+        var jar = try Self.jar("SESSION=1; Path=/; Secure", from: address)
+        #expect(try jar.header(for: Self.url(address), now: Self.now) == (isSecure ? "SESSION=1" : nil))
+    }
+
     @Test func aCookieReplacesTheOneWithTheSameNameDomainAndPath() throws {
         var jar = try Self.jar("a=1", "b=2")
         let url = try Self.url("https://www.example.com/")

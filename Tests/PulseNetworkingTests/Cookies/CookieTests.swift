@@ -133,6 +133,7 @@ struct CookieTests {
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "06 November 1994 8:49:37", "1994 Nov 06 08:49:37 PST", "08:49:37 6-Nov-1994", "Nov 6 94 8:49:37",
+        "06 Nov 1994 08:49:37:11", "06 Nov 1994 08:49:37x 21:01:22", "06 Nov 1994 8x:49:37 08:49:37",
     ])
     func cookieDatesAreReadInAnyFormat(text: String) {
         #expect(CookieDate.parse(text) == Date(timeIntervalSince1970: 784_111_777))
@@ -141,6 +142,8 @@ struct CookieTests {
     @Test(arguments: [
         "", "06 Nov 1994", "08:49:37 Nov 1994", "06 08:49:37 1994", "06 Nov 08:49:37", "32 Nov 1994 08:49:37",
         "06 Nov 1994 24:00:00", "06 Nov 1600 08:49:37", "31 Feb 2024 00:00:00",
+        // The first text in the form of a time is the time, whatever its numbers are.
+        "Sat, 15-Apr-17 91:22:33 21:01:22", "06 Nov 1994 08:60:37 08:49:37",
     ])
     func anInvalidCookieDateIsIgnored(text: String) {
         #expect(CookieDate.parse(text) == nil)

@@ -34,6 +34,7 @@ struct GraphQLVerdictTests {
 
     private static let graphQL = "application/graphql-response+json"
     private static let json = "application/json; charset=utf-8"
+    private static let draft = "application/graphql+json; charset=utf-8"
     private static let errors =
         #""errors":[{"message":"no"},{"message":"way","path":["a",1,"b"],"extensions":{"x":[1]}}]"#
 
@@ -89,7 +90,7 @@ struct GraphQLVerdictTests {
     @Test(arguments: bodies.indices, [200, 201, 299])
     func theBodyOfAnAcceptedStatusDecides(index: Int, status: Int) async {
         let body = Self.bodies[index]
-        for type in [Self.graphQL, Self.json, "Application/JSON", nil] {
+        for type in [Self.graphQL, Self.json, Self.draft, "Application/JSON", nil] {
             #expect(await outcome(status, type, body.text) == body.accepted, "\(body.text) as \(type ?? "nothing")")
         }
     }
@@ -105,7 +106,9 @@ struct GraphQLVerdictTests {
     func theErrorsOfARefusedRequestArePassedOn(index: Int, status: Int) async {
         let body = Self.bodies[index]
         let expected: Outcome = body.errors > 0 ? .errors(body.errors) : .failure(.http)
-        #expect(await outcome(status, Self.json, body.text) == expected, "\(body.text)")
+        for type in [Self.json, Self.draft] {
+            #expect(await outcome(status, type, body.text) == expected, "\(body.text)")
+        }
     }
 
     @Test(arguments: bodies.indices)

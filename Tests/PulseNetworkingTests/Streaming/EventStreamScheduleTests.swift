@@ -51,13 +51,43 @@ struct EventStreamScheduleTests {
         PulseResponse(statusCode: status, request: URLRequest(url: URL(fileURLWithPath: "/")))
     }
 
+    /// WHATWG HTML, 9.2.3: the wait after a clean end is the reconnection time.
+    @Test(arguments: [0, 0.5, 0.999_999])
+    func aCleanEndIsFollowedByTheServersWait(unit: Double) {
+        var machine = EventStream.StateMachine(.standard, hasSentinel: false)
+        _ = machine.start()
+        _ = machine.opened(at: 0)
+        machine.received(retry: 3000)
+        machine.receivedEvent()
+        guard case .wait(let seconds, after: nil) = machine.ended(nil, at: 1, unit: unit) else {
+            Issue.record("no wait")
+            return
+        }
+        #expect(3...3.6 ~= seconds)
+    }
+
+    /// A server that asked for connections at once may be overloaded later.
+    @Test func theBackoffGrowsAfterARetryOfZero() {
+        var machine = EventStream.StateMachine(.standard, hasSentinel: false)
+        _ = machine.start()
+        _ = machine.opened(at: 0)
+        machine.received(retry: 0)
+        machine.receivedEvent()
+        let waits = (0..<8).map { _ -> TimeInterval in
+            guard case .wait(let seconds, _) = machine.ended(.noConnection, at: 1, unit: 0) else { return -1 }
+            _ = machine.waited()
+            return seconds
+        }
+        #expect(waits == [0.1, 1, 2, 4, 8, 15, 15, 15])
+    }
+
     @Test func waitsAgreeWithAModelOfTheWholeHistory() {
         let random = SeededRandomness(seed: 25)
         func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }
         var steps = 0
         while steps < Self.steps {
             let reconnection = EventStreamOptions.Reconnection.standard
-                .with(\.delay, value: [0.01, 1, 3, 100][below(4)])
+                .with(\.delay, value: [0, 0.01, 1, 3, 100][below(5)])
                 .with(\.maximumDelay, value: [0.05, 10, 30, .infinity][below(4)])
                 .with(\.maximumAttempts, value: [nil, nil, 0, 1, 5][below(5)])
             let hasSentinel = below(2) == 0
@@ -134,7 +164,11 @@ struct EventStreamScheduleTests {
         let delay = retry ?? reconnection.delay
         var factor = 2.0
         for _ in 0..<failures { factor *= 2 }
-        let computed = min(reconnection.maximumDelay, delay * factor) * (0.5 + unit / 2)
+        let base = failures == 0 ? delay : max(delay, 0.5)
+        let computed =
+            history.last?.endsWell == true
+            ? min(reconnection.maximumDelay, delay) * (1 + unit / 5)
+            : min(reconnection.maximumDelay, base * factor) * (0.5 + unit / 2)
         return [computed, retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0, 0.1].max() ?? 0
     }
 }

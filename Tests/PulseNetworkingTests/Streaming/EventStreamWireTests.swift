@@ -57,7 +57,7 @@ struct EventStreamWireTests {
             #expect(ids == (1...9).map(String.init))
             let request = try #require(server.requests.first)
             #expect(request.headers["Accept"] == "text/event-stream")
-            #expect(request.headers["Cache-Control"] == "no-store")
+            #expect(request.headers["Cache-Control"] == "no-cache")
             #expect(lastEventIDs(server).first == .some(nil))
             #expect(lastEventIDs(server).last == "9")
         }

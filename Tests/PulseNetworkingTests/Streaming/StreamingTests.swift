@@ -67,18 +67,18 @@ struct StreamingTests {
         _ = await all(client.events(GetUser(options: RequestOptions().with(\.timeout, value: 8))))
         _ = await all(client.events(GetUser(), options: RequestOptions().with(\.timeout, value: 9)))
         #expect(transport.transportRequests.map(\.idleTimeout) == [60, 7, 8, 9])
-        #expect(transport.requests.allSatisfy { $0.value(forHTTPHeaderField: "Cache-Control") == "no-store" })
+        #expect(transport.requests.allSatisfy { $0.value(forHTTPHeaderField: "Cache-Control") == "no-cache" })
     }
 
     @Test func badOptionsAreRefusedBeforeAnythingIsSent() async throws {
         let (client, transport) = client(Stub())
         let standard = EventStreamOptions.Reconnection.standard
         let faults: [EventStreamOptions] =
-            [0, -1, .nan].flatMap { seconds in
-                [
-                    EventStreamOptions().with(\.reconnection, value: standard.with(\.delay, value: seconds)),
-                    EventStreamOptions().with(\.reconnection, value: standard.with(\.maximumDelay, value: seconds)),
-                ]
+            [-1, .nan, .infinity].map { seconds in
+                .init().with(\.reconnection, value: standard.with(\.delay, value: seconds))
+            }
+            + [0, -1, .nan].map { seconds in
+                .init().with(\.reconnection, value: standard.with(\.maximumDelay, value: seconds))
             } + [
                 .init().with(\.reconnection, value: standard.with(\.maximumAttempts, value: -1)),
                 .init().with(\.maximumEventSize, value: 0), .init().with(\.lastEventID, value: "a\nb"),
@@ -168,10 +168,11 @@ struct StreamingTests {
         #expect(try await first.next() == nil)
     }
 
-    @Test func aJSONSequenceIsReadByItsType() async throws {
+    /// Or by the suffix of its type (RFC 8091).
+    @Test(arguments: ["Application/JSON-Seq; charset=utf-8", "application/geo+json-seq"])
+    func aJSONSequenceIsReadByItsType(type: String) async throws {
         let body = "\u{1E}{\"n\":\n1}\n\u{1E}{\"n\":2\u{1E}{\"n\":3}\n"
-        let (client, _) = client(
-            Stub().reply(.data(Data(body.utf8), contentType: "Application/JSON-Seq; charset=utf-8")))
+        let (client, _) = client(Stub().reply(.data(Data(body.utf8), contentType: type)))
         #expect(await all(client.jsonLines("/a", of: Item.self).skippingFailures()).elements.map(\.n) == [1, 3])
         var iterator = client.jsonLines("/a", of: Item.self).makeAsyncIterator()
         #expect(try await iterator.next()?.n == 1)

@@ -140,6 +140,17 @@ struct OTLPTests {
                 == ["POST", "POST", "GET"])
     }
 
+    /// OpenTelemetry's conventions for HTTP: an unknown method would make a series of each spelling.
+    @Test func aMethodOfOnesOwnIsOther() throws {
+        let method = try #require(HTTPMethod(rawValue: "PURGE"))
+        let spans = try spans([.ok()], call: .sample(method: method))
+        #expect(spans[0]["name"] == "HTTP GetUser")
+        let attributes = Self.attributes(spans[0]["attributes"])
+        #expect(attributes["http.request.method"] == ["stringValue": "_OTHER"])
+        #expect(attributes["http.request.method_original"] == ["stringValue": "PURGE"])
+        #expect(Self.attributes(try self.spans([.ok()])[0]["attributes"])["http.request.method_original"] == nil)
+    }
+
     @Test func noSpanContainsThePath() throws {
         #expect(!"\(try spans([.ok()]))".contains("/users/42"))
     }

@@ -83,6 +83,16 @@ struct PrometheusTextTests {
         #expect(!lines.contains { $0.contains(#"le="y""#) })
     }
 
+    /// Prometheus reads them itself, and rejects the page if it cannot.
+    @Test func sharedLabelsWithNamesOfPrometheusAreIgnored() async {
+        var timings = TransferTimings()
+        (timings.firstByte, timings.lastByte) = (0.25, 0.5)
+        let record = { [timings] (bus: PulseEventBus) in bus.emitCall(.sample(), .ok(timings: timings)) }
+        let plain = await Self.lines(PrometheusText(), record)
+        let labels = ["quantile": "a", "le": "b", "__name__": "c", "__x": "d"]
+        #expect(await Self.lines(PrometheusText(labels: labels), record) == plain)
+    }
+
     @Test func phasesAreASummary() async {
         var timings = TransferTimings()
         (timings.firstByte, timings.lastByte) = (0.25, 0.5)

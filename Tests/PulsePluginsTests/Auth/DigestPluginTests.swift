@@ -342,9 +342,21 @@ struct DigestPluginTests {
             let authorization = session.authorization(method: "GET", target: "/")
             return try #require(authorization)
         }
-        #expect(try field("").contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, "))
-        #expect(try !field(", userhash=true").contains("username*"))
+        #expect(try field(", charset=UTF-8").contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, "))
+        // Servers of RFC 2617 know only the plain parameter.
+        #expect(try field("").contains("username=\"Jäsøn Doe\", "))
+        #expect(try !field(", charset=UTF-8, userhash=true").contains("username*"))
         #expect(try field(", userhash=true").contains("userhash=true"))
+    }
+
+    /// An empty list is none (RFC 2069's form), but a list without `auth` is unsupported.
+    @Test(
+        arguments: [("\"\"", false), ("\" , \"", false), ("\"auth\"", true), ("\"auth-int\"", nil)] as [(String, Bool?)]
+    )
+    func anEmptyListOfQualitiesCountsAsNone(list: String, hasQuality: Bool?) throws {
+        let (_, parameters) = try #require(
+            AuthenticationField.challenges(in: "Digest realm=r, qop=\(list), nonce=n").first)
+        #expect(DigestChallenge(parameters)?.hasQuality == hasQuality)
     }
 
     @Test func digestDescriptionsHideNameAndPassword() {
