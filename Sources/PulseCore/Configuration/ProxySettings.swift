@@ -3,7 +3,7 @@
 /// Which proxy requests go through.
 public struct ProxySettings: Sendable, Hashable {
     /// The protocol that is spoken with a proxy.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// HTTP with CONNECT for https (RFC 9110, section 9.3.6), or SOCKS version 5 (RFC 1928).
         case http, socks5
     }

@@ -6,18 +6,18 @@
 /// info, path and query do not count. Hosts are compared as text, case-insensitively and after percent-decoding. An IP
 /// address in another notation, or a name with the trailing dot of its absolute form, is another origin. So a doubtful
 /// spelling loses its credentials rather than leaks them.
-public struct Origin: Hashable, Sendable {
+package struct Origin: Hashable, Sendable {
     private let isSecure: Bool
     /// The host in lower case; an IPv6 address without its brackets.
-    public let host: String
+    package let host: String
     /// The port in the URL, or the default port of its scheme: 443 for `https`, 80 for `http`.
-    public let port: Int
+    package let port: Int
 
     /// The scheme: `http` or `https`.
-    public var scheme: String { isSecure ? "https" : "http" }
+    package var scheme: String { isSecure ? "https" : "http" }
 
     /// Creates the origin of a URL, or nil for another scheme, an empty or malformed host, or an invalid port.
-    public init?(_ url: URL) {
+    package init?(_ url: URL) {
         // Parsed by hand: URLComponents takes ten times as long, and every request needs an origin.
         var text = url.absoluteString
         guard let origin = text.withUTF8(Self.init(bytes:)) else { return nil }
@@ -130,7 +130,7 @@ extension StringProtocol {
 
 extension Origin: CustomStringConvertible {
     /// `https://host`, with the port if it is not the scheme's default (RFC 6454, section 6.2).
-    public var description: String {
+    package var description: String {
         let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return "\(scheme)://\(host)" + (port == (isSecure ? 443 : 80) ? "" : ":\(port)")
     }
