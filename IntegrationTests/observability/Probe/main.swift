@@ -88,8 +88,8 @@ let facts = Facts(secret: secret, hostileRoute: hostileRoute, ends: ends, tracep
 let resource = TelemetryResource(serviceName: "probe", serviceVersion: "1.0")
 let exporting = PulseClient(
     configuration: PulseConfiguration(baseURL: collector), events: PulseEventBus())
-_ = try await exporting.request(OTLPUpload.metrics(OTLPMetrics(resource: resource).json(of: snapshot)))
-_ = try await exporting.request(OTLPUpload.traces(OTLPTraces(resource: resource).json(of: traces.takeAll())))
+_ = try await exporting.request(OTLPUpload.metrics(snapshot, from: resource))
+_ = try await exporting.request(OTLPUpload.traces(traces.takeAll(), from: resource))
 let page = Data(PrometheusText().text(of: snapshot).utf8)
 _ = try await exporting.request(Post(path: "/prometheus", text: page, contentType: PrometheusText.contentType))
 _ = try await exporting.request(

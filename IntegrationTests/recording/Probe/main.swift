@@ -76,26 +76,32 @@ func recordHostility(_ recorder: PulseRecorder, _ bus: PulseEventBus) async {
     await client.shutdown()
 }
 
-/// More data than the page draws, and calls that are neither success nor failure.
+/// More data than the page draws, and calls that are neither success nor failure, all at one moment.
 func crowd() -> PulseRecording {
-    let date = Date(timeIntervalSince1970: 1_767_225_600)
-    func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) -> RecordedCall {
-        RecordedCall(
-            id: UUID(), endpointPath: "/", route: "/", method: .get, host: "api.example.com", startedAt: date,
-            latency: latency, outcome: outcome)
+    let recorder = PulseRecorder(options: .init(maximumEvents: 616), clock: TestClock())
+    let bus = PulseEventBus()
+    recorder.attach(to: bus)
+    func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) {
+        let call = CallSummary(
+            id: UUID(), endpointPath: "/", route: "/", method: .get, host: "api.example.com")
+        bus.emit(.requestStarted(call))
+        bus.emit(.requestCompleted(outcome, call, latency: latency))
     }
     let undecided: [PulseError.Kind] = [.cancelled, .queuedOffline]
-    let failures = PulseError.Kind.allCases.filter { !undecided.contains($0) }.prefix(12)
-    var calls = undecided.map { call(.failure(ErrorSummary(kind: $0, message: "")), 9) }
-    calls += failures.map { call(.failure(ErrorSummary(kind: $0, message: "")), 0.03) }
+    for kind in undecided { call(.failure(ErrorSummary(kind: kind, message: "")), 9) }
+    for kind in PulseError.Kind.allCases.filter({ !undecided.contains($0) }).prefix(12) {
+        call(.failure(ErrorSummary(kind: kind, message: "")), 0.03)
+    }
     for status in [200, 404] {
         let response = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
-        calls += (0..<6).map { _ in call(.success(response), 0.01) }
+        for _ in 0..<6 { call(.success(response), 0.01) }
     }
-    var events = (0..<15).map { RecordedEvent(date: date, kind: .breakerOpened, subject: "\($0)") }
-    events.append(RecordedEvent(date: date, kind: .queueEnqueued, subject: "a"))
-    events += (0..<600).map { RecordedEvent(date: date, kind: .warning, subject: "\($0)") }
-    return PulseRecording(calls: calls, events: events, recordedEventCount: 700)
+    // The recorder drops these 84, the oldest.
+    for number in 0..<84 { bus.emit(.warning("old \(number)")) }
+    for number in 0..<15 { bus.emit(.circuitBreakerOpened(endpoint: "\(number)")) }
+    bus.emit(.offlineQueueEnqueued(id: UUID()))
+    for number in 0..<600 { bus.emit(.warning("\(number)")) }
+    return recorder.recording()
 }
 
 let (recorder, bus) = (PulseRecorder(), PulseEventBus())

@@ -4,7 +4,7 @@ import PulseCore
 
 extension MetricsSnapshot {
     /// All metrics, for an exporter: in a fixed order, without the families that have no sample.
-    public var families: [MetricFamily] {
+    package var families: [MetricFamily] {
         (routeFamilies + hostFamilies + socketFamilies + sharedFamilies).filter { !$0.samples.isEmpty }
     }
 

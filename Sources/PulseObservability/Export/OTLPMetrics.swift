@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// Encodes snapshots as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
-///
-/// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`. Labels have the names
-/// of OpenTelemetry's conventions for HTTP where one exists, such as `server.address`.
-public struct OTLPMetrics: Sendable {
+package struct OTLPMetrics: Sendable {
     private let resource: TelemetryResource
     private let buckets: [TimeInterval]
 
-    /// Creates an encoder for that resource.
-    ///
-    /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored.
-    public init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
+    /// Creates an encoder for that resource, with these upper bounds in seconds.
+    package init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
         self.resource = resource
         self.buckets = HistogramBounds.valid(buckets)
     }
 
     /// The snapshot as JSON. Throws ``PulseError/encodingFailed(underlying:)``.
-    public func json(of snapshot: MetricsSnapshot) throws -> Data {
+    package func json(of snapshot: MetricsSnapshot) throws -> Data {
         try OTLPValue.data(value(of: snapshot))
     }
 

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// Encodes traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
-///
-/// A call is a span of kind internal; each of its attempts is a child span of kind client. Names and attributes follow
-/// OpenTelemetry's conventions for HTTP. A path may contain a secret, so the spans have the route and no URL.
-public struct OTLPTraces: Sendable {
+package struct OTLPTraces: Sendable {
     private let resource: TelemetryResource
 
     /// Creates an encoder for that resource.
-    public init(resource: TelemetryResource) {
+    package init(resource: TelemetryResource) {
         self.resource = resource
     }
 
     /// The traces as JSON. Throws ``PulseError/encodingFailed(underlying:)``.
-    public func json(of traces: [CallTrace]) throws -> Data {
+    package func json(of traces: [CallTrace]) throws -> Data {
         let spans = traces.flatMap { [Self.span(of: $0)] + $0.attempts.enumerated().map(Self.span(of: $0)) }
         return try OTLPValue.data([
             "resourceSpans": [

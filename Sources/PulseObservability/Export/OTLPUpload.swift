@@ -6,7 +6,7 @@ public import PulseCore
 ///
 /// ```swift
 /// let collector = PulseClient(configuration: PulseConfiguration(baseURL: url), events: PulseEventBus())
-/// _ = try await collector.request(OTLPUpload.metrics(json))
+/// _ = try await collector.request(OTLPUpload.metrics(await metrics.snapshot(), from: resource))
 /// ```
 ///
 /// Send it with a client that has its own bus: otherwise each upload is itself counted, traced and uploaded.
@@ -15,18 +15,32 @@ public struct OTLPUpload: Endpoint {
     public typealias Response = EmptyResponse
 
     public let path: String
-    private let json: Data
+    /// The body, in OTLP's JSON; also for a collector that reads a file.
+    public let json: Data
 
     public var method: HTTPMethod { .post }
     public var body: RequestBody { .data(json, contentType: "application/json") }
 
-    /// An upload of metrics, to `/v1/metrics`.
+    /// An upload of a snapshot, to `/v1/metrics`. Throws ``PulseError/encodingFailed(underlying:)``.
     ///
-    /// - Parameter json: the output of ``OTLPMetrics``.
-    public static func metrics(_ json: Data) -> OTLPUpload { OTLPUpload(path: "/v1/metrics", json: json) }
+    /// Counters are cumulative, from ``MetricsSnapshot/countingSince`` on. Names begin with `pulse.`. Labels have the
+    /// names of OpenTelemetry's conventions for HTTP where one exists, such as `server.address`.
+    ///
+    /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored.
+    public static func metrics(
+        _ snapshot: MetricsSnapshot, from resource: TelemetryResource,
+        buckets: [TimeInterval] = PrometheusText.defaultBuckets
+    ) throws -> OTLPUpload {
+        let json = try OTLPMetrics(resource: resource, buckets: buckets).json(of: snapshot)
+        return OTLPUpload(path: "/v1/metrics", json: json)
+    }
 
-    /// An upload of traces, to `/v1/traces`.
+    /// An upload of traces, to `/v1/traces`. Throws ``PulseError/encodingFailed(underlying:)``.
     ///
-    /// - Parameter json: the output of ``OTLPTraces``.
-    public static func traces(_ json: Data) -> OTLPUpload { OTLPUpload(path: "/v1/traces", json: json) }
+    /// A call is a span of kind internal; each of its attempts is a child span of kind client. Names and attributes
+    /// follow OpenTelemetry's conventions for HTTP. A path may contain a secret, so the spans have the route and no
+    /// URL.
+    public static func traces(_ traces: [CallTrace], from resource: TelemetryResource) throws -> OTLPUpload {
+        OTLPUpload(path: "/v1/traces", json: try OTLPTraces(resource: resource).json(of: traces))
+    }
 }

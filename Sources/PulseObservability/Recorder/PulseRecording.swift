@@ -7,17 +7,22 @@ public struct PulseRecording: Sendable {
     /// The calls, oldest first; the newest may still be in progress.
     public let calls: [RecordedCall]
     /// The events that belong to no call, oldest first.
-    public let events: [RecordedEvent]
+    package let events: [RecordedEvent]
     /// The number of calls ever recorded: those in ``calls`` and the dropped ones.
     public let recordedCallCount: Int
     /// The number of events ever recorded, including the dropped ones.
-    public let recordedEventCount: Int
+    package let recordedEventCount: Int
 
     /// When the recorder began, or was last cleared: earlier calls are missing. Nil if it is unknown.
     public let since: Date?
 
+    /// Creates a recording of these calls only, such as some of a recorder's for a report.
+    public init(calls: [RecordedCall]) {
+        self.init(calls: calls, events: [])
+    }
+
     /// Creates a recording of these calls and events. A count of nil means that nothing was dropped.
-    public init(
+    package init(
         calls: [RecordedCall], events: [RecordedEvent] = [], recordedCallCount: Int? = nil,
         recordedEventCount: Int? = nil, since: Date? = nil
     ) {

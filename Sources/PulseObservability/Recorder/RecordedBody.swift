@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// A recorded body: masked text, bytes if enabled, or the reason why it is missing.
 public struct RecordedBody: Sendable, Hashable {
     /// The stored content of a body.
-    public enum Content: Sendable, Hashable {
+    package enum Content: Sendable, Hashable {
         /// There was no body.
         case none
         /// The text, every known secret masked; its beginning if ``RecordedBody/isTruncated``.
@@ -17,7 +17,7 @@ public struct RecordedBody: Sendable, Hashable {
     }
 
     /// The reason why a body is missing.
-    public enum Omission: String, Sendable, Hashable {
+    package enum Omission: String, Sendable, Hashable {
         /// The body is not text, so secrets cannot be found in it.
         case binary
         /// The body is compressed or otherwise encoded, so secrets cannot be found in it.
@@ -31,7 +31,7 @@ public struct RecordedBody: Sendable, Hashable {
     }
 
     /// The stored content.
-    public let content: Content
+    package let content: Content
     /// The length of the whole body in bytes, if it is known; of a stream, the bytes that were read.
     public internal(set) var byteCount: Int64?
     /// Whether the whole body is longer than what is stored, or than what arrived.
@@ -40,10 +40,10 @@ public struct RecordedBody: Sendable, Hashable {
     public let contentType: String?
 
     /// No body.
-    public static let none = RecordedBody(.none)
+    package static let none = RecordedBody(.none)
 
     /// Creates a body with that content; by default of unknown length and type, and not truncated.
-    public init(_ content: Content, byteCount: Int64? = nil, isTruncated: Bool = false, contentType: String? = nil) {
+    package init(_ content: Content, byteCount: Int64? = nil, isTruncated: Bool = false, contentType: String? = nil) {
         self.content = content
         self.byteCount = byteCount
         self.isTruncated = isTruncated

@@ -22,7 +22,7 @@ extension RecordedCall {
     ///
     /// The timeline is long enough for the call, its requests and its waits. Events of a socket, which may come hours
     /// after its handshake, are drawn at its end.
-    public var chart: WaterfallChart {
+    package var chart: WaterfallChart {
         let requestEnds = exchanges.map { $0.offset.finite + $0.length }
         let markEnds = marks.filter { !$0.isOfSocket }.map { $0.offset.finite + ($0.wait ?? 0).finite }
         var chart = WaterfallChart(duration: (requestEnds + markEnds).reduce(latency?.finite ?? 0, max))

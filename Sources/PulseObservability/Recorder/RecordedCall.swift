@@ -5,9 +5,9 @@ public import PulseCore
 /// A recorded call: its requests, their responses, and its outcome.
 public struct RecordedCall: Sendable, Identifiable {
     /// An event of a call between its requests.
-    public struct Mark: Sendable, Hashable {
+    package struct Mark: Sendable, Hashable {
         /// The kind of a mark. Each case corresponds to an event of the call, such as `requestRetrying` for `retrying`.
-        public enum Kind: String, Sendable, Hashable, CaseIterable {
+        package enum Kind: String, Sendable, Hashable, CaseIterable {
             /// Events of the retry loop, the redirects and the limits.
             case retrying, retryGivenUp, redirected, rateLimited
             /// The refresh of a token, and the end of a session.
@@ -20,16 +20,16 @@ public struct RecordedCall: Sendable, Identifiable {
         }
 
         /// The kind of the event.
-        public let kind: Kind
+        package let kind: Kind
         /// When it happened, in seconds from the start of the call.
-        public let offset: TimeInterval
+        package let offset: TimeInterval
         /// Seconds that the call waits, before a retry or because of a limit; nil if it does not wait.
-        public let wait: TimeInterval?
+        package let wait: TimeInterval?
         /// Further information, such as an error or a status, secrets masked.
-        public let detail: String?
+        package let detail: String?
 
         /// Creates a mark at that many seconds from the start of the call.
-        public init(kind: Kind, offset: TimeInterval, wait: TimeInterval? = nil, detail: String? = nil) {
+        package init(kind: Kind, offset: TimeInterval, wait: TimeInterval? = nil, detail: String? = nil) {
             self.kind = kind
             self.offset = offset
             self.wait = wait
@@ -65,10 +65,10 @@ public struct RecordedCall: Sendable, Identifiable {
     public internal(set) var omittedExchangeCount = 0
     /// The events between the requests, in order, and those of a socket after its handshake. Empty without events, see
     /// ``PulseRecorder/attach(to:)``.
-    public internal(set) var marks: [Mark]
+    package internal(set) var marks: [Mark]
 
     /// Creates a call with these values; by default one in progress.
-    public init(
+    package init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, startedAt: Date,
         traceID: String? = nil, latency: TimeInterval? = nil, outcome: Result<ResponseSummary, ErrorSummary>? = nil,
         exchanges: [RecordedExchange] = [], marks: [Mark] = []

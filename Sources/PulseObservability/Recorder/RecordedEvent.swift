@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// An event that belongs to no call: a change of a breaker, of the offline queue or of the connection.
-public struct RecordedEvent: Sendable, Hashable {
+package struct RecordedEvent: Sendable, Hashable {
     /// The kind of an event.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A circuit breaker changed its state.
         case breakerOpened, breakerHalfOpened, breakerClosed
         /// The offline queue added an entry, started to send, or ended an entry.
@@ -15,14 +15,14 @@ public struct RecordedEvent: Sendable, Hashable {
     }
 
     /// The time of the event, by the recorder's wall clock.
-    public let date: Date
+    package let date: Date
     /// The kind of the event.
-    public let kind: Kind
+    package let kind: Kind
     /// The subject of the event: a breaker's key, an entry's id, a host. Secrets are masked.
-    public let subject: String
+    package let subject: String
 
     /// Creates an event at that time.
-    public init(date: Date, kind: Kind, subject: String) {
+    package init(date: Date, kind: Kind, subject: String) {
         self.date = date
         self.kind = kind
         self.subject = subject

@@ -5,7 +5,7 @@ import PulseCore
 extension RecordedExchange {
     /// The phases of the exchange as the transport measured them, or one wait if it did not measure any. Phases without
     /// a duration are left out.
-    public var phases: [PhaseTiming] {
+    package var phases: [PhaseTiming] {
         guard var timings = response?.timings else {
             let total = (duration ?? 0).finite
             return total > 0 ? [PhaseTiming(phase: .waiting, start: 0, duration: total)] : []

@@ -16,7 +16,7 @@ public struct RecordedExchange: Sendable, Identifiable {
         public let body: RecordedBody
 
         /// Creates a request; without headers and body by default.
-        public init(method: String, url: String, headers: HTTPHeaders = [:], body: RecordedBody = .none) {
+        package init(method: String, url: String, headers: HTTPHeaders = [:], body: RecordedBody = .none) {
             self.method = method
             self.url = url
             self.headers = headers
@@ -38,7 +38,7 @@ public struct RecordedExchange: Sendable, Identifiable {
         public let timings: TransferTimings?
 
         /// Creates a response; by default from the network, without headers and body.
-        public init(
+        package init(
             statusCode: Int, headers: HTTPHeaders = [:], body: RecordedBody = .none,
             origin: PulseResponse.Origin = .network, timings: TransferTimings? = nil
         ) {
@@ -70,7 +70,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     package internal(set) var fault: RecordedFault?
 
     /// Creates an exchange with these values; by default one whose response is pending.
-    public init(
+    package init(
         id: UInt64, attempt: Int = 1, hop: Int = 0, offset: TimeInterval = 0, request: Request,
         response: Response? = nil, failure: ErrorSummary? = nil, duration: TimeInterval? = nil
     ) {

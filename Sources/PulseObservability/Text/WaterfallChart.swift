@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// The time of a call as lines, each with a bar on one timeline: what ``RecordedCall/waterfall(width:)``, the report's
 /// page and the console draw.
-public struct WaterfallChart: Sendable, Hashable {
+package struct WaterfallChart: Sendable, Hashable {
     /// A part of the timeline, as fractions of its length: from 0 to 1.
-    public struct Bar: Sendable, Hashable {
+    package struct Bar: Sendable, Hashable {
         /// Where the bar begins.
-        public let start: Double
+        package let start: Double
         /// Where it ends; at least ``start``.
-        public let end: Double
+        package let end: Double
     }
 
     /// A phase of a request, as a part of its line.
-    public struct Phase: Sendable, Hashable {
+    package struct Phase: Sendable, Hashable {
         /// The phase.
-        public let phase: CallPhase
+        package let phase: CallPhase
         /// Its part of the timeline.
-        public let bar: Bar
+        package let bar: Bar
         /// Its duration in seconds.
-        public let duration: TimeInterval
+        package let duration: TimeInterval
     }
 
     /// A line of the chart.
-    public struct Line: Sendable, Hashable, Identifiable {
+    package struct Line: Sendable, Hashable, Identifiable {
         /// The kind of a line.
-        public enum Kind: String, Sendable, Hashable {
+        package enum Kind: String, Sendable, Hashable {
             /// The whole call: the first line.
             case call
             /// A request of the call.
@@ -36,27 +36,27 @@ public struct WaterfallChart: Sendable, Hashable {
         }
 
         /// The number of the line, counted from 0.
-        public let id: Int
+        package let id: Int
         /// The kind of the line.
-        public let kind: Kind
+        package let kind: Kind
         /// The name: of the call, the attempt or the event.
-        public let title: String
+        package let title: String
         /// The outcome of a call or a request, or the reason for an event; may be empty.
-        public let detail: String
+        package let detail: String
         /// The part of the timeline. That of an event without a wait has no length.
-        public let bar: Bar
+        package let bar: Bar
         /// The duration in seconds; of an event, its time from the start of the call.
-        public let time: TimeInterval
+        package let time: TimeInterval
         /// The phases of a request, if the transport measured them.
-        public let phases: [Phase]
+        package let phases: [Phase]
     }
 
     /// The length of the timeline in seconds.
-    public let duration: TimeInterval
+    package let duration: TimeInterval
     /// The lines: the call, then its requests and events in the order of their start.
-    public private(set) var lines: [Line] = []
+    package private(set) var lines: [Line] = []
     /// The number of lines left out, as text; nil if there are none.
-    public internal(set) var omission: String?
+    package internal(set) var omission: String?
 
     init(duration: TimeInterval) {
         self.duration = duration

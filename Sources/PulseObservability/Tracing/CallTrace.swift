@@ -28,7 +28,7 @@ public struct CallTrace: Sendable {
         public internal(set) var error: ErrorSummary?
         /// The phases of the exchange that returned the call's response, if the transport measures them; otherwise
         /// empty.
-        public internal(set) var phases: [PhaseTiming]
+        package internal(set) var phases: [PhaseTiming]
     }
 
     /// An event at one moment.

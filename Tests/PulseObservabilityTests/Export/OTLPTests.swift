@@ -177,9 +177,16 @@ struct OTLPTests {
         #expect(try await metrics { _ in }.isEmpty)
     }
 
-    @Test func anUploadIsAPostOfJSONToItsPath() throws {
-        let upload = OTLPUpload.metrics(Data("{}".utf8))
-        #expect(upload.path == "/v1/metrics" && upload.method == .post)
-        #expect(OTLPUpload.traces(Data()).path == "/v1/traces")
+    @Test func anUploadIsAPostOfJSONToItsPath() async throws {
+        let snapshot = await PulseMetricsCollector(clock: clock).snapshot()
+        let metrics = try OTLPUpload.metrics(snapshot, from: resource, buckets: [0.1, 1])
+        #expect(metrics.path == "/v1/metrics" && metrics.method == .post)
+        #expect(try metrics.json == OTLPMetrics(resource: resource, buckets: [0.1, 1]).json(of: snapshot))
+        let buffer = CallTraceBuffer()
+        CallTracer(output: buffer, clock: clock).emitCall(.sample())
+        let ended = buffer.takeAll()
+        let traces = try OTLPUpload.traces(ended, from: resource)
+        #expect(traces.path == "/v1/traces" && traces.method == .post)
+        #expect(try traces.json == OTLPTraces(resource: resource).json(of: ended))
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+package import PulseCore
 
 /// A phase of an exchange. The cases are in chronological order.
 public enum CallPhase: String, Sendable, Hashable, CaseIterable {
@@ -21,19 +21,19 @@ public enum CallPhase: String, Sendable, Hashable, CaseIterable {
 }
 
 /// One phase of an exchange and its time.
-public struct PhaseTiming: Sendable, Hashable {
+package struct PhaseTiming: Sendable, Hashable {
     /// The phase that was measured.
-    public let phase: CallPhase
+    package let phase: CallPhase
     /// Its start, in seconds from the exchange's start.
-    public let start: TimeInterval
+    package let start: TimeInterval
     /// Its duration in seconds.
-    public let duration: TimeInterval
+    package let duration: TimeInterval
 }
 
 extension TransferTimings {
     /// The measured phases, each from the end of the one before. An end that is NaN or infinite, or lies before the
     /// previous one, is ignored.
-    public var phases: [PhaseTiming] {
+    package var phases: [PhaseTiming] {
         var phases: [PhaseTiming] = []
         forEachPhase { phases.append(PhaseTiming(phase: $0, start: $1, duration: $2)) }
         return phases

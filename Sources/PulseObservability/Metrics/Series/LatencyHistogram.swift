@@ -10,9 +10,9 @@ public import PulseCore
 /// ``sum`` and ``maximum`` include them unchanged.
 public struct LatencyHistogram: Sendable {
     /// The shortest distinguishable duration, in seconds; a shorter one counts as this.
-    public static let shortest: TimeInterval = 1e-6
+    package static let shortest: TimeInterval = 1e-6
     /// The longest distinguishable duration, in seconds; a longer one counts as this.
-    public static let longest: TimeInterval = 3600
+    package static let longest: TimeInterval = 3600
 
     private static let bucketsPerOctave = 64
     /// The last bucket, which contains 1 h.
@@ -33,11 +33,11 @@ public struct LatencyHistogram: Sendable {
     public private(set) var maximum: TimeInterval = 0
 
     /// Creates a histogram without durations.
-    public init() {}
+    package init() {}
 
     /// Records one duration, in seconds. A negative one and NaN count as 0, an infinite one as ``longest``: a broken
     /// clock must not lose a call.
-    public mutating func record(_ seconds: TimeInterval) {
+    package mutating func record(_ seconds: TimeInterval) {
         let seconds = seconds > 0 ? (seconds.isFinite ? seconds : Self.longest) : 0
         minimum = count == 0 ? seconds : min(minimum, seconds)
         maximum = max(maximum, seconds)
@@ -49,7 +49,7 @@ public struct LatencyHistogram: Sendable {
     }
 
     /// Adds the durations of another histogram, as if they had been recorded here.
-    public mutating func merge(_ other: LatencyHistogram) {
+    package mutating func merge(_ other: LatencyHistogram) {
         guard other.count > 0 else { return }
         guard count > 0 else { return self = other }
         minimum = min(minimum, other.minimum)

@@ -84,10 +84,10 @@ public struct CallMetrics: Sendable {
     var statusTally = Tally<Int>()
 
     /// Creates counts that are all 0.
-    public init() {}
+    package init() {}
 
     /// Adds the counts of another, as if its calls had been counted here.
-    public mutating func merge(_ other: CallMetrics) {
+    package mutating func merge(_ other: CallMetrics) {
         succeeded += other.succeeded
         failed += other.failed
         cancelled += other.cancelled

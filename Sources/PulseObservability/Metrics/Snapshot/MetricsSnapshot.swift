@@ -121,7 +121,7 @@ public struct CircuitMetrics: Sendable, Hashable {
     public internal(set) var openings: Int
 
     /// Creates a circuit in that state; by default closed and never opened.
-    public init(state: State = .closed, openings: Int = 0) {
+    package init(state: State = .closed, openings: Int = 0) {
         self.state = state
         self.openings = openings
     }

@@ -62,7 +62,7 @@ public struct ObjectiveCounts: Sendable, Hashable {
     public internal(set) var valid = 0
 
     /// Creates counts that are 0.
-    public init() {}
+    package init() {}
 
     /// The share of good calls among those that count; 1 if none counted.
     public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }

@@ -27,7 +27,7 @@ public struct SocketMetrics: Sendable, Hashable {
     public internal(set) var unconfirmed = 0
 
     /// Creates counts that are all 0.
-    public init() {}
+    package init() {}
 
     /// Adds the counts of another.
     mutating func merge(_ other: SocketMetrics) {
