@@ -3,7 +3,7 @@
 public import PulseCore
 public import PulseObservability
 
-/// The network console without a screen: the recorded calls as rows, filtered, with details and exports.
+/// The network console without a screen: the recorded calls as rows, filtered, with exports.
 ///
 /// ```swift
 /// let model = ConsoleModel()
@@ -12,7 +12,7 @@ public import PulseObservability
 /// ```
 ///
 /// `PulseDebugView` draws it in SwiftUI. Secrets are masked before the recorder keeps anything, so none is in a row, a
-/// detail or an export. Its memory is the recorder's; a paused model keeps a second recording, the one that it shows.
+/// call or an export. Its memory is the recorder's; a paused model keeps a second recording, the one that it shows.
 @MainActor
 public final class ConsoleModel {
     /// What the console shows now.
@@ -78,9 +78,14 @@ public final class ConsoleModel {
         show(ConsoleContent(recording, filter: filter), of: recording)
     }
 
-    /// The details of a call; nil if the call is not recorded any more.
-    public func details(of id: ConsoleRow.ID) -> ConsoleDetails? {
-        recording.calls.last { $0.id == id }.map { ConsoleDetails($0) }
+    /// The recorded call of a row; nil if the call is not recorded any more.
+    public func call(_ id: ConsoleRow.ID) -> RecordedCall? {
+        recording.calls.last { $0.id == id }
+    }
+
+    /// What `PulseDebugView` draws of a call; nil if the call is not recorded any more.
+    package func details(of id: ConsoleRow.ID) -> ConsoleDetails? {
+        call(id).map { ConsoleDetails($0) }
     }
 
     /// The calls in that format: all of them with the events that belong to no call, or only those that pass the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
-public import PulseObservability
+package import PulseObservability
 
 /// What the console shows at one moment: a pure function of a recording and a filter.
 public struct ConsoleContent: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct ConsoleContent: Sendable, Hashable {
     public let notices: [ConsoleNotice]
 
     /// The content for a recording under a filter. It takes time in proportion to the texts that the filter searches.
-    public init(_ recording: PulseRecording, filter: ConsoleFilter = ConsoleFilter()) {
+    package init(_ recording: PulseRecording, filter: ConsoleFilter = ConsoleFilter()) {
         rows = filter.calls(of: recording).reversed().map(ConsoleRow.init)
         totals = ConsoleTotals(rows, recorded: recording.calls.count)
         methods = Set(recording.calls.map(\.method)).union(filter.method.map { [$0] } ?? [])

@@ -3,7 +3,7 @@
 import PulseObservability
 
 /// A body in the details of a request.
-public struct ConsoleBody: Sendable, Hashable {
+package struct ConsoleBody: Sendable, Hashable {
     private let body: RecordedBody
 
     /// Nil if there was no body.
@@ -14,16 +14,16 @@ public struct ConsoleBody: Sendable, Hashable {
 
     /// The size of the body, and what is missing of it: `12 bytes`, `cut, of 70000 bytes`, or
     /// `3 bytes, not kept: no text`.
-    public var note: String { body.note ?? "" }
+    package var note: String { body.note ?? "" }
 
     /// The text, secrets masked, JSON indented; nil if none is stored. It is made for each read.
     ///
     /// Indentation changes the blanks between the tokens of JSON only: keys keep their order, numbers their digits.
-    public var text: String? {
+    package var text: String? {
         guard let text = body.text else { return nil }
         return JSONIndentation.indented(text, isTruncated: body.isTruncated) ?? text
     }
 
     /// Whether there is a ``text``.
-    public var hasText: Bool { body.text != nil }
+    package var hasText: Bool { body.text != nil }
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
-public import PulseObservability
+package import PulseCore
+package import PulseObservability
 
 /// The details of a call: its facts, its waterfall, the events of its way, and its requests.
-public struct ConsoleDetails: Sendable, Identifiable {
+package struct ConsoleDetails: Sendable, Identifiable {
     /// The call as a row.
-    public let row: ConsoleRow
+    package let row: ConsoleRow
     /// The facts of the call: route, host, times, error, trace.
-    public let facts: [ConsoleField]
+    package let facts: [ConsoleField]
     /// The time of the call as bars on one timeline.
-    public let chart: WaterfallChart
+    package let chart: WaterfallChart
     /// The events between the requests and those of a socket, each with its time from the start of the call.
-    public let marks: [ConsoleField]
+    package let marks: [ConsoleField]
     /// The requests, in the order of their start.
-    public let requests: [ConsoleRequest]
+    package let requests: [ConsoleRequest]
     /// What is missing, and why; nil if nothing is.
-    public let note: String?
+    package let note: String?
 
     /// The call's id.
-    public var id: UUID { row.id }
+    package var id: UUID { row.id }
 
     /// The details of a call, with times in that zone, the user's by default.
-    public init(_ call: RecordedCall, in zone: TimeZone = .current) {
+    package init(_ call: RecordedCall, in zone: TimeZone = .current) {
         row = ConsoleRow(call)
         let error: ErrorSummary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
         facts = ConsoleField.list([

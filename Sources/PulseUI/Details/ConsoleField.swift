@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 /// A name and a value, such as a header: a line in the details of a call.
-public struct ConsoleField: Sendable, Hashable, Identifiable {
+package struct ConsoleField: Sendable, Hashable, Identifiable {
     /// The number of the field in its list, counted from 0: names may occur twice.
-    public let id: Int
+    package let id: Int
     /// The name.
-    public let name: String
+    package let name: String
     /// The value, secrets masked.
-    public let value: String
+    package let value: String
 
     /// The fields that have a value.
     static func list(_ fields: [(name: String, value: String?)]) -> [ConsoleField] {

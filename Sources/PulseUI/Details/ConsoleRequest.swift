@@ -4,25 +4,25 @@ import PulseCore
 import PulseObservability
 
 /// A request of a call: an attempt of the retry loop, a redirect hop, or a hedged copy.
-public struct ConsoleRequest: Sendable, Identifiable {
+package struct ConsoleRequest: Sendable, Identifiable {
     /// The number of the request, unique within its recorder.
-    public let id: UInt64
+    package let id: UInt64
     /// The method and the result: `POST 503, attempt 2`.
-    public let title: String
+    package let title: String
     /// The absolute URL, secrets masked.
-    public let url: String
+    package let url: String
     /// How the request went: its times, its error, its connection.
-    public let facts: [ConsoleField]
+    package let facts: [ConsoleField]
     /// The headers as sent, secrets masked; empty while the response is pending.
-    public let requestHeaders: [ConsoleField]
+    package let requestHeaders: [ConsoleField]
     /// The body as sent; nil if there was none, or while the response is pending.
-    public let requestBody: ConsoleBody?
+    package let requestBody: ConsoleBody?
     /// The headers of the response, secrets masked.
-    public let responseHeaders: [ConsoleField]
+    package let responseHeaders: [ConsoleField]
     /// The body of the response; nil if there was none.
-    public let responseBody: ConsoleBody?
+    package let responseBody: ConsoleBody?
     /// The request as a curl command, secrets masked; empty if its URL is invalid.
-    public let curl: String
+    package let curl: String
 
     init(_ exchange: RecordedExchange) {
         let (request, response) = (exchange.request, exchange.response)
