@@ -3,13 +3,13 @@
 import PulseCore
 
 /// The failure of a request that is not on the cassette, or not the next on it.
-public struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
+package struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
     private static let maximumReasons = 20
 
     /// The request, its URL masked, and its difference from each recorded request.
-    public let description: String
+    package let description: String
 
-    public var errorDescription: String? { description }
+    package var errorDescription: String? { description }
 
     /// - Parameter next: the index of the expected recorded request, counted from 0; nil if the order is free.
     init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ reasons: [String?], next: Int?) {

@@ -6,7 +6,7 @@ internal import PulseObservability
 
 /// A transport without a wire that plays the responses of a cassette.
 ///
-/// A request that is not on it fails with a ``CassetteMiss`` in a ``PulseError/custom(_:)``, which names the request.
+/// A request that is not on it fails with a ``PulseError/custom(_:)`` whose text names the request.
 /// Secrets were masked at recording: a mask on the cassette matches anything, and responses have masks where the server
 /// sent secrets. Recorded failures are played as well; the cancelled and unfinished requests in the file of a
 /// `PulseRecorder` are not. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no defined

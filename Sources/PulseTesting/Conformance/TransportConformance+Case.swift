@@ -24,7 +24,7 @@ extension TransportConformance {
     /// One promise: the behavior of a server and the required result.
     public struct Case: Sendable {
         /// The part of the list that a case belongs to.
-        public enum Kind: String, Sendable, Hashable {
+        package enum Kind: String, Sendable, Hashable {
             /// Runs on every transport.
             case semantics
             /// Runs on transports with sockets.
@@ -39,7 +39,7 @@ extension TransportConformance {
         /// The promise as a sentence. It is unique, and exclusions refer to it.
         public let name: String
         /// The part of the list that it belongs to.
-        public let kind: Kind
+        package let kind: Kind
         let requiredCapabilities: TransportCapabilities
         let maximumConnectionsPerHost: Int
         let isUnknownExclusion: Bool

@@ -22,9 +22,9 @@ extension MockServer {
         /// The responses sent before the response itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
         public var informational: [Informational]
         /// The rate of sending; nil for as fast as the client reads.
-        public var pace: Pace?
+        package var pace: Pace?
         /// The inserted steps; steps at the same point run in the order in which they were added.
-        public internal(set) var faults: [(point: Point, step: Step)] = []
+        package internal(set) var faults: [(point: Point, step: Step)] = []
         /// If set, the only steps of the response.
         var script: [Step]?
 
@@ -189,14 +189,14 @@ extension MockServer.Response {
     }
 
     /// A rate of sending.
-    public struct Pace: Sendable, Hashable {
+    package struct Pace: Sendable, Hashable {
         /// The size of a piece in bytes; at least 1.
-        public var bytes: Int
+        package var bytes: Int
         /// The wait between two pieces, in seconds of the server's clock.
-        public var seconds: TimeInterval
+        package var seconds: TimeInterval
 
         /// A pace of that many bytes at once, with that many seconds between.
-        public init(bytes: Int, seconds: TimeInterval) {
+        package init(bytes: Int, seconds: TimeInterval) {
             self.bytes = bytes
             self.seconds = seconds
         }

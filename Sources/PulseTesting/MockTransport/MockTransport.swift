@@ -44,8 +44,8 @@ public final class MockTransport: Transport {
         self.respond = { try await respond($0.urlRequest) }
     }
 
-    /// The first stub that matches replies. A request without a match fails with an ``UnmatchedRequest`` in a
-    /// ``PulseError/custom(_:)``; its text has the reason for each stub.
+    /// The first stub that matches replies. A request without a match fails with a
+    /// ``PulseError/custom(_:)`` whose text has the reason for each stub.
     public init(stubs: [Stub]) {
         recordsRequests = true
         mockSockets = nil

@@ -106,11 +106,11 @@ struct StubTarget: Sendable, CustomStringConvertible {
 }
 
 /// The failure of a request without a matching stub.
-public struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
+package struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The request, with its URL redacted, the stubs, and the reason why each does not match.
-    public let description: String
+    package let description: String
 
-    public var errorDescription: String? { description }
+    package var errorDescription: String? { description }
 
     init(_ request: URLRequest, _ redaction: Redaction, reasons: [String]) {
         let url = request.url.map { redaction.url($0) } ?? "(no URL)"
