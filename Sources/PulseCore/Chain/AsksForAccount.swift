@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// A plugin that tells which account a call belongs to: by an ``AccountID``, or through ``AccountIsAsked`` if the call
-/// belongs to none.
+/// A plugin that tells which account a call belongs to: it sets ``PluginContext/account``, to ``CallAccount/none`` if
+/// the call belongs to no account.
 package protocol AsksForAccount: Sendable {
     /// Whether the plugin supports accounts; false if it was created without them.
     var asksForAccount: Bool { get }
-    /// The account that a call to a home origin would be sent for now; nil if there is none.
-    func account(for request: URLRequest, _ options: RequestOptions) async -> String?
+    /// The account that a call to a home origin would be sent for now.
+    func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount
 }
 
-/// Whether the plugin that knows about accounts was asked and knew none. Code that must distinguish this from a call
-/// that failed earlier sets it to false first.
-package enum AccountIsAsked: ContextKey {
-    package typealias Value = Bool
+extension PluginContext {
+    /// Notes that the call has no account, unless an earlier hop had one.
+    package func noteNoAccount() {
+        if account == .unknown { account = .none }
+    }
 }

@@ -79,7 +79,7 @@ public struct ContextStore: Sendable {
     }
 }
 
-/// A typed key of a ``ContextStore``: `enum AccountID: ContextKey { typealias Value = String }`.
+/// A typed key of a ``ContextStore``: `enum StartDate: ContextKey { typealias Value = Date }`.
 public protocol ContextKey {
     /// The type of the value under this key.
     associatedtype Value: Sendable

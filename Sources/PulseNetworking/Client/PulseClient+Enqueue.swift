@@ -78,8 +78,8 @@ extension PulseClient {
             }
             if built.isHome {
                 for case let plugin as any AsksForAccount in pipeline(for: endpoint.plugins, options).plugins {
-                    guard let account = await plugin.account(for: built.urlRequest, call.options) else { continue }
-                    ContextStore(call: call)[AccountID.self] = account
+                    let account = await plugin.account(for: built.urlRequest, call.options)
+                    if account != .none { call.account = account }
                 }
             }
             let ownHeaders = endpoint.headers.overridden(by: options.headers ?? [:])

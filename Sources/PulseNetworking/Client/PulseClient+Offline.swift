@@ -101,8 +101,7 @@ extension PulseError {
 extension Call {
     /// Whether the account under which the call was queued is no longer logged in.
     fileprivate var isOfOtherAccount: Bool {
-        let store = ContextStore(call: self)
-        guard let expected = store[ExpectedAccount.self] else { return false }
-        return store[AccountID.self] != expected
+        guard let expected = ContextStore(call: self)[ExpectedAccount.self] else { return false }
+        return account != .known(expected)
     }
 }

@@ -33,32 +33,24 @@ final class OfflineGate: Sendable {
         if let wirelessPipeline, try await queue.hasPending(tag: call.options.tag) {
             (pipeline, isBehind) = (wirelessPipeline, true)
         }
-        if call.options.auth != .anonymous, pipeline.asksForAccount {
-            ContextStore(call: call)[AccountIsAsked.self] = false
-        }
+        let asksForAccount = call.options.auth != .anonymous && pipeline.asksForAccount
+        // An earlier request of the call was for no account; this one may be for another user.
+        if asksForAccount, call.account == .none { call.account = .unknown }
         do {
             return try await follower.send(built, for: call, through: pipeline)
         } catch {
             let failure = PulseError(wrapping: error)
             let queueing = failure.queueing.flatMap { policy.queuedFailures.contains($0) ? $0 : nil }
-            let isQueued = isBehind ? failure.mayPass(accountIsKnown: account(of: call) != nil) : queueing != nil
-            guard isQueued, !call.isResponded, !hasFailedUnasked(call),
+            let isQueued = isBehind ? failure.mayPass(accountIsKnown: call.account.identifier != nil) : queueing != nil
+            // A call that failed before its account was asked for would be sent for any account that logs in later.
+            let hasFailedUnasked = asksForAccount && call.account == .unknown
+            guard isQueued, !call.isResponded, !hasFailedUnasked,
                 ContextStore(call: call)[AuthIsHandled.self] != false
             else { throw error }
             let draft = try QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, after: isBehind ? nil : queueing))
         }
     }
-
-    private func account(of call: Call) -> String? { ContextStore(call: call)[AccountID.self] }
-
-    /// Whether the call failed before the plugin that knows the account was asked. The queue would send such a call
-    /// under any account that is logged in later.
-    private func hasFailedUnasked(_ call: Call) -> Bool {
-        let store = ContextStore(call: call)
-        return store[AccountIsAsked.self] == false && store[AccountID.self] == nil
-    }
-
 }
 
 extension QueueDraft {
@@ -87,7 +79,7 @@ extension QueueDraft {
         }
         self.init(
             request: request, droppedDefaults: dropped, body: built.body, options: call.options,
-            key: call.idempotencyKey, account: ContextStore(call: call)[AccountID.self])
+            key: call.idempotencyKey, account: call.account.identifier)
     }
 }
 

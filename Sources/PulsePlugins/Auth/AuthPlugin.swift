@@ -58,7 +58,8 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
             guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
                 return try await next(request)
             }
-            note(nil, in: context)
+            // The token is of an account that the closure does not name.
+            if context.account.identifier != nil { context.account = .unknown }
             guard let token = await token(), !token.isEmpty else {
                 if context.call.options.auth == .required { throw PulseError.unauthorized() }
                 return try await next(request)
@@ -72,18 +73,18 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         _ refresh: TokenRefresh
     ) async throws -> PulseResponse {
         if WorkScope.isWithin(refresh) {
-            noteNoAccount(in: context)
+            context.noteNoAccount()
             gate.noteHandled(in: context)
             return try await next(request)
         }
         guard try gate.admits(request, for: context) else {
-            noteNoAccount(in: context)
+            context.noteNoAccount()
             return try await next(request)
         }
         let expected = context.store[ExpectedAccount.self]
         guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
-            if let expected, await provider.knownAccount != expected { throw PulseError.custom(AccountMismatch()) }
-            noteNoAccount(in: context)
+            if let expected, await provider.account != .known(expected) { throw PulseError.custom(AccountMismatch()) }
+            context.noteNoAccount()
             return try await next(request)
         }
         let credential = try await credential(for: context, expected, provider, refresh)
@@ -115,22 +116,24 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
 extension AuthPlugin {
     private struct Credential {
         var token: String?
-        var account: String?
+        var account: CallAccount
     }
 
-    /// The token and account for the call. The account is recorded in the call's store.
+    /// The token and account for the call. The account is noted in the context.
     private func credential(
         for context: PluginContext, _ expected: String?, _ provider: any TokenProvider, _ refresh: TokenRefresh
     ) async throws -> Credential {
         let version = refresh.version
         var credential = try await current(provider)
-        if let expected, credential.account != expected { throw PulseError.custom(AccountMismatch()) }
+        if let expected, credential.account != .known(expected) { throw PulseError.custom(AccountMismatch()) }
         // A later hop or a resend must not use the account of another user who has logged in meanwhile.
-        if let earlier = context.store[AccountID.self], let account = credential.account, account != earlier {
-            throw PulseError.custom(AccountMismatch())
+        let earlier = context.account
+        if credential.account != earlier {
+            guard earlier.identifier == nil || credential.account == .none else {
+                throw PulseError.custom(AccountMismatch())
+            }
+            context.account = credential.account
         }
-        note(credential.account, in: context)
-        if credential.account == nil { noteNoAccount(in: context) }
         guard let token = credential.token else {
             guard context.call.options.auth == .required else { return credential }
             throw refresh.isEnded ? PulseError.sessionExpired : .unauthorized()
@@ -162,28 +165,14 @@ extension AuthPlugin {
             let account = await provider.accountID
             let token = try await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
-            return Credential(
-                token: token?.isEmpty == true ? nil : token, account: account?.isEmpty == true ? nil : account)
+            return Credential(token: token?.isEmpty == true ? nil : token, account: CallAccount(provided: account))
         }
         throw PulseError.custom(AccountMismatch())
     }
 
     /// Throws unless the new token belongs to the account that the call was made for.
-    private func check(_ account: String?, _ provider: any TokenProvider) async throws {
-        if let account, await provider.knownAccount != account { throw PulseError.custom(AccountMismatch()) }
-    }
-
-    private func note(_ account: String?, in context: PluginContext) {
-        if let account {
-            context.store[AccountID.self] = account
-        } else if context.store[AccountID.self] != nil {
-            context.store[AccountID.self] = nil
-        }
-    }
-
-    /// Records that accounts were queried, and that this call has none or needs none.
-    private func noteNoAccount(in context: PluginContext) {
-        if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
+    private func check(_ account: CallAccount, _ provider: any TokenProvider) async throws {
+        if account != .none, await provider.account != account { throw PulseError.custom(AccountMismatch()) }
     }
 }
 
@@ -234,21 +223,18 @@ extension AuthPlugin: AsksForAccount {
         if case .provider = source { true } else { false }
     }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> String? {
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
         guard case .provider(let provider, let refresh) = source, !WorkScope.isWithin(refresh),
             options.auth != .anonymous, !request.carries("Authorization")
-        else { return nil }
-        return await provider.knownAccount
+        else { return .none }
+        return await provider.account
     }
 }
 
 extension TokenProvider {
-    /// An empty account counts as none: otherwise all unknown users would share it.
-    fileprivate var knownAccount: String? {
-        get async {
-            guard let account = await accountID, !account.isEmpty else { return nil }
-            return account
-        }
+    /// The account of the current user.
+    fileprivate var account: CallAccount {
+        get async { CallAccount(provided: await accountID) }
     }
 }
 

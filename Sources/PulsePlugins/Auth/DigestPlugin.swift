@@ -39,7 +39,7 @@ public struct DigestPlugin: PulsePlugin {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
         // From here on, a call without an account is known to have none.
-        if context.store[AccountIsAsked.self] == false { context.store[AccountIsAsked.self] = true }
+        context.noteNoAccount()
         guard try gate.admits(request, for: context) else { return try await next(request) }
         if let expected = context.store[ExpectedAccount.self], expected != username {
             throw PulseError.custom(AccountMismatch())
@@ -51,7 +51,7 @@ public struct DigestPlugin: PulsePlugin {
             throw PulseError.invalidRequest(
                 reason: "a user name for digest authentication must not contain a colon or line break")
         }
-        context.store[AccountID.self] = username
+        context.account = .known(username)
         gate.noteHandled(in: context)
         let (first, nonce) = authorized(request, at: origin)
         let sentBefore = context.call.sentCount
@@ -109,8 +109,8 @@ public struct DigestPlugin: PulsePlugin {
 extension DigestPlugin: AsksForAccount {
     package var asksForAccount: Bool { true }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> String? {
-        options.auth == .anonymous || request.carries("Authorization") ? nil : username
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
+        options.auth == .anonymous || request.carries("Authorization") ? .none : .known(username)
     }
 }
 

@@ -44,7 +44,7 @@ final class CoalescingKey: Hashable, Sendable {
         else { return nil }
         terms = Terms(
             client: ObjectIdentifier(context.call.environment), method: method.rawValue, url: url,
-            account: context.store[AccountID.self], body: request.httpBody,
+            account: context.account.identifier, body: request.httpBody,
             headers: (request.allHTTPHeaderFields ?? [:]).withoutCallsOwnFields,
             permitted: context.builtHeaders?.withoutCallsOwnFields, limit: limit, options: options)
         var hasher = Hasher()

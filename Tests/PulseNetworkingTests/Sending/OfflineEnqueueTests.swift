@@ -279,7 +279,7 @@ struct OfflineEnqueueTests {
         let completed = Locked(0)
 
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
-            context.store[AccountID.self] = "ada"
+            context.account = .known("ada")
             context.markSecret(header: "X-Tenant")
             request.setValue("hunter2", forHTTPHeaderField: "X-Own")
         }

@@ -39,7 +39,7 @@ struct OfflineGateTests {
         let account: Locked<String?>
 
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
-            context.store[AccountID.self] = account.withLock { $0 }
+            context.account = account.withLock { $0 }.map { .known($0) } ?? .unknown
             request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
         }
     }

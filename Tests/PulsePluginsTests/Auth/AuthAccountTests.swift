@@ -10,25 +10,46 @@ import Testing
 /// Which account a call is sent for.
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthAccountTests {
-    @Test func innerPluginsFindTheAccountInTheStore() async throws {
-        let seen = Locked<[String?]>([])
+    @Test func innerPluginsFindTheAccountInTheContext() async throws {
+        let seen = Locked<[CallAccount]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
         try await stage.get()
         session.set(\.account, nil)
         try await stage.get()
-        #expect(seen.withLock { $0 } == ["ada", nil])
+        #expect(seen.withLock { $0 } == [.known("ada"), .none])
+    }
+
+    /// Its token may be of any account.
+    @Test func aPluginWithoutAccountsMakesTheAccountUnknown() async throws {
+        let context = PluginContext.mock()
+        context.account = .known("ada")
+        _ = try await AuthPlugin { "t" }.run(in: context) { request in
+            #expect(context.account == .unknown)
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        #expect(context.account == .unknown)
+    }
+
+    @Test func anAnonymousHopKeepsTheAccountOfAnEarlierOne() async throws {
+        let plugin = AuthPlugin(tokenProvider: FakeSession("t2", account: "bob"))
+        for (account, expected) in [(CallAccount.unknown, CallAccount.none), (.known("ada"), .known("ada"))] {
+            let context = PluginContext.mock(options: RequestOptions().with(\.auth, value: .anonymous))
+            context.account = account
+            _ = try await plugin.run(in: context) { PulseResponse(statusCode: 200, request: $0) }
+            #expect(context.account == expected)
+        }
     }
 
     @Test func anEmptyAccountCountsAsNone() async throws {
-        let seen = Locked<[String?]>([])
+        let seen = Locked<[CallAccount]>([])
         let stage = AuthStage(FakeSession("t2", account: ""), plugins: [AccountProbe(seen: seen)])
         try await stage.get()
-        #expect(seen.withLock { $0 } == [nil])
+        #expect(seen.withLock { $0 } == [.none])
     }
 
     @Test func aLaterHopHasTheAccountOfItsOwnTime() async throws {
-        let seen = Locked<[String?]>([])
+        let seen = Locked<[CallAccount]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)]) { request in
             guard request.url?.path == "/a" else { return nil }
@@ -36,7 +57,7 @@ struct AuthAccountTests {
             return PulseResponse(statusCode: 302, headers: ["Location": "/b"], request: request)
         }
         try await stage.get()
-        #expect(seen.withLock { $0 } == ["ada", nil])
+        #expect(seen.withLock { $0 } == [.known("ada"), .none])
     }
 
     @Test func aLaterHopFailsIfAnotherUserHasLoggedIn() async throws {
@@ -81,7 +102,7 @@ struct AuthAccountTests {
     }
 
     @Test func aUserChangeBetweenAccountAndTokenIsReadAgain() async throws {
-        let seen = Locked<[String?]>([])
+        let seen = Locked<[CallAccount]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
         session.set(\.onToken) { session in
@@ -90,7 +111,7 @@ struct AuthAccountTests {
             session.set(\.token, "t9")
         }
         try await stage.get()
-        #expect(seen.withLock { $0 } == ["bob"])
+        #expect(seen.withLock { $0 } == [.known("bob")])
         #expect(stage.sentTokens == ["Bearer t9"])
     }
 
@@ -154,9 +175,9 @@ struct AuthAccountTests {
 
 private struct AccountProbe: PulsePlugin {
     let identifier = "test.account"
-    let seen: Locked<[String?]>
+    let seen: Locked<[CallAccount]>
 
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
-        seen.withLock { $0.append(context.store[AccountID.self]) }
+        seen.withLock { $0.append(context.account) }
     }
 }

@@ -306,7 +306,7 @@ struct DigestPluginTests {
         let plugin = DigestPlugin(username: "Mufasa", password: "p")
         let context = PluginContext.mock()
         _ = try await plugin.run(in: context) { PulseResponse(statusCode: 200, request: $0) }
-        #expect(context.store[AccountID.self] == "Mufasa")
+        #expect(context.account == .known("Mufasa"))
         for options in [RequestOptions(), RequestOptions().with(\.auth, value: .anonymous)] {
             let context = PluginContext.mock(options: options)
             context.store[ExpectedAccount.self] = "Scar"

@@ -407,7 +407,7 @@ struct AccountPlugin: PulsePlugin {
     let account: Locked<String?>
 
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
-        context.store[AccountID.self] = account.withLock { $0 }
+        context.account = account.withLock { $0 }.map { .known($0) } ?? .unknown
     }
 }
 

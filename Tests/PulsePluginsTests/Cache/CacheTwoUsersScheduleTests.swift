@@ -179,7 +179,7 @@ private struct UserPlugin: PulsePlugin {
         case .token:
             request.setValue("Bearer \(user)", forHTTPHeaderField: "Authorization")
         case .rotatingTokenOfAnAccount:
-            context.store[AccountID.self] = user
+            context.account = .known(user)
             request.setValue("Bearer \(user).\(Chance.own.next() % 3)", forHTTPHeaderField: "Authorization")
         }
     }

@@ -127,7 +127,7 @@ final class BackgroundTransport: Transport {
             return id
         }
         let version = upload.map { "\n\($0.stamp.size)\n\($0.stamp.modified)" } ?? ""
-        let account = request.context.flatMap { ContextStore(call: $0.call)[AccountID.self] }
+        let account = request.context?.call.account.identifier
         return BackgroundEntry(
             id: id, isUpload: upload != nil, request: try Self.digest(of: name + version),
             account: try account.map { try Self.digest(of: $0) })

@@ -248,7 +248,7 @@ extension DownloadRun {
             let now = call.environment.clock.now
             do {
                 let response = try await send()
-                let sentFor = ContextStore(call: call)[AccountID.self].map { DownloadRun.digest(of: $0) ?? "" }
+                let sentFor = call.account.identifier.map { DownloadRun.digest(of: $0) ?? "" }
                 let action = machine.received(
                     DownloadHead(response, now: now), isForeign: sentFor != account,
                     error: PulseError(validating: response, accepted: .successful, now: now) ?? .http(response),

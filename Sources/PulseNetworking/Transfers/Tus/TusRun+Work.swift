@@ -252,7 +252,7 @@ extension TusRun {
 
         /// The digest of the account that the latest request was sent for.
         private var account: String? {
-            ContextStore(call: call)[AccountID.self].flatMap { UploadRecord.digest(of: $0) }
+            call.account.identifier.flatMap { UploadRecord.digest(of: $0) }
         }
 
         /// Each request of the protocol is another one: a plugin must not give it the key of the one before.

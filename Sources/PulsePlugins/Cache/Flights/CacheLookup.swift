@@ -45,7 +45,7 @@ final class CacheLookup: Sendable {
         }
         guard policy.canServe(rules) else { return nil }
         key = CacheKey(
-            partition: CachePartition.name(account: context.store[AccountID.self], headers, isSecret: isSecret),
+            partition: CachePartition.name(account: context.account.identifier, headers, isSecret: isSecret),
             url: CacheURL.normalized(url), bodyDigest: digest)
         self.request = request
         self.headers = headers
