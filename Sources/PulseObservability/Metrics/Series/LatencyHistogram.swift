@@ -10,9 +10,9 @@ public import PulseCore
 /// ``sum`` and ``maximum`` include them unchanged.
 public struct LatencyHistogram: Sendable {
     /// The shortest distinguishable duration, in seconds; a shorter one counts as this.
-    package static let shortest: TimeInterval = 1e-6
+    public static let shortest: TimeInterval = 1e-6
     /// The longest distinguishable duration, in seconds; a longer one counts as this.
-    package static let longest: TimeInterval = 3600
+    public static let longest: TimeInterval = 3600
 
     private static let bucketsPerOctave = 64
     /// The last bucket, which contains 1 h.
