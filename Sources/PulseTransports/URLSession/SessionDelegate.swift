@@ -85,7 +85,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
 
     /// Invalidates a session without running tasks, shortly after this call.
     func dispose(_ session: URLSession) {
-        cancellations.async { session.invalidateAndCancel() }
+        // Its tasks have ended or are cancelled, which the session may still process: swift-corelibs-foundation's
+        // `invalidateAndCancel()` reads the list of them without its lock, and crashes if it changes meanwhile.
+        cancellations.async { session.finishTasksAndInvalidate() }
     }
 
     /// Delivers the outcome and stops the task, once. Later reports of the session find no exchange.
