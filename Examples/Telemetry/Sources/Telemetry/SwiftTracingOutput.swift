@@ -3,13 +3,14 @@
 import PulseKit
 import Tracing
 
-/// Calls as spans of swift-distributed-tracing, below the caller's current span.
+/// Calls as spans of swift-distributed-tracing, each in the trace of its call and below its caller's span.
 struct SwiftTracingOutput: CallTraceOutput {
     let tracer: any Tracer
 
     func receive(_ trace: CallTrace) {
         let end = trace.start.addingTimeInterval(trace.duration)
-        let span = tracer.startSpan(trace.spanName, ofKind: .client, at: trace.start.instant)
+        let span = tracer.startSpan(
+            trace.spanName, context: trace.parent(in: tracer), ofKind: .client, at: trace.start.instant)
         span.attributes["server.address"] = trace.host
         span.attributes["http.request.resend_count"] = max(0, trace.attempts.count - 1)
         if case .failure(let error) = trace.result {
