@@ -37,6 +37,12 @@ let text = RequestBody.text("plain, in UTF-8")
 let file = RequestBody.file(fileURL, contentType: "text/plain")
 // snippet.end
 
+// snippet.encoded
+let propertyList = RequestBody.encoded(contentType: "application/x-plist") {
+    try PropertyListEncoder().encode(profile)
+}
+// snippet.end
+
 // snippet.endpoint
 struct SaveProfile: Endpoint {
     typealias Response = EmptyResponse
@@ -56,7 +62,7 @@ try await MockServer.run { server in
         .text("\(request.headers["Content-Type"] ?? ""), \(request.bodyByteCount) bytes: \(request.text.prefix(60))")
     }
     let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
-    for body in [encoded, literal, form, pairs, multipart, bytes, text, file] {
+    for body in [encoded, literal, form, pairs, multipart, bytes, text, file, propertyList] {
         let seen: String = try await client.post("/echo", body: body)
         print(seen.debugDescription)
     }

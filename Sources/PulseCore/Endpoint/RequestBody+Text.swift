@@ -6,7 +6,7 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
         switch content {
         case .none: "no body"
         case .json(let value): "an encoded \(type(of: value))"
-        case .form: "a form"
+        case .encoded: "an encoded \(contentType ?? "body")"
         case .multipart(let form): "multipart of \(form.parts.count) parts"
         case .data(let data): "\(data.count) bytes"
         case .file: "a file"

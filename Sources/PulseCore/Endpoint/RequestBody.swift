@@ -5,7 +5,7 @@ public struct RequestBody: Sendable {
     package enum Content: Sendable {
         case none
         case json(any Encodable & Sendable)
-        case form(@Sendable () throws -> String)
+        case encoded(@Sendable () throws -> Data)
         case multipart(MultipartFormData)
         case data(Data)
         case file(URL)
@@ -39,14 +39,25 @@ public struct RequestBody: Sendable {
     public static func formURLEncoded(
         _ value: some Encodable & Sendable, using encoder: QueryEncoder = QueryEncoder()
     ) -> RequestBody {
-        RequestBody(
-            .form { QueryEncoder.formString(try encoder.items(from: value)) },
-            contentType: "application/x-www-form-urlencoded")
+        .encoded(contentType: "application/x-www-form-urlencoded") {
+            Data(QueryEncoder.formString(try encoder.items(from: value)).utf8)
+        }
     }
 
     /// Names and values as `application/x-www-form-urlencoded`; they keep their order, and names may repeat.
     public static func formURLEncoded(_ items: [URLQueryItem]) -> RequestBody {
-        RequestBody(.form { QueryEncoder.formString(items) }, contentType: "application/x-www-form-urlencoded")
+        .encoded(contentType: "application/x-www-form-urlencoded") { Data(QueryEncoder.formString(items).utf8) }
+    }
+
+    /// Bytes in another format than JSON, such as Protobuf.
+    ///
+    /// `encode` runs when the request is built: once per call, so that retries, redirects and a stored request send the
+    /// same bytes. It runs again where a model compares bodies. The caller gets its error inside
+    /// ``PulseError/encodingFailed(underlying:)``, before anything is sent; a ``PulseError`` is passed on unchanged.
+    public static func encoded(
+        contentType: String, _ encode: @escaping @Sendable () throws -> Data
+    ) -> RequestBody {
+        RequestBody(.encoded(encode), contentType: contentType)
     }
 
     /// `multipart/form-data` (RFC 7578). A form of data parts only is sent as bytes; a file part makes the body a

@@ -28,8 +28,8 @@ struct BodyEncoder: Sendable {
                 return Encoded()
             case .json(let value):
                 return Encoded(bytes: try encoder.encode(value), contentType: body.contentType ?? encoder.contentType)
-            case .form(let text):
-                return Encoded(bytes: Data(try text().utf8), contentType: body.contentType)
+            case .encoded(let encode):
+                return Encoded(bytes: try encode(), contentType: body.contentType)
             case .data(let data):
                 return Encoded(bytes: data, contentType: body.contentType)
             case .file(let url):

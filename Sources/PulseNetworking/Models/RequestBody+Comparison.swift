@@ -10,7 +10,7 @@ extension RequestBody {
         case .data(let data): AnyHashable(data)
         case .file(let url): AnyHashable(url)
         case .json(let value): Self.comparisonValue(of: value)
-        case .form(let text): (try? text()).map(AnyHashable.init)
+        case .encoded(let encode): (try? encode()).map(AnyHashable.init)
         case .operation:
             graphQL.flatMap { operation in
                 guard operation.uploads.isEmpty else { return nil }

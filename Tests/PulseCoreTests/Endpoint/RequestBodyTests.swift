@@ -18,8 +18,8 @@ struct RequestBodyTests {
     }
 
     private func form(_ body: RequestBody) throws -> String {
-        guard case .form(let make) = body.content else { throw PulseError.emptyBody }
-        return try make()
+        guard case .encoded(let encode) = body.content else { throw PulseError.emptyBody }
+        return String(decoding: try encode(), as: UTF8.self)
     }
 
     @Test
@@ -45,6 +45,18 @@ struct RequestBodyTests {
         #expect(body.contentType == "application/x-www-form-urlencoded")
         #expect(try form(.formURLEncoded(User(name: "A B"))) == "name=A+B")
         #expect(try form(.formURLEncoded(["k": "v"])) == "k=v")
+    }
+
+    @Test
+    func anEncodedBodyShowsItsTypeAndIsNotEncodedForThat() {
+        let body = RequestBody.encoded(contentType: "application/x-protobuf") {
+            Issue.record("creating or printing the body encodes nothing")
+            return Data()
+        }
+        #expect(body.contentType == "application/x-protobuf")
+        #expect("\(body)" == "an encoded application/x-protobuf")
+        #expect("\(RequestBody.formURLEncoded(["k": "v"]))" == "an encoded application/x-www-form-urlencoded")
+        #expect(body.isReplayable)
     }
 
     @Test

@@ -148,4 +148,38 @@ struct BodyEncoderTests {
         #expect(number?.kind == .encodingFailed)
         #expect(transport.requests.isEmpty)
     }
+
+    @Test func anEncodedBodyIsEncodedOnceForAllAttempts() async throws {
+        let transport = MockTransport(stubs: [Stub().reply(.status(503), .status(503), .json(User()))])
+        let policy = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+        let client = PulseClient(configuration: .test().with(\.retryPolicy, value: policy), transport: transport)
+        let count = Locked<UInt8>(0)
+        let body = RequestBody.encoded(contentType: "application/x-protobuf") {
+            count.withLock { $0 += 1 }
+            return Data([0x0A, count.withLock { $0 }])
+        }
+        _ = try await client.request(GetUser(method: .put, body: body))
+        #expect(transport.requests.map(\.httpBody) == Array(repeating: Data([0x0A, 1]), count: 3))
+        #expect(
+            transport.requests.allSatisfy { $0.value(forHTTPHeaderField: "Content-Type") == "application/x-protobuf" })
+        _ = try await client.request(GetUser(method: .put, headers: ["content-type": "a/b"], body: body))
+        #expect(transport.requests.last?.httpBody == Data([0x0A, 2]))
+        #expect(transport.requests.last?.value(forHTTPHeaderField: "Content-Type") == "a/b")
+    }
+
+    @Test func anEncodedBodyWhoseClosureThrowsIsAnEncodingFailure() async throws {
+        let (client, transport) = PulseClient.responding()
+        func error(_ body: RequestBody) async -> PulseError? {
+            await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post, body: body)) }
+        }
+        let failed = await error(.encoded(contentType: "a/b") { throw CocoaError(.coderInvalidValue) })
+        guard case .encodingFailed(let cause as CocoaError) = failed else {
+            Issue.record("\(String(describing: failed))")
+            return
+        }
+        #expect(cause.code == .coderInvalidValue)
+        #expect(await error(.encoded(contentType: "a/b") { throw PulseError.unsupported("x") })?.kind == .unsupported)
+        #expect(await error(.encoded(contentType: "a/b\r\nX: y") { Data() })?.kind == .invalidRequest)
+        #expect(transport.requests.isEmpty)
+    }
 }

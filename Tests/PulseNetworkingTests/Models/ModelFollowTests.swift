@@ -106,6 +106,9 @@ struct ModelFollowTests {
         #expect(RequestBody.none.comparisonValue == RequestBody.none.comparisonValue)
         let files = ["/a", "/a", "/b"].map { RequestBody.file(URL(fileURLWithPath: $0)).comparisonValue }
         #expect(files[0] == files[1] && files[0] != files[2] && files[0] != nil)
+        let bytes = [1, 1, 2].map { byte in RequestBody.encoded(contentType: "a/b") { Data([byte]) }.comparisonValue }
+        #expect(bytes[0] == bytes[1] && bytes[0] != bytes[2] && bytes[0] != nil)
+        #expect(RequestBody.encoded(contentType: "a/b") { throw PulseError.emptyBody }.comparisonValue == nil)
     }
 
     // MARK: Shared requests
