@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+import Hummingbird
+import Logging
+import PulseKit
+import ServiceLifecycle
+
+let environment = Environment()
+let logger = Logger(label: "gateway")
+guard let url = environment.get("UPSTREAM_URL").flatMap({ URL(string: $0) }), url.host != nil else {
+    logger.critical("UPSTREAM_URL is not set to a URL")
+    exit(64)
+}
+let upstream = Upstream(
+    url: url, timeout: environment.get("UPSTREAM_TIMEOUT", as: Double.self) ?? 10,
+    isRecorded: environment.get("DEBUG_NETWORK") == "1")
+
+/// Shuts the client down after the server, which then has sent its last response.
+struct ClientService: Service {
+    let client: PulseClient
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await client.shutdown()
+    }
+}
+
+let gateway = Application(
+    router: upstream.router(),
+    configuration: ApplicationConfiguration(
+        address: .hostname("127.0.0.1", port: environment.get("PORT", as: Int.self) ?? 8080), serverName: "gateway"),
+    services: [ClientService(client: upstream.client)],
+    onServerRunning: { channel in logger.notice("listening on port \(channel.localAddress?.port ?? 0)") },
+    logger: logger)
+try await gateway.runService()
