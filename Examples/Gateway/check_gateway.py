@@ -214,6 +214,9 @@ def check_unreachable():
         check("the report is off unless asked for", get(port, "/debug/network")[0] == 404)
 
 
+for setting in ({"UPSTREAM_URL": "products"}, {"UPSTREAM_URL": "http://127.0.0.1:1", "UPSTREAM_TIMEOUT": "inf"}):
+    refused = subprocess.run([sys.argv[1]], capture_output=True, env={**os.environ, **setting}, timeout=LIMIT)
+    check("a wrong setting is refused", refused.returncode == 64, refused)
 with upstream() as upstream_port:
     with gateway(upstream_port, DEBUG_NETWORK="1") as (_, gateway_port):
         check_responses(gateway_port)

@@ -26,7 +26,9 @@ extension Response {
             return
         }
         self.init(text: "\(error)\n", contentType: "text/plain; charset=utf-8", status: Self.status(of: error))
-        if let seconds = error.retryAfter, seconds.isFinite { headers[.retryAfter] = "\(Int(seconds.rounded(.up)))" }
+        if let seconds = error.retryAfter.flatMap({ Int(exactly: $0.rounded(.up)) }) {
+            headers[.retryAfter] = "\(seconds)"
+        }
     }
 
     private static func status(of error: PulseError) -> HTTPResponse.Status {

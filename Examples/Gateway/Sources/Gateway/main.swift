@@ -11,9 +11,11 @@ guard let url = environment.get("UPSTREAM_URL").flatMap({ URL(string: $0) }), ur
     logger.critical("UPSTREAM_URL is not set to a URL")
     exit(64)
 }
-let upstream = Upstream(
-    url: url, timeout: environment.get("UPSTREAM_TIMEOUT", as: Double.self) ?? 10,
-    isRecorded: environment.get("DEBUG_NETWORK") == "1")
+guard let timeout = Double(environment.get("UPSTREAM_TIMEOUT") ?? "10"), (0.001...3600).contains(timeout) else {
+    logger.critical("UPSTREAM_TIMEOUT is not a number of seconds from 0.001 to 3600")
+    exit(64)
+}
+let upstream = Upstream(url: url, timeout: timeout, isRecorded: environment.get("DEBUG_NETWORK") == "1")
 
 /// Shuts the client down after the server, which then has sent its last response.
 struct ClientService: Service {
