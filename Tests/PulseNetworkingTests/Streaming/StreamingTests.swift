@@ -210,6 +210,18 @@ struct StreamingTests {
         #expect(try await iterator.next() == nil)
     }
 
+    /// A delay of 0 means at once, as far as the shortest wait allows it.
+    @Test func aStreamMayReconnectAtOnce() async {
+        let clock = TestClock(autoAdvances: true)
+        let (client, transport) = client(
+            Stub().reply(.events([ServerSentEvent(data: "a", id: "1")]), .status(204)), clock: clock)
+        let reconnection = EventStreamOptions.Reconnection.standard.with(\.delay, value: 0)
+        let found = await all(client.events("/a", stream: .init().with(\.reconnection, value: reconnection)))
+        #expect(found.elements.map(\.data) == ["a"] && found.error == nil)
+        #expect(clock.sleeps(for: .backoff) == [0.1])
+        #expect(transport.requests.last?.value(forHTTPHeaderField: "Last-Event-ID") == "1")
+    }
+
     @Test func statusesAreWaitedOutOnlyOnceTheStreamHasBeenOpen() async throws {
         let clock = TestClock(autoAdvances: true)
         let (client, transport) = client(
