@@ -66,7 +66,7 @@ class Browser:
         self.problems.clear()
         self.requests.clear()
         self.loaded = False
-        self.call("Page.navigate", url=path if "://" in path else "file://" + os.path.abspath(path))
+        self.call("Page.navigate", url=path if "://" in str(path) else "file://" + os.path.abspath(path))
         end = time.monotonic() + self.timeout
         while not self.loaded:
             self.read(end)
