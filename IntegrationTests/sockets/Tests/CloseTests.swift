@@ -89,7 +89,8 @@ struct CloseTests {
         for route in Route.allCases {
             try await SocketServers.withClient(of: library, by: route) { client in
                 try await PulseSocket.with(Conversation(path: "/\(behavior)"), client) { socket in
-                    #expect(try await Self.receive(socket) == Self.messages)
+                    let messages = try await Self.receive(socket)
+                    #expect(messages == Self.messages)
                     let error = await #expect(throws: PulseError.self) {
                         // The loss may overtake the confirmation of the message.
                         try await socket.send(.text("go"))
