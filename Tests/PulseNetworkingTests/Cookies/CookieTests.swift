@@ -143,7 +143,7 @@ struct CookieTests {
         "", "06 Nov 1994", "08:49:37 Nov 1994", "06 08:49:37 1994", "06 Nov 08:49:37", "32 Nov 1994 08:49:37",
         "06 Nov 1994 24:00:00", "06 Nov 1600 08:49:37", "31 Feb 2024 00:00:00",
         // The first text in the form of a time is the time, whatever its numbers are.
-        "Sat, 15-Apr-17 91:22:33 21:01:22", "06 Nov 1994 08:60:37 08:49:37",
+        "Sat, 15-Apr-17 91:22:33 21:01:22", "06 Nov 1994 08:60:37 08:49:37", "06 Nov 1994 08:49:60 08:49:37",
     ])
     func anInvalidCookieDateIsIgnored(text: String) {
         #expect(CookieDate.parse(text) == nil)
