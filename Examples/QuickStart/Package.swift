@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// The README's quick start, word for word, in a typical package of a user: once with the umbrella, once with single
-// modules. `Scripts/docs` compares the text, `./check` runs both against a server in their own process.
+// The README's programs, word for word, in a typical package of a user; the quick start once with the umbrella, once with
+// single modules. `Scripts/docs` compares the text, `./check` runs all against a server in their own process.
 let package = Package(
     name: "QuickStart",
     platforms: [.iOS(.v15), .macOS(.v12)],
@@ -22,6 +22,18 @@ let package = Package(
                 .product(name: "PulseCore", package: "PulseKit"),
                 .product(name: "PulseNetworking", package: "PulseKit"),
                 .product(name: "PulsePlugins", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "Offline",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
+                .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "OwnPlugin",
+            dependencies: [
+                .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
     ],

@@ -55,7 +55,13 @@ final class SocketCore: Sendable {
 
     // MARK: States
 
-    var currentState: SocketState { state.withLock { $0.current } }
+    /// The state that was noted last; or the end, before it is noted, since every use throws it by then.
+    var currentState: SocketState {
+        state.withLock { state in
+            guard case .closed(let error) = state.machine.phase else { return state.current }
+            return .closed(error ?? state.closeError)
+        }
+    }
     var states: AsyncStream<SocketState> { broadcast.updates() }
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
     var statistics: SocketStatistics { state.withLock { $0.statistics } }
