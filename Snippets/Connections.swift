@@ -51,6 +51,11 @@ let company = PulseConfiguration(baseURL: url).with(\.tls, value: settings)
 // snippet.end
 print(company)
 
+// snippet.versions
+let restricted = PulseConfiguration(baseURL: url).with(\.httpVersions, value: .http1)
+// snippet.end
+print(restricted)
+
 // snippet.proxy
 let office = ProxySettings.http(host: "proxy.example.com", port: 3128)
     .credentials(username: "ada", password: password)

@@ -168,6 +168,37 @@ struct PulseClientTests {
         #expect(mayBeResent.withLock { $0 }.last == false, "no policy would send it again")
     }
 
+    @Test func aRestrictionOfTheVersionsReachesTheTransport() async throws {
+        struct Noting: Transport {
+            let capabilities: TransportCapabilities
+            let seen = Locked<[HTTPVersions]>([])
+
+            func send(_ request: TransportRequest) async throws -> PulseResponse {
+                seen.withLock { $0.append(request.httpVersions) }
+                return PulseResponse(statusCode: 200, headers: [:], data: User.json, request: request.urlRequest)
+            }
+        }
+        for versions in [HTTPVersions.automatic, .http1] {
+            let transport = Noting(capabilities: .httpVersions)
+            let client = PulseClient(
+                configuration: .test().with(\.httpVersions, value: versions), transport: transport,
+                events: PulseEventBus())
+            #expect(try await client.request(GetUser()) == User())
+            #expect(transport.seen.withLock { $0 } == [versions])
+            let unable = Noting(capabilities: [])
+            let other = PulseClient(
+                configuration: .test().with(\.httpVersions, value: versions), transport: unable,
+                events: PulseEventBus())
+            let result = await other.result(of: GetUser())
+            if versions == .automatic {
+                #expect(try result.get() == User())
+            } else {
+                guard case .failure(let error) = result else { throw CancellationError() }
+                #expect(error.kind == .unsupported && unable.seen.withLock { $0 }.isEmpty)
+            }
+        }
+    }
+
     @Test func aRequestThatAPluginTurnsIntoAPOSTIsNotRetried() async throws {
         let configuration = PulseConfiguration.test().with(
             \.retryPolicy, value: RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate))

@@ -41,6 +41,7 @@ struct TransportTableTests {
 
     private static let policies: [String: TransportCapabilities] = [
         "`sslPinningPolicy`": .pinning, "`tls`": .tls, "`proxy`": .proxy,
+        "`httpVersions`": .httpVersions,
     ]
 
     #if canImport(CPulsePlatform)
@@ -72,7 +73,7 @@ struct TransportTableTests {
                 if transport is URLSessionTransport, !cell.hasPrefix("`") { #expect(cell.hasPrefix("type-checked")) }
             }
         }
-        #expect(seen == [.pinning, .tls, .proxy])
+        #expect(seen == [.pinning, .tls, .proxy, .httpVersions])
     }
     #endif
 

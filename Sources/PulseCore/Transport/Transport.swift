@@ -39,6 +39,8 @@ public struct TransportCapabilities: OptionSet, Sendable {
     public static let tls = TransportCapabilities(rawValue: 1 << 1)
     /// A proxy other than the environment's.
     public static let proxy = TransportCapabilities(rawValue: 1 << 2)
+    /// A restriction of the HTTP versions.
+    public static let httpVersions = TransportCapabilities(rawValue: 1 << 4)
     /// No network at all: every policy counts as satisfied.
     public static let simulated = TransportCapabilities(rawValue: 1 << 3)
 }

@@ -59,37 +59,47 @@ public struct TransportRequest: Sendable {
     package var context: PluginContext?
     /// Masks the secrets of the request, with the rules of the client's configuration and of its plugins.
     package var redaction = Redaction.standard
-    private var policies: Policies
+    package private(set) var policies: Policies
 
-    /// How a client's connections are secured and routed, in a box that its requests share.
+    /// How a client's connections are made, secured and routed, in a box that its requests share.
     package final class Policies: Sendable {
         let pins: PinSet?
         let tls: TLSSettings
         let proxy: ProxySettings
+        let httpVersions: HTTPVersions
 
-        package init(pins: PinSet? = nil, tls: TLSSettings, proxy: ProxySettings) {
+        package init(
+            pins: PinSet? = nil, tls: TLSSettings, proxy: ProxySettings, httpVersions: HTTPVersions = .automatic
+        ) {
             self.pins = pins
             self.tls = tls
             self.proxy = proxy
+            self.httpVersions = httpVersions
         }
     }
 
     /// The pinned keys, one of which the server must prove; nil if there are no pins.
     public var pins: PinSet? {
         get { policies.pins }
-        set { policies = Policies(pins: newValue, tls: tls, proxy: proxy) }
+        set { policies = Policies(pins: newValue, tls: tls, proxy: proxy, httpVersions: httpVersions) }
     }
 
     /// How the connection is secured, beyond the system's defaults.
     public var tls: TLSSettings {
         get { policies.tls }
-        set { policies = Policies(pins: pins, tls: newValue, proxy: proxy) }
+        set { policies = Policies(pins: pins, tls: newValue, proxy: proxy, httpVersions: httpVersions) }
     }
 
     /// Which proxy the connection goes through.
     public var proxy: ProxySettings {
         get { policies.proxy }
-        set { policies = Policies(pins: pins, tls: tls, proxy: newValue) }
+        set { policies = Policies(pins: pins, tls: tls, proxy: newValue, httpVersions: httpVersions) }
+    }
+
+    /// The versions of HTTP that the connection may speak. An upgrade speaks HTTP/1.1, whatever this says.
+    public var httpVersions: HTTPVersions {
+        get { policies.httpVersions }
+        set { policies = Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: newValue) }
     }
 
     /// Creates a request. All but `urlRequest` have defaults. Times are in seconds, and a buffered body is limited to
@@ -104,6 +114,7 @@ public struct TransportRequest: Sendable {
         pins: PinSet? = nil,
         tls: TLSSettings = .default,
         proxy: ProxySettings = .environment,
+        httpVersions: HTTPVersions = .automatic,
         priority: RequestPriority = .normal,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         events: (any EventSink)? = nil
@@ -111,8 +122,8 @@ public struct TransportRequest: Sendable {
         self.init(
             urlRequest: urlRequest, body: body, delivery: delivery, connectTimeout: connectTimeout,
             idleTimeout: idleTimeout, mayBeResent: mayBeResent,
-            policies: Policies(pins: pins, tls: tls, proxy: proxy), priority: priority, progress: progress,
-            events: events)
+            policies: Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: httpVersions), priority: priority,
+            progress: progress, events: events)
     }
 
     package init(
@@ -131,4 +142,15 @@ public struct TransportRequest: Sendable {
         self.progress = progress
         self.events = events
     }
+}
+
+extension TransportRequest.Policies: Hashable {
+    package static func == (one: TransportRequest.Policies, other: TransportRequest.Policies) -> Bool {
+        one === other
+            || one.pins == other.pins && one.tls == other.tls && one.proxy == other.proxy
+                && one.httpVersions == other.httpVersions
+    }
+
+    /// Hashes nothing: few policies are in use at a time, and a comparison with the same box is cheap.
+    package func hash(into hasher: inout Hasher) {}
 }

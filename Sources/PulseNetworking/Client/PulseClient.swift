@@ -203,6 +203,8 @@ extension PulseConfiguration {
             sslPinningPolicy != .disabled && !capabilities.contains(.pinning) ? "pinned public keys" : nil,
             tls != .default && !capabilities.contains(.tls) ? "TLS settings" : nil,
             proxy != .environment && !capabilities.contains(.proxy) ? "proxy settings" : nil,
+            httpVersions != .automatic && !capabilities.contains(.httpVersions)
+                ? "restriction of the HTTP versions" : nil,
         ]
         let texts = capabilities.contains(.simulated) ? [] : refused.compactMap { $0 }
         let astray = environment.home.isEmpty ? defaultHeaders.keys.filter(environment.redaction.isSecret).sorted() : []

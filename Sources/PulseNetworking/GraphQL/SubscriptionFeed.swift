@@ -48,9 +48,12 @@ final class SubscriptionFeed: Sendable {
     var states: AsyncStream<GraphQLSubscriptionState> { broadcast.updates() }
 
     func note(_ state: GraphQLSubscriptionState) {
-        if case .interrupted = state {
+        switch state {
+        case .ended: return broadcast.finish(with: state)
+        case .interrupted:
             // It may not have been subscribed on that connection.
             guard case .active = broadcast.current else { return }
+        case .starting, .active: break
         }
         broadcast.set(state)
     }
@@ -68,7 +71,7 @@ final class SubscriptionFeed: Sendable {
         }
         guard !waiters.isEmpty else { return }
         client.calls.remove(self)
-        broadcast.finish(with: .ended(error))
+        hub.tell(.ended(error), to: self)
         for waiter in waiters { waiter?.resume() }
     }
 

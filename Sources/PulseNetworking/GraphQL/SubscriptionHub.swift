@@ -153,6 +153,12 @@ final class SubscriptionHub: Sendable {
         tell()
     }
 
+    /// Tells a subscription its end, after the states that came before.
+    func tell(_ end: GraphQLSubscriptionState, to feed: SubscriptionFeed) {
+        state.withLock { $0.untold.append((feed, end)) }
+        tell()
+    }
+
     /// Tells the states in their order, without the lock: a reader may run on an executor of its own.
     private func tell() {
         while true {

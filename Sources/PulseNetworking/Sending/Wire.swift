@@ -11,6 +11,7 @@ final class Wire: Sendable {
     private let pinning: SSLPinningPolicy?
     private let tls: TLSSettings
     private let proxy: ProxySettings
+    private let httpVersions: HTTPVersions
     /// The policies of requests without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
@@ -26,7 +27,8 @@ final class Wire: Sendable {
         pinning = configuration.sslPinningPolicy == .disabled ? nil : configuration.sslPinningPolicy
         tls = configuration.tls
         proxy = configuration.proxy
-        policies = TransportRequest.Policies(tls: tls, proxy: proxy)
+        httpVersions = configuration.httpVersions
+        policies = TransportRequest.Policies(tls: tls, proxy: proxy, httpVersions: httpVersions)
         cookies = configuration.cookieStore
     }
 
@@ -181,6 +183,9 @@ final class Wire: Sendable {
             if pins != nil, !capabilities.contains(.pinning) { throw unsupported("pinned public keys") }
             if !capabilities.contains(.tls), tls != .default { throw unsupported("TLS settings") }
             if !capabilities.contains(.proxy), proxy != .environment { throw unsupported("proxy settings") }
+            if !capabilities.contains(.httpVersions), httpVersions != .automatic, context.delivery != .upgrade {
+                throw unsupported("restriction of the HTTP versions")
+            }
         }
         var outgoing = TransportRequest(
             urlRequest: request,
@@ -189,7 +194,9 @@ final class Wire: Sendable {
             connectTimeout: options.connectTimeout ?? 10,
             idleTimeout: options.timeout ?? 30,
             mayBeResent: context.isResentIfStale && ReplaySafety(of: request, in: context).allowsRepeat(),
-            policies: pins.map { TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy) } ?? policies,
+            policies: pins.map {
+                TransportRequest.Policies(pins: $0, tls: tls, proxy: proxy, httpVersions: httpVersions)
+            } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)
         outgoing.needsNewConnection = context.isResend

@@ -270,7 +270,6 @@ extension SocketCore {
         struct Ended {
             let error: PulseError
             let connects: [ConnectReply]
-            let closes: [PendingReply<Void>]
             let items: [SocketOutbox.Item]
             let reader: Waiter?
         }
@@ -278,11 +277,10 @@ extension SocketCore {
             let cause = error ?? state.closeError
             _ = state.machine.finish(cause)
             note(.closed(cause), &state)
-            defer { (state.connects, state.closes) = ([], []) }
+            defer { state.connects = [] }
             let end = state.endError
             return Ended(
-                error: end, connects: state.connects, closes: state.closes, items: state.outbox.removeAll(),
-                reader: state.inbox.end(end))
+                error: end, connects: state.connects, items: state.outbox.removeAll(), reader: state.inbox.end(end))
         }
         client.calls.remove(self)
         tell()
@@ -290,7 +288,8 @@ extension SocketCore {
         ended.reader?.resume()
         for connect in ended.connects { connect.give(.failure(ended.error)) }
         for item in ended.items { item.reply.give(.failure(ended.error.ofUnsent)) }
-        for close in ended.closes { close.give(()) }
+        state.withLock { $0.isDone = true }
+        resumeClosing()
     }
 }
 

@@ -100,10 +100,15 @@ extension SocketCore {
         var isTelling = false
         /// Whether ``SocketState/closed(_:)`` was noted.
         var hasFinished = false
+        /// Whether nothing is left to do but to tell the end.
+        var isDone = false
     }
 }
 
 extension SocketCore.State {
+    /// Whether the socket has ended, and everything was told.
+    var hasEnded: Bool { isDone && untold.isEmpty && !isTelling }
+
     var isClosed: Bool {
         if case .closed = machine.phase { true } else { false }
     }

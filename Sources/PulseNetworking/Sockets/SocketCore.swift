@@ -83,13 +83,23 @@ final class SocketCore: Sendable {
                 state.isTelling = true
                 return state.untold.removeFirst()
             }
-            guard let next else { return }
+            guard let next else { return resumeClosing() }
             if case .socketStateChanged(_, let current) = next {
                 if case .closed = current { broadcast.finish(with: current) } else { broadcast.set(current) }
             }
             if let events = environment.events, events.isActive { events.emit(next) }
             state.withLock { $0.isTelling = false }
         }
+    }
+
+    /// Lets those go on that wait for the end, once that is told: another task may be telling it.
+    func resumeClosing() {
+        let closes = state.withLock { state -> [PendingReply<Void>] in
+            guard state.hasEnded else { return [] }
+            defer { state.closes = [] }
+            return state.closes
+        }
+        for close in closes { close.give(()) }
     }
 
     func warn(_ text: String) {
@@ -249,7 +259,7 @@ final class SocketCore: Sendable {
     private func end() async {
         let reply = PendingReply<Void>()
         state.withLock { state in
-            if state.hasFinished { _ = reply.store(()) } else { state.closes.append(reply) }
+            if state.hasEnded { _ = reply.store(()) } else { state.closes.append(reply) }
         }
         await reply.value()
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 
 /// Encodes one gzip member (RFC 1952) piece by piece. The output is deterministic. For one task at a time.
 final class GzipEncoder {
@@ -8,7 +9,7 @@ final class GzipEncoder {
     private static let head = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
 
     private let deflate: any RawDeflate
-    private var checksum = CRC32()
+    private var checksum = Checksum()
     /// As the trailer stores it: modulo 2^32.
     private var length: UInt32 = 0
     private var hasStarted = false

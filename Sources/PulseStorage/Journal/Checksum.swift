@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// CRC-32 as in zlib and Ethernet (ISO 3309), computed eight bytes at a time.
-package enum Checksum {
+/// CRC-32 as in zlib, gzip (RFC 1952, section 8) and Ethernet (ISO 3309), computed eight bytes at a time.
+package struct Checksum: Sendable {
     /// Eight tables of 256 entries: the contribution of a byte that is followed by 0 to 7 others.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
@@ -19,9 +19,22 @@ package enum Checksum {
         return tables
     }()
 
+    private var rest = UInt32.max
+
+    package init() {}
+
+    package var value: UInt32 { ~rest }
+
     package static func of(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        tables.withUnsafeBufferPointer { tables in
-            var rest: UInt32 = 0xFFFF_FFFF
+        var checksum = Checksum()
+        checksum.update(bytes)
+        return checksum.value
+    }
+
+    /// Adds bytes. The value does not depend on how they are split.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        rest = Self.tables.withUnsafeBufferPointer { [rest] tables in
+            var rest = rest
             var index = 0
             while index + 8 <= bytes.count {
                 let low = bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian ^ rest
@@ -38,7 +51,7 @@ package enum Checksum {
                 rest = rest >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: rest) ^ bytes[index])]
                 index += 1
             }
-            return ~rest
+            return rest
         }
     }
 }

@@ -49,7 +49,7 @@ struct CurlLibrary: Sendable {
     }()
 
     var capabilities: TransportCapabilities {
-        var capabilities: TransportCapabilities = [.proxy]
+        var capabilities: TransportCapabilities = [.proxy, .httpVersions]
         if hasPrerequest, readsVerifiedChain { capabilities.insert(.pinning) }
         if takesClientCertificates, takesAuthorities { capabilities.insert(.tls) }
         return capabilities

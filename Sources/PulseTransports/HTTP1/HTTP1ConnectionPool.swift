@@ -2,10 +2,17 @@
 
 import PulseCore
 
-/// A connection to the server of an origin, for one exchange after another.
+/// What requests must have in common to use the same connection.
+struct ConnectionKey: Sendable, Hashable {
+    let origin: Origin
+    /// How the connection is secured and routed; nil for one in cleartext and without a proxy.
+    var policies: TransportRequest.Policies?
+}
+
+/// A connection for one exchange after another.
 struct PooledConnection: Sendable {
     let connection: any ReusableConnection
-    let origin: Origin
+    let key: ConnectionKey
     /// For how many seconds the server keeps it idle; infinity if it does not say.
     var idleLimit = TimeInterval.infinity
 }
@@ -23,8 +30,8 @@ struct HTTP1ConnectionPool: Sendable {
 
     fileprivate struct State {
         var isClosed = false
-        /// The idle connections by origin, the most recently used last.
-        var idle: [Origin: [IdleConnection]] = [:]
+        /// The idle connections, the most recently used last.
+        var idle: [ConnectionKey: [IdleConnection]] = [:]
         var count = 0
         /// When the oldest idle connection may expire.
         var nextSweep = TimeInterval.infinity
@@ -42,13 +49,13 @@ struct HTTP1ConnectionPool: Sendable {
     ///
     /// - Parameter mayBeResent: whether the request is resent if the connection turns out stale. Otherwise connections
     ///   that the server may be about to close are skipped.
-    func take(_ origin: Origin, now: TimeInterval, mayBeResent: Bool = false) throws -> PooledConnection? {
+    func take(_ key: ConnectionKey, now: TimeInterval, mayBeResent: Bool = false) throws -> PooledConnection? {
         // Released outside the lock, as in all methods here: releasing closes them.
         var dropped: [IdleConnection] = []
         defer { withExtendedLifetime(dropped) {} }
         return try state.withLock { state in
             guard !state.isClosed else { throw CancellationError() }
-            guard let index = state.idle.index(forKey: origin) else { return nil }
+            guard let index = state.idle.index(forKey: key) else { return nil }
             let margin = mayBeResent ? 0 : KeepAliveTimeout.margin
             while let last = state.idle.values[index].popLast() {
                 state.count -= 1
@@ -66,9 +73,9 @@ struct HTTP1ConnectionPool: Sendable {
     }
 
     /// Closes the idle connections to a server after one of them turned out stale: they are probably stale too.
-    func dropIdle(_ origin: Origin) {
+    func dropIdle(_ key: ConnectionKey) {
         let dropped = state.withLock { state -> [IdleConnection] in
-            guard let index = state.idle.index(forKey: origin) else { return [] }
+            guard let index = state.idle.index(forKey: key) else { return [] }
             defer { state.idle.remove(at: index) }
             return state.takeIdle(at: index)
         }
@@ -79,7 +86,7 @@ struct HTTP1ConnectionPool: Sendable {
     func keep(_ pooled: PooledConnection, now: TimeInterval) {
         let dropped = state.withLock { state -> [IdleConnection] in
             guard !state.isClosed else { return [] }
-            state.idle[pooled.origin, default: []].append(IdleConnection(pooled: pooled, since: now))
+            state.idle[pooled.key, default: []].append(IdleConnection(pooled: pooled, since: now))
             state.count += 1
             state.nextSweep = min(state.nextSweep, now + Self.maximumIdleTime)
             return now >= state.nextSweep || state.count > limit ? state.sweep(now: now, limit: limit) : []
@@ -99,9 +106,9 @@ struct HTTP1ConnectionPool: Sendable {
 }
 
 extension HTTP1ConnectionPool.State {
-    /// Removes all idle connections of an origin.
+    /// Removes all idle connections of a key.
     fileprivate mutating func takeIdle(
-        at index: Dictionary<Origin, [HTTP1ConnectionPool.IdleConnection]>.Index
+        at index: Dictionary<ConnectionKey, [HTTP1ConnectionPool.IdleConnection]>.Index
     ) -> [HTTP1ConnectionPool.IdleConnection] {
         let connections = idle.values[index]
         idle.values[index] = []
@@ -117,16 +124,16 @@ extension HTTP1ConnectionPool.State {
         let youngestSurplus = surplus > 0 ? all[surplus - 1] : -.infinity
         let threshold = max(youngestSurplus, now - HTTP1ConnectionPool.maximumIdleTime)
         var dropped: [HTTP1ConnectionPool.IdleConnection] = []
-        for (origin, connections) in idle {
+        for (key, connections) in idle {
             guard let first = connections.first else {
-                idle[origin] = nil
+                idle[key] = nil
                 continue
             }
             // The connections are in order of their idle times.
             guard first.since <= threshold else { continue }
             let kept = connections.filter { $0.since > threshold }
             dropped += connections.filter { $0.since <= threshold }
-            idle[origin] = kept.isEmpty ? nil : kept
+            idle[key] = kept.isEmpty ? nil : kept
         }
         count -= dropped.count
         nextSweep = idle.isEmpty ? .infinity : now + HTTP1ConnectionPool.maximumIdleTime / 4

@@ -21,6 +21,7 @@ struct HTTP1Exchange: Sendable {
     private static let refusalLimit = 64 << 10
 
     let origin: Origin
+    private let key: ConnectionKey
     private let request: TransportRequest
     private let outgoing: HTTP1Request
     private let isUpgrade: Bool
@@ -42,6 +43,7 @@ struct HTTP1Exchange: Sendable {
     ) throws {
         try request.validate()
         (self.request, self.outgoing, self.origin) = (request, outgoing, origin)
+        key = ConnectionKey(origin: origin, policies: origin.scheme == "https" ? request.policies : nil)
         isUpgrade = request.delivery == .upgrade
         (self.connector, self.startedAt) = (connector, startedAt)
     }
@@ -53,7 +55,7 @@ struct HTTP1Exchange: Sendable {
         timings.queued = queuedAt - startedAt
         timings.isConnectionReused = true
         while !request.needsNewConnection, !isUpgrade,
-            let pooled = try connector.pool?.take(origin, now: queuedAt, mayBeResent: request.mayBeResent)
+            let pooled = try connector.pool?.take(key, now: queuedAt, mayBeResent: request.mayBeResent)
         {
             // Nothing was sent on a stale connection, so the request can use another one.
             if let response = try await exchange(over: pooled, timings, isReused: true, isBatched) {
@@ -65,7 +67,7 @@ struct HTTP1Exchange: Sendable {
             queued: SystemClock().uptime - startedAt)
         timings = made.timings
         timings.queued = queuedAt - startedAt
-        let pooled = PooledConnection(connection: made.connection, origin: origin)
+        let pooled = PooledConnection(connection: made.connection, key: key)
         guard let response = try await exchange(over: pooled, timings, isReused: false, isBatched) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
@@ -187,7 +189,7 @@ struct HTTP1Exchange: Sendable {
             // The server closed it while the request was on its way, or a router had dropped it. Resends are decided
             // where plugins and events see them.
             let isStale = isLost && isReused && phase == .maybeSent
-            if isStale { connector.pool?.dropIdle(origin) }
+            if isStale { connector.pool?.dropIdle(key) }
             return TransportFailure(
                 code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
         case var failure as TransportFailure where failure.code == .cannotDecodeContentData:

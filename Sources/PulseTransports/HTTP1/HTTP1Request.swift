@@ -10,19 +10,21 @@ struct HTTP1Request {
     /// The host, with its port unless this is the default.
     private let host: String
 
+    private let isSecure: Bool
     private let ownServer: String?
 
     /// A URL of the same server, to connect to.
-    var server: String { ownServer ?? "http://" + host + "/" }
+    var server: String { ownServer ?? (isSecure ? "https://" : "http://") + host + "/" }
 
-    /// Nil for a request that libcurl must handle: over TLS or through a proxy; with more than a method, target, fields
-    /// and small body; or with a response that is neither buffered nor an upgrade. Throws ``PulseError`` for a request
-    /// that cannot be sent.
+    /// Nil for a request that libcurl must handle: that may use HTTP/2, or goes through a proxy in cleartext; with more
+    /// than a method, target, fields and small body; or with a response that is neither buffered nor an upgrade in
+    /// cleartext. Throws ``PulseError`` for a request that cannot be sent.
     init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
-        guard origin.scheme == "http", request.delivery.fitsEngine, request.isDirect(hasNoProxyAround),
+        let isSecure = origin.scheme == "https"
+        guard isSecure ? request.isForSecureEngine : request.isForPlainEngine(hasNoProxyAround),
             let body = request.smallBody
         else { return nil }
-        try self.init(request, url.absoluteString, body: body)
+        try self.init(request, url.absoluteString, body: body, isSecure: isSecure)
     }
 
     /// A request for an upgrade, on any connection. Throws ``PulseError`` for a request that cannot be sent.
@@ -70,6 +72,7 @@ struct HTTP1Request {
         if !body.isEmpty { bytes += body }
         self.bytes = Data(bytes)
         self.host = host
+        self.isSecure = isSecure
         ownServer = server
         let offersUpgrade = isUpgrade && fields.keys.contains { $0.equalsIgnoringASCIICase("Upgrade") }
         traits = HTTP1ResponseParser.RequestTraits(isHead: method == "HEAD", offersUpgrade: offersUpgrade)
@@ -158,15 +161,6 @@ struct HTTP1Request {
     }
 }
 
-extension TransportRequest.Delivery {
-    fileprivate var fitsEngine: Bool {
-        switch self {
-        case .buffered, .upgrade: true
-        case .streamed, .file: false
-        }
-    }
-}
-
 extension ASCIISet {
     fileprivate static let plainAuthority = ASCIISet.alphanumerics.union(ASCIISet(".-_:[]"))
 }
@@ -191,7 +185,19 @@ extension TransportRequest {
         if let problem = proxy.problem { throw PulseError.invalidRequest(reason: problem) }
     }
 
-    fileprivate func isDirect(_ hasNoProxyAround: Bool) -> Bool {
+    /// An upgrade over TLS has a path of its own.
+    fileprivate var isForSecureEngine: Bool {
+        if case .buffered = delivery { httpVersions == .http1 } else { false }
+    }
+
+    fileprivate func isForPlainEngine(_ hasNoProxyAround: Bool) -> Bool {
+        switch delivery {
+        case .buffered, .upgrade: isDirect(hasNoProxyAround)
+        case .streamed, .file: false
+        }
+    }
+
+    private func isDirect(_ hasNoProxyAround: Bool) -> Bool {
         switch proxy.route {
         case .environment: hasNoProxyAround && proxy == .environment
         case .direct: proxy == .direct

@@ -5,8 +5,8 @@ import CPulsePlatform
 import PulseCore
 import Synchronization
 
-/// Cleartext HTTP/1.1, for requests with a small body and a buffered response, and for upgrades. libcurl opens the
-/// connections, and takes all other requests.
+/// HTTP/1.1 in cleartext, and over TLS where nothing newer may be used, for requests with a small body and a buffered
+/// response; and upgrades in cleartext. libcurl opens the connections, and takes all other requests.
 final class HTTP1Transport: Transport {
     /// Up to this number of exchanges, each sends by itself, which saves waking the loop. With more, the loop batches
     /// the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level caches. The
@@ -67,6 +67,8 @@ extension HTTP1Transport: HTTP1Connector {
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
     ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
+        // Over TLS a connection stays with the handle that has made it.
+        if isSecure { return try await curl.open(to: server, isSecure: true, for: request, queued: queued) }
         let sockets = try curl.sockets()
         let made = try await curl.connect(to: server, for: request, queued: queued)
         let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)

@@ -60,6 +60,16 @@ struct SocketChannel: Sendable {
         return count < 0 && Self.isBlocked(errno)
     }
 
+    /// Whether nothing can be read before the next request is sent. What can be is lost: the connection ends then.
+    ///
+    /// Over TLS the socket may have a ticket or a key update, which is no end; and an alert may have left the socket.
+    var isIdle: Bool {
+        guard let link else { return isSilent }
+        var byte: UInt8 = 0
+        let outcome = withUnsafeMutableBytes(of: &byte) { link.receive(into: $0) }
+        return if case .blocked = outcome { true } else { false }
+    }
+
     /// Ends this side's direction, if the peer can be told that without ending the other one.
     func finishWriting() {
         if link?.isSecure != true { shutdown(descriptor, Int32(SHUT_WR)) }

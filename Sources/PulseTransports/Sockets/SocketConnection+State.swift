@@ -192,7 +192,7 @@ extension SocketConnection.State {
     /// Sends as many bytes as possible without waiting, or a turn of them.
     mutating func flush() {
         guard isSending, !isFlushing, end == nil, sendFailure == nil, let channel else { return }
-        guard !mustBeIdle || isSilent else {
+        guard !mustBeIdle || channel.isIdle else {
             end = TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
             return
         }

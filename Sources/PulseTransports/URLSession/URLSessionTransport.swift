@@ -120,6 +120,9 @@ public final class URLSessionTransport: Transport {
             if request.tls != .default { throw Self.unsupported("TLS settings") }
             if request.proxy != .environment { throw Self.unsupported("proxies") }
         }
+        if request.httpVersions != .automatic, request.delivery != .upgrade {
+            throw Self.unsupported("restriction of the HTTP versions")
+        }
         switch request.delivery {
         case .buffered: break
         case .file where appliesBackpressure || !request.body.isPresent: break

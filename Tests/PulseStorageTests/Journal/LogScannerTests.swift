@@ -25,9 +25,19 @@ struct LogScannerTests {
         .sample(7, payload: String(repeating: "x", count: 300)),
     ]
 
-    @Test @HeavyWork func theChecksumMatchesZlib() {
-        #expect(Array("123456789".utf8).withUnsafeBytes { Checksum.of($0) } == 0xCBF4_3926)
-        #expect([UInt8]().withUnsafeBytes { Checksum.of($0) } == 0)
+    /// The standard check values of CRC-32, as zlib has them, however the bytes are split.
+    @Test(
+        arguments: [("", 0), ("123456789", 0xCBF4_3926), ("a", 0xE8B7_BE43), ("abc", 0x3524_41C2)] as [(String, UInt32)]
+    )
+    func theChecksumMatchesZlib(text: String, value: UInt32) {
+        let bytes = Array(text.utf8)
+        for count in 0...bytes.count {
+            var checksum = Checksum()
+            bytes[..<count].withUnsafeBytes { checksum.update($0) }
+            bytes[count...].withUnsafeBytes { checksum.update($0) }
+            #expect(checksum.value == value)
+        }
+        #expect(bytes.withUnsafeBytes { Checksum.of($0) } == value)
     }
 
     @Test @HeavyWork func aLineIsCRCOperationIDTagExpiryLengthAndPayload() throws {

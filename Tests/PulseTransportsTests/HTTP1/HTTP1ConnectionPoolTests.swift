@@ -9,25 +9,25 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct HTTP1ConnectionPoolTests {
-    private let origin: Origin
+    private let key: ConnectionKey
     private let pool = HTTP1ConnectionPool(limit: 4)
     private let loop: SocketLoop
 
     init() throws {
-        origin = try #require(URL(string: "http://a.test").flatMap { Origin($0) })
+        key = ConnectionKey(origin: try #require(URL(string: "http://a.test").flatMap { Origin($0) }))
         loop = SocketLoop(try SocketLoop.Core())
     }
 
     private func rest(_ pair: SocketPair, since now: TimeInterval, idleLimit: TimeInterval = .infinity) throws {
         let connection = try loop.connection(SocketChannel(pair.near), remoteAddress: nil)
-        pool.keep(PooledConnection(connection: connection, origin: origin, idleLimit: idleLimit), now: now)
+        pool.keep(PooledConnection(connection: connection, key: key, idleLimit: idleLimit), now: now)
     }
 
     @Test func theMostRecentlyUsedConnectionIsTakenFirst() throws {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 1)
         try rest(pairs[1], since: 2)
-        let taken = try #require(try pool.take(origin, now: 3))
+        let taken = try #require(try pool.take(key, now: 3))
         taken.connection.close()
         #expect(!pairs[1].isOpen)
         #expect(pairs[0].isOpen)
@@ -37,8 +37,32 @@ struct HTTP1ConnectionPoolTests {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 0)
         try rest(pairs[1], since: 1)
-        #expect(try pool.take(origin, now: 200) == nil)
+        #expect(try pool.take(key, now: 200) == nil)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
+    }
+
+    /// A connection is for requests that are secured and routed in the same way, not for all requests to its origin.
+    @Test func aConnectionIsNotSharedAcrossPolicies() throws {
+        func key(
+            pins: Set<String>? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment,
+            _ versions: HTTPVersions = .http1
+        ) -> ConnectionKey {
+            let pins = pins.map { PinSet(publicKeyHashes: $0) }
+            let policies = TransportRequest.Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: versions)
+            return ConnectionKey(origin: self.key.origin, policies: policies)
+        }
+        let pair = try SocketPair()
+        let connection = try loop.connection(SocketChannel(pair.near), remoteAddress: nil)
+        pool.keep(PooledConnection(connection: connection, key: key(pins: ["a"])), now: 1)
+        for other in [
+            self.key, key(), key(pins: ["b"]), key(pins: ["a"], tls: TLSSettings(minimumVersion: .tls13)),
+            key(pins: ["a"], proxy: .direct), key(pins: ["a"], .automatic),
+        ] {
+            #expect(try pool.take(other, now: 2) == nil)
+        }
+        let taken = try #require(try pool.take(key(pins: ["a"]), now: 2))
+        taken.connection.close()
+        #expect(!pair.isOpen)
     }
 
     /// A connection that its server may close soon is skipped for the next one, which is kept for longer.
@@ -52,7 +76,7 @@ struct HTTP1ConnectionPoolTests {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 0.25, idleLimit: 100)
         try rest(pairs[1], since: 4, idleLimit: 10)
-        let taken = try pool.take(origin, now: now, mayBeResent: mayBeResent)
+        let taken = try pool.take(key, now: now, mayBeResent: mayBeResent)
         #expect((taken == nil) == (expected == nil))
         taken?.connection.close()
         #expect(pairs[1].isOpen == false)
@@ -62,10 +86,10 @@ struct HTTP1ConnectionPoolTests {
     @Test func aStaleConnectionClosesTheOtherIdleOnes() throws {
         let pairs = try [SocketPair(), SocketPair()]
         for pair in pairs { try rest(pair, since: 1) }
-        pool.dropIdle(origin)
+        pool.dropIdle(key)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
-        #expect(try pool.take(origin, now: 2) == nil)
-        pool.dropIdle(origin)
+        #expect(try pool.take(key, now: 2) == nil)
+        pool.dropIdle(key)
     }
 
     @Test func theOldestIdleConnectionsAreClosedBeyondTheLimit() throws {
@@ -80,7 +104,7 @@ struct HTTP1ConnectionPoolTests {
         pool.close()
         try rest(pairs[1], since: 1)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
-        #expect(throws: CancellationError.self) { try pool.take(origin, now: 2) }
+        #expect(throws: CancellationError.self) { try pool.take(key, now: 2) }
     }
 }
 #endif

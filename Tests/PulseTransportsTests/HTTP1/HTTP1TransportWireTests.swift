@@ -18,6 +18,17 @@ struct HTTP1TransportWireTests {
     }
 }
 
+/// The same engine over TLS: the whole list, and the list of TLS servers.
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+struct HTTP1OverTLSWireTests {
+    static let conformance = TransportConformance.engineOverTLS
+
+    @Test(.serialized, arguments: conformance.cases)
+    func theEnginePassesOverTLS(_ promise: TransportConformance.Case) async throws {
+        try await Self.conformance.run(promise)
+    }
+}
+
 /// The loop always sends and reads for cleartext senders, as it otherwise does with many exchanges under way.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct HTTP1CrowdWireTests {

@@ -23,5 +23,30 @@ extension TransportConformance {
     ) { maximumConnectionsPerHost in
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
+
+    /// The conformance of the default transport over TLS with HTTP/1.1 alone: its own engine sends small requests.
+    package static let engineOverTLS = TransportConformance(
+        "Default over TLS, HTTP/1.1", timeLimit: 60, tls: try? .generated()
+    ) { maximumConnectionsPerHost in
+        let limit = maximumConnectionsPerHost
+        return HTTP1Only(
+            base: StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit)))
+    }
+
+    private struct HTTP1Only: Transport {
+        let base: StandardTransport
+
+        var capabilities: TransportCapabilities { base.capabilities }
+
+        func send(_ request: TransportRequest) async throws -> PulseResponse {
+            var request = request
+            request.httpVersions = .http1
+            return try await base.send(request)
+        }
+
+        func shutdown() async {
+            await base.shutdown()
+        }
+    }
 }
 #endif

@@ -73,7 +73,8 @@ struct CurlExchange: Sendable {
             }
         outgoing = try CurlRequest(
             request, url: url, isSecure: origin.scheme == "https", body: body, delivery: delivery,
-            unixSocketPath: unixSocketPath, needsHTTP1: origin.scheme == "https" && loop.needsHTTP1(origin))
+            unixSocketPath: unixSocketPath,
+            needsHTTP1: origin.scheme == "https" && (request.httpVersions == .http1 || loop.needsHTTP1(origin)))
     }
 
     func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
