@@ -116,6 +116,42 @@ struct TransportResourceTests {
             }
         }
     }
+
+    /// Opened, used, cancelled, closed by either side and reused: connections of the own engine over TLS.
+    @Test func twoThousandConnectionsOverTLSLeakNothing() async {
+        await #expect(processExitsWith: .success) {
+            try await MockServer.run(over: true) { server, tls in
+                server.fallback { request in
+                    .text("response", headers: request.path == "/last" ? ["Connection": "close"] : [:])
+                }
+                let transport = StandardTransport()
+                func round(_ count: Int) async throws {
+                    for index in 0..<count {
+                        let path = index % 5 == 0 ? "last" : "next"
+                        var request = TransportRequest(
+                            urlRequest: URLRequest(url: server.baseURL.appendingPathComponent(path)), tls: tls,
+                            httpVersions: .http1)
+                        request.needsNewConnection = index % 10 != 0
+                        let task = Task { [request] in try await transport.send(request) }
+                        if index % 11 == 0 { task.cancel() }
+                        if let response = try? await task.value { #expect(response.data == Data("response".utf8)) }
+                    }
+                    server.forgetRequests()
+                }
+                // As many as are kept idle, and more.
+                try await round(600)
+                let before = Resources.now
+                try await round(2_000)
+                let after = Resources.now
+                #expect(after.descriptors <= before.descriptors + 130)
+                #expect(after.threads <= before.threads + 16)
+                #expect(after.memory <= before.memory + 8 << 20)
+                await transport.shutdown()
+                try await server.wait { $0.openConnectionCount == 0 }
+                #expect(Resources.now.descriptors <= before.descriptors - 256)
+            }
+        }
+    }
     #endif
 
     @Test func twoThousandRequestsOverURLSessionLeakNoThreadsOrDescriptors() async {

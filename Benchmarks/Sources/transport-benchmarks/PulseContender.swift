@@ -3,17 +3,21 @@
 import Contending
 import PulseKit
 
-/// PulseKit's client with its default configuration, over one of its transports.
+/// PulseKit's client over one of its transports, with its default configuration except for the versions of HTTP.
 struct PulseContender: Contender {
     let transport: any Transport
     let client: PulseClient
 
     /// - Parameter authority: the certificate authority that the client trusts. URLSession on Linux accepts none.
-    init(_ transport: any Transport, server: URL, authority: Data? = nil) {
+    init(
+        _ transport: any Transport, server: URL, authority: Data? = nil, httpVersions: HTTPVersions = .automatic
+    ) {
         self.transport = transport
         let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
         client = PulseClient(
-            configuration: PulseConfiguration(baseURL: server).with(\.tls, value: tls), transport: transport)
+            configuration: PulseConfiguration(baseURL: server).with(\.tls, value: tls)
+                .with(\.httpVersions, value: httpVersions),
+            transport: transport)
     }
 
     func user(at url: URL) async throws -> User {

@@ -49,10 +49,13 @@ struct TransportBenchmarks {
     }
 
     private static func contend(_ name: String, server: URL) throws {
+        let authority = environment("PULSE_AUTHORITY").flatMap { FileManager.default.contents(atPath: $0) }
         switch Lineup.Own(rawValue: name) {
         case .pulse:
-            let authority = environment("PULSE_AUTHORITY").flatMap { FileManager.default.contents(atPath: $0) }
             try Stage.perform(PulseContender(StandardTransport(), server: server, authority: authority))
+        case .pulseHTTP1:
+            try Stage.perform(
+                PulseContender(StandardTransport(), server: server, authority: authority, httpVersions: .http1))
         case .pulseURLSession: try Stage.perform(PulseContender(URLSessionTransport(), server: server))
         case .transportAlone: try Stage.perform(TransportContender(transport: StandardTransport()))
         case .urlSession: try Stage.perform(URLSessionContender())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
@@ -26,6 +27,48 @@ struct HTTP1OverTLSWireTests {
     @Test(.serialized, arguments: conformance.cases)
     func theEnginePassesOverTLS(_ promise: TransportConformance.Case) async throws {
         try await Self.conformance.run(promise)
+    }
+
+    /// With HTTP/2 allowed, libcurl sends the request, and the engine has no connection for it.
+    @Test(arguments: [HTTPVersions.automatic, .http1])
+    func onlyARestrictedRequestGoesThroughTheEngine(versions: HTTPVersions) async throws {
+        try await MockServer.run(over: true) { server, tls in
+            server.fallback { _ in .text("response") }
+            let transport = HTTP1Transport(over: CurlTransport(4, library: .system))
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
+                httpVersions: versions)
+            for _ in 0..<3 {
+                let response = try await transport.send(request)
+                #expect(response.data == Data("response".utf8))
+                #expect(response.timings?.networkProtocol == "http/1.1")
+            }
+            #expect(server.connectionCount == 1)
+            let origin = try #require(Origin(server.baseURL))
+            let key = ConnectionKey(origin: origin, policies: request.policies)
+            let pooled = try transport.pool?.take(key, now: SystemClock().uptime)
+            #expect((pooled != nil) == (versions == .http1))
+            await transport.shutdown()
+        }
+    }
+
+    /// A request with other pins must not use a connection on which they were not checked.
+    @Test func otherPoliciesGetAnotherConnection() async throws {
+        try await MockServer.run(over: true) { server, tls in
+            server.fallback { _ in .text("response") }
+            let transport = StandardTransport()
+            var request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
+                httpVersions: .http1)
+            _ = try await transport.send(request)
+            request.pins = PinSet(publicKeyHashes: ["sha256/" + String(repeating: "A", count: 43) + "="])
+            await #expect(throws: (any Error).self) { try await transport.send(request) }
+            request.pins = nil
+            request.tls.minimumVersion = .tls13
+            _ = try await transport.send(request)
+            #expect(server.requests.count == 2 && server.connectionCount == 3)
+            await transport.shutdown()
+        }
     }
 }
 
