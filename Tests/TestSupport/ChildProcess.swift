@@ -42,6 +42,10 @@ public enum ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        #if canImport(Glibc)
+        // A copy of a socket of another test would keep its connection open.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        #endif
         let words = ([path] + arguments).map { strdup($0) } + [nil]
         let environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in words + environment { free(text) } }

@@ -47,8 +47,9 @@ final class ServerCore: Sendable {
         }
         listener.close()
         for connection in served {
-            connection.task.cancel()
+            // First: a handler that returns because it is cancelled must not send a response or a close frame.
             connection.socket.close()
+            connection.task.cancel()
         }
         log.finish()
     }

@@ -119,6 +119,7 @@ struct CoalescingDeadlineTests {
         await stage.clock.advance(by: 5)
         #expect(await Self.failure(calls[0])?.kind == .deadlineExceeded)
         #expect(stage.breaker.state(for: "https://api.example.com") == .closed)
+        await stage.clock.sleepers(atLeast: 1, for: .deadline)
         await stage.clock.advance(by: 3)
         #expect(await Self.failure(calls[1])?.kind == .deadlineExceeded)
         await stage.client.shutdown()

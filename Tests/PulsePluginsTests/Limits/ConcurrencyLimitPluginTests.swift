@@ -262,6 +262,7 @@ struct ConcurrencyLimitPluginTests {
             }
         }
         _ = try await PluginChain.mock([plugin, outer]) { PulseResponse(statusCode: 200, request: $0) }(.mock())
+        await gate.arrived(1)
         let holder = await Self.start(plugin, "/holder", through: gate)
         gate.release("left behind")
         await TestClock().advance(by: 0)

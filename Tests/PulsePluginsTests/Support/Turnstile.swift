@@ -27,13 +27,14 @@ final class Turnstile: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let isCancelled = Task.isCancelled
-                let (goesOn, watchers) = state.withLock { state in
+                let (isCancelled, goesOn, watchers) = state.withLock { state in
+                    // Within the lock: a later cancellation finds the one that waits.
+                    let isCancelled = Task.isCancelled
                     let goesOn = state.isOpen || isCancelled
                     if !goesOn { state.waiting.append((id, name, continuation)) }
                     let met = state.watchers.filter { $0.count <= state.arrivals.count }
                     state.watchers.removeAll { $0.count <= state.arrivals.count }
-                    return (goesOn, met)
+                    return (isCancelled, goesOn, met)
                 }
                 watchers.forEach { $0.continuation.resume() }
                 if isCancelled {

@@ -403,14 +403,14 @@ struct OfflineQueueTests {
     func aRemovalCancelsNoOtherReplay(isOfAccount: Bool) async throws {
         let queue = queue()
         let (areInFlight, replays) = AsyncStream.makeStream(of: Void.self)
-        let cancelled = Locked<[String]>([])
+        let (cancelled, cancellations) = AsyncStream.makeStream(of: String.self)
         queue.respond { [clock = queue.clock] replay in
             replays.yield()
             do {
                 try await clock.sleep(1)
                 return .status(200)
             } catch {
-                cancelled.withLock { $0.append(replay.request.url?.path ?? "") }
+                cancellations.yield(replay.request.url?.path ?? "")
                 return .failure(.cancelled)
             }
         }
@@ -424,9 +424,13 @@ struct OfflineQueueTests {
             try await queue.queue.remove(id: removed)
         }
         await queue.event(movingBy: 1) { $0.isCompletion(of: kept) }
-        #expect(cancelled.withLock { $0 } == ["/1"])
         #expect(queue.sent.count == 2)
         await queue.queue.close()
+        // The removal does not wait for the replay that it cancels.
+        var paths = cancelled.makeAsyncIterator()
+        #expect(await paths.next() == "/1")
+        cancellations.finish()
+        #expect(await paths.next() == nil)
     }
 
     /// Without a network there are no outcomes to write.

@@ -63,6 +63,7 @@ struct FileSecretStoreKillTests {
                 group.addTask { try await ChildProcess.run(Self.victim, [path.path, "0", "50"]).signal }
             }
             let isOver = Locked(false)
+            defer { isOver.withLock { $0 = true } }
             let reads = Task { try await Self.check(store, until: isOver) }
             for try await signal in group { #expect(signal == 0) }
             isOver.withLock { $0 = true }
