@@ -43,8 +43,11 @@ public enum ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         #if canImport(Glibc)
-        // A copy of a socket of another test would keep its connection open.
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        // A copy of a socket of another test would keep its connection open. The header hides the function from Swift.
+        if let symbol = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np") {
+            typealias CloseFrom = @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
+            _ = unsafeBitCast(symbol, to: CloseFrom.self)(&actions, 3)
+        }
         #endif
         let words = ([path] + arguments).map { strdup($0) } + [nil]
         let environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
