@@ -139,17 +139,22 @@ struct SubscriptionUseTests {
     @Test func anUnusedSocketLingers() async throws {
         let clock = TestClock()
         let closed = Gate()
+        let pongs = Locked(0)
         let (client, transport) = Wire.client(clock: clock) { wire in
             try await wire.greet()
             while let message = try await wire.receive() {
+                if message["type"] == "pong" { pongs.withLock { $0 += 1 } }
                 guard message["type"] == "subscribe", let id = message["id"]?.stringValue else { continue }
                 try await wire.next(id, 1)
                 try await wire.complete(id)
+                try await wire.send(#"{"type":"ping"}"#)
             }
             closed.open()
         }
-        for _ in 0..<3 {
+        for round in 1...3 {
             #expect(await client.subscribe(Ticks()).all().numbers == [1])
+            // The subscription ends before its hub sets the alarm, which is set before the hub replies to the ping.
+            while pongs.withLock({ $0 }) < round { await Task.yield() }
             // Not yet.
             await clock.advance(by: 4)
         }

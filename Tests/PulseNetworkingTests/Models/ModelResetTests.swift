@@ -113,12 +113,16 @@ struct ModelResetTests {
         let client = held.client()
         var model: RequestModel<GetNumber>? = await held.loaded(1, by: client)
         let phases = [model, model].compactMap { $0?.phases }
-        let readings = phases.map { phases in Task { await texts(phases, .max, \.text) } }
-        await turns()
+        let lists = phases.map { _ in Locked<[String]>([]) }
+        let readings = zip(phases, lists).map { phases, list in
+            Task { for await phase in phases { list.withLock { $0.append(phase.text) } } }
+        }
+        await eventually { lists.allSatisfy { $0.withLock { $0.count } == 1 } }
         readings[0].cancel()
-        #expect(await readings[0].value == ["success 1"])
+        await readings[0].value
         model = nil
-        #expect(await readings[1].value == ["success 1"])
+        await readings[1].value
+        #expect(lists.map { $0.withLock { $0 } } == [["success 1"], ["success 1"]])
     }
 
     // MARK: Late responses

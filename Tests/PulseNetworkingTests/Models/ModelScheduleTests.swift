@@ -369,11 +369,8 @@ private final class ModelSchedule {
         for (request, entry) in entries where (entry.plain.nextTime() ?? .infinity) <= now {
             change(request) { $0.wake(now) }
         }
-        var patience = 20_000
-        while mismatch() != nil, patience > 0 {
-            patience -= 1
-            await Task.yield()
-        }
+        let deadline = SystemClock().uptime + 60
+        while mismatch() != nil, SystemClock().uptime < deadline { await Task.yield() }
         if let fault = mismatch() { return fault }
         for (task, shown) in expected {
             let told = Self.shown(await task.value)

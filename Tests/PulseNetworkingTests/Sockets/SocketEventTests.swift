@@ -210,9 +210,12 @@ struct SocketEventTests {
             try await socket.run(.stall)
         }
         let end = try await Self.end(of: PulseSocket(endpoint: Chat(), client: stage.client), stage) { socket in
+            let sent = socket.statistics.bytesSent
             let closing = Task { await socket.close(code: 4001, reason: "bye") }
             await stage.clock.sleepers(atLeast: 1, for: .deadline)
             while socket.handle.core.state.withLock({ $0.link?.closeDeadline != 5 }) { await Task.yield() }
+            // A close frame that is not sent would not be in force.
+            while socket.statistics.bytesSent == sent { await Task.yield() }
             await stage.clock.advance(by: 5)
             await closing.value
         }

@@ -57,14 +57,23 @@ struct SocketExchange: Sendable {
     static func run(with client: PulseClient) async -> Outcome {
         let outcome = Locked(Outcome())
         let done = { @Sendable (step: Step) in outcome.withLock { $0.done.append(step) } }
-        let send = { @Sendable (message: SocketMessage) in outcome.withLock { $0.sent.append(message) } }
+        // Under one lock: a greeting may run on after its connection, and the outcome is read meanwhile.
+        let sent = { @Sendable (message: SocketMessage, step: Step) in
+            outcome.withLock { outcome in
+                outcome.sent.append(message)
+                outcome.done.append(step)
+            }
+        }
+        let received = { @Sendable (message: SocketMessage, step: Step) in
+            outcome.withLock { outcome in
+                outcome.received.append(message)
+                outcome.done.append(step)
+            }
+        }
         let socket = PulseSocket(endpoint: Feed(), client: client) { peer in
             try await peer.send(greeting)
-            send(greeting)
-            done(.greet)
-            let message = try await peer.receive()
-            outcome.withLock { $0.received.append(message) }
-            done(.beGreeted)
+            sent(greeting, .greet)
+            received(try await peer.receive(), .beGreeted)
         }
         let states = socket.states
         let watching = Task { await states.reduce(into: [SocketState]()) { $0.append($1) } }
@@ -76,11 +85,8 @@ struct SocketExchange: Sendable {
                 (text, (Step.sendText, Step.receiveText)), (binary, (.sendBinary, .receiveBinary)),
             ] {
                 try await socket.send(message)
-                send(message)
-                done(steps.0)
-                let received = try await socket.receive()
-                outcome.withLock { $0.received.append(received) }
-                done(steps.1)
+                sent(message, steps.0)
+                received(try await socket.receive(), steps.1)
             }
             _ = try await socket.ping()
             done(.ping)

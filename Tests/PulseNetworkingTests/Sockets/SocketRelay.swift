@@ -39,7 +39,11 @@ final class SocketRelay: Sendable {
         Thread.detachNewThread { [state] in
             while true {
                 let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
+                guard client >= 0 else {
+                    // Here, so that no other thread gets the number while this one accepts.
+                    close(listener)
+                    return
+                }
                 Self.forward(client, server, state)
             }
         }
@@ -57,7 +61,6 @@ final class SocketRelay: Sendable {
 
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
     }
 
     private static func address(port: Int) -> sockaddr_in {

@@ -81,7 +81,8 @@ struct EventFeedScheduleTests {
                 }
                 try await group.waitForAll()
             }
-            #expect(client.calls.count == 0)
+            // A streamed call ends in a task of its own.
+            while client.calls.count > 0 { await Task.yield() }
             await client.shutdown()
             try await server.wait { $0.openConnectionCount == 0 }
         }

@@ -137,6 +137,18 @@ struct EventStreamWireTests {
         }
     }
 
+    /// Reads up to the wait that follows the next open connection.
+    private func nextWait(in states: inout AsyncStream<EventStream.State>.Iterator) async {
+        var wasOpen = false
+        while let state = await states.next() {
+            switch state {
+            case .open: wasOpen = true
+            case .waiting where wasOpen: return
+            default: break
+            }
+        }
+    }
+
     @Test func aWaitEndsByReconnectOrConnectivityOrCancellation() async throws {
         let clock = TestClock()
         let monitor = ManualConnectivityMonitor()
@@ -150,6 +162,7 @@ struct EventStreamWireTests {
                 try await feed.send(ServerSentEvent(data: "\(number)"))
             }
             let stream = client.events("/feed")
+            var states = stream.states.makeAsyncIterator()
             let reader = Task {
                 var data: [String] = []
                 do {
@@ -159,15 +172,17 @@ struct EventStreamWireTests {
                 }
                 return data
             }
+            // The sleeper may come before the state, in which alone there is a wait to end.
+            await nextWait(in: &states)
             await clock.sleepers(atLeast: 1, for: .backoff)
             stream.reconnect()
             try await server.requests(atLeast: 2)
-            for await case .waiting in stream.states { break }
+            await nextWait(in: &states)
             await clock.sleepers(atLeast: 1, for: .backoff)
             monitor.set(.unsatisfied)
             monitor.set(.satisfied)
             try await server.requests(atLeast: 3)
-            for await case .waiting in stream.states { break }
+            await nextWait(in: &states)
             client.cancelAll()
             #expect(await reader.value == ["1", "2", "3"])
             #expect(server.requests.count == 3)

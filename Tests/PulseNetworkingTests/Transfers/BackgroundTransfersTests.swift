@@ -206,7 +206,8 @@ struct BackgroundTransfersTests {
             let second = try world.launch()
             try await second.transfers.start()
             let counts = [launched(second), launched(second)]
-            await second.clock.sleepers(atLeast: 2, for: .timeout)
+            // Two launches, and the wait for events, all of which came before them.
+            await second.clock.sleepers(atLeast: 3, for: .timeout)
             await second.clock.advance(by: 19)
             await settled(second)
             #expect(counts.map { $0.withLock { $0 } } == [0, 0])
