@@ -98,6 +98,9 @@ struct CacheFetch: Sendable {
         case .confirm(let index, let head, let mayStore):
             let confirmed = await cache.confirm(stored[index], head, mayStore: mayStore, for: lookup, by: response)
             return lookup.rules.method == .head ? .received(response, stored: nil) : confirmed
+        case .outdate(let index, let head):
+            _ = await cache.store(CachedResponse(head: head, body: stored[index].body), for: lookup)
+            return passed(response)
         case .complete(let index, let head, let mayStore):
             guard let rest = conditions?.rest else { return nil }
             let known = stored[index]

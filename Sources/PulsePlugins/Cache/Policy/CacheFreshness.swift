@@ -56,7 +56,8 @@ struct CacheFreshness: Sendable, Equatable {
         if let expires = head.headers["Expires"] {
             // RFC 9111, section 5.3: an invalid date, such as "0", is in the past.
             guard let expires = HTTPDate.parse(expires, now: head.responseTime) else { return 0 }
-            return expires.timeIntervalSince(date)
+            // No lifetime may exceed the largest age.
+            return min(expires.timeIntervalSince(date), TimeInterval(DeltaSeconds.most))
         }
         return heuristicLifetime(of: head, control, date)
     }

@@ -100,7 +100,7 @@ extension CachePolicy {
         let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
             newer[name] == nil || newer[name] == head.headers[name]
         }
-        guard isSame else { return .replace }
+        guard isSame else { return .outdate(index, outdated(head, at: response.responseTime)) }
         // Section 5.2.1.5: no response to a request with `no-store` is stored.
         guard newer.contains("ETag") || newer.contains("Last-Modified"), !request.directives.noStore else {
             return .pass
@@ -111,6 +111,16 @@ extension CachePolicy {
         let fields = Self.selectingFields(updated.headers, of: request)
         if let fields { updated.selectingFields = fields }
         return .confirm(index, updated, mayStore: fields != nil && isStorable(updated.statusCode, updated.headers))
+    }
+
+    /// The head of a response that is stale from that time on. Its `Age` says so: every store keeps it, and a
+    /// validation drops it.
+    private func outdated(_ head: CachedHead, at time: Date) -> CachedHead {
+        let freshness = CacheFreshness(of: head, by: self, now: head.responseTime)
+        let age = max(freshness.age, freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime)))
+        var outdated = head
+        outdated.headers["Age"] = String(Int(min(age.rounded(.up), TimeInterval(DeltaSeconds.most))))
+        return outdated
     }
 
     // MARK: Server failures and missing connections

@@ -78,6 +78,8 @@ enum CacheVerdict: Sendable, Equatable {
     case store(CachedHead)
     /// The stored response at this index is confirmed and served with this head; stored only if `mayStore`.
     case confirm(Int, CachedHead, mayStore: Bool)
+    /// The stored response at this index counts as stale from now on: it is stored with this head.
+    case outdate(Int, CachedHead)
     /// The response completes the stored parts at this index. The whole is served with this head; stored only if
     /// `mayStore`.
     case complete(Int, CachedHead, mayStore: Bool)

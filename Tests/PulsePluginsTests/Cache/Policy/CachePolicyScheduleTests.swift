@@ -87,7 +87,8 @@ struct CachePolicyScheduleTests {
         // A generator that never reaches a branch would compare nothing.
         for name in [
             "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "reuse",
-            "serveStale", "replace", "refetch", "complete", "storePart", "rest", "whole", "part", "unsatisfiable",
+            "serveStale", "replace", "outdate", "refetch", "complete", "storePart", "rest", "whole", "part",
+            "unsatisfiable",
             "notModified",
         ] {
             #expect(plans[name, default: 0] > Self.steps / 4_000, "\(name) in \(plans)")
@@ -125,6 +126,7 @@ extension CacheVerdict {
         case .store(let head): head.parts == nil ? "store" : "storePart"
         case .complete: "complete"
         case .confirm: "confirm"
+        case .outdate: "outdate"
         case .reuse: "reuse"
         case .serveStale: "serveStale"
         case .replace: "replace"

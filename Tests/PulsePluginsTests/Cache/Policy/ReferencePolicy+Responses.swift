@@ -171,7 +171,15 @@ extension ReferencePolicy {
         guard let selected, response.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
         let old = stored[selected].headers
         for name in ["etag", "last-modified", "content-length"] {
-            if let new = headers[name], new != old[name] { return .replace }
+            guard let new = headers[name], new != old[name] else { continue }
+            // "otherwise, the cache SHOULD consider the stored response to be stale": it reaches the end of its
+            // lifetime now.
+            var head = stored[selected]
+            let known = Self.judge(head, now: head.responseTime)
+            let resident = max(0, response.responseTime.timeIntervalSince(head.responseTime))
+            let age = known.age + resident >= known.lifetime ? known.age : known.lifetime - resident
+            head.headers["Age"] = "\(Int(min(age.rounded(.up), 2_147_483_647)))"
+            return .outdate(selected, head)
         }
         if headers["etag"] == nil, headers["last-modified"] == nil { return .pass }
         // "no-store … MUST NOT store any part of either this request or any response to it".
