@@ -10,7 +10,7 @@ extension CachePlugin {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") ?? context.method
         let lookup = CacheLookup(
             request, method, for: context, by: cache.policy, sequence: cache.begin(in: context))
-        guard let lookup else { return try await pass(request, method, context, next) }
+        guard let lookup else { return try await pass(request, context, next) }
         let stored =
             if let memory = cache.memory { memory.responsesAtOnce(for: lookup.key) } else {
                 await cache.storage.responses(for: lookup.key)
@@ -40,10 +40,9 @@ extension CachePlugin {
 
     /// Forwards a request that the cache does not serve, and invalidates what it changes.
     private func pass(
-        _ request: URLRequest, _ method: HTTPMethod, _ context: PluginContext, _ next: PluginChain
+        _ request: URLRequest, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
-        guard !method.isSafe, let url = request.url else { return try await next(request) }
-        let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
+        let (result, changed) = await next.outcome(ofChange: request, in: context.call)
         await invalidate(changed, context)
         return try result.get()
     }

@@ -73,9 +73,7 @@ public struct CoalescingPlugin: PulsePlugin {
     private func pass(
         _ request: URLRequest, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
-        guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET"), !method.isSafe, let url = request.url
-        else { return try await next(request) }
-        let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
+        let (result, changed) = await next.outcome(ofChange: request, in: context.call)
         if !changed.isEmpty {
             let names = Set(changed.map(CacheURL.normalized))
             flights.close { names.contains(CacheURL.normalized($0.url)) }

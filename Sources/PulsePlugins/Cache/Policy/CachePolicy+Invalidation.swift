@@ -28,11 +28,13 @@ extension CachePolicy {
 }
 
 extension PluginChain {
-    /// The outcome of an unsafe request, and the URLs that it may have changed. A request whose response was lost, or
-    /// rejected by the client, may still have changed its target.
+    /// The outcome of a request, and the URLs that it may have changed: none if its method is safe. A request whose
+    /// response was lost, or rejected by the client, may still have changed its target.
     func outcome(
-        ofChange request: URLRequest, _ method: HTTPMethod, at url: URL, in call: Call
+        ofChange request: URLRequest, in call: Call
     ) async -> (result: Result<PulseResponse, PulseError>, changed: [URL]) {
+        guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET"), !method.isSafe, let url = request.url
+        else { return (await result(request), []) }
         let sentBefore = call.sentCount
         let result = await result(request)
         switch result {
