@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 /// A URL reference in a header field of a response (RFC 3986, section 4.1).
-struct URLReference: Sendable {
+package struct URLReference: Sendable {
     private let text: String
 
     /// Nil for one that is blank.
-    init?(_ octets: some Sequence<UInt8>) {
+    package init?(_ octets: some Sequence<UInt8>) {
         let bytes = Array(octets.drop(while: Self.isBlank))
         guard !bytes.isEmpty else { return nil }
         text = Self.legal(bytes[...])
@@ -13,7 +13,7 @@ struct URLReference: Sendable {
 
     /// The parts of the URL that the reference names, without user info: it comes from the server, not from the caller.
     /// Nil if it is malformed, or has a host that cannot be looked up.
-    func parts(against base: URL) -> URLComponents? {
+    package func parts(against base: URL) -> URLComponents? {
         guard let url = URL(string: text, relativeTo: base)?.absoluteURL,
             let plain = Origin(url) == nil && url.scheme?.hasPrefix("http") == false ? url : url.withPlainHost,
             var parts = URLComponents(url: plain, resolvingAgainstBaseURL: true)

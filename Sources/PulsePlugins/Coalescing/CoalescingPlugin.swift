@@ -26,9 +26,8 @@ public import PulseCore
 /// In the list it belongs after the plugin that authenticates, whose tokens and account distinguish users. If an inner
 /// plugin sets a credential, nothing is shared: the waiting calls send their own requests, and a warning reports that.
 public struct CoalescingPlugin: PulsePlugin {
-    private typealias Flight = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>
-
-    private let flights = Flight(cancelled: .failure(.cancelled))
+    private let flights = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>(
+        cancelled: .failure(.cancelled))
     private let unseenCredentials = OneWarning(
         """
         calls whose credential a later plugin sets are not coalesced, since it is unknown which user a response \
@@ -44,25 +43,22 @@ public struct CoalescingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls,
-            let key = CoalescingKey(request, for: context)
-        else {
-            return try await pass(request, context, next)
-        }
-        // A call that ended while it waited in an outer plugin sends nothing.
-        try Task.checkCancellation()
-        let subscription = await flights.join(key, for: context.call) { waiting in
-            await next.detached(for: waiting).result(request)
-        }
-        guard let subscription else { return try await next(request) }
-        if subscription.isFirst { return try subscription.outcome.get() }
+        guard let key = CoalescingKey(request, for: context) else { return try await pass(request, context, next) }
+        let flight = try await flights.join(key, for: context, running: next) { await $1.result(request) }
+        guard let flight else { return try await next(request) }
+        if flight.isFirst { return try flight.outcome.get() }
         // A call that has left sends nothing more.
-        if case .failure(.cancelled) = subscription.outcome { throw PulseError.cancelled }
-        guard isFit(subscription, for: request, in: context.call) else {
+        if case .failure(.cancelled) = flight.outcome { throw PulseError.cancelled }
+        // A plugin may have replaced the response, so that its request is not the one that was sent.
+        let sent = [flight.sent, try? flight.outcome.get().request].compactMap { $0 }
+        let unseen = sent.lazy.compactMap {
+            CachePartition.unseenCredential(in: $0, seenIn: request, of: context.call)
+        }
+        guard unseen.isEmpty else {
             unseenCredentials.emit(in: context)
             return try await next(request)
         }
-        var response = try subscription.outcome.get()
+        var response = try flight.outcome.get()
         response.request = request
         // A response from a store keeps its origin: if its body does not decode, it is fetched again.
         switch response.origin {
@@ -77,26 +73,12 @@ public struct CoalescingPlugin: PulsePlugin {
     private func pass(
         _ request: URLRequest, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
-        guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET"), !method.isSafe, let url = request.url
-        else { return try await next(request) }
-        let (result, changed) = await next.outcome(ofChange: request, method, at: url, in: context.call)
+        let (result, changed) = await next.outcome(ofChange: request, in: context.call)
         if !changed.isEmpty {
             let names = Set(changed.map(CacheURL.normalized))
             flights.close { names.contains(CacheURL.normalized($0.url)) }
         }
         return try result.get()
-    }
-
-    /// Whether a call other than the first may get the outcome. False if the sent request has a credential that this
-    /// call's request does not have.
-    private func isFit(_ subscription: Flight.Subscription, for request: URLRequest, in call: Call) -> Bool {
-        // A plugin may have replaced the response, so that its request is not the one that was sent.
-        let sent = [subscription.sent, try? subscription.outcome.get().request].compactMap { $0 }
-        let seen = request.allHTTPHeaderFields ?? [:]
-        return sent.allSatisfy { sent in
-            CachePartition.unseenCredential(
-                in: sent, seen: seen, at: request.url, isSecret: call.isCredential(header:)) == nil
-        }
     }
 
     /// Waits for requests whose calls have all been cancelled. Requests that calls still wait for continue; those calls

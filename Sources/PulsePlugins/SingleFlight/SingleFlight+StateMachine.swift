@@ -17,7 +17,7 @@ extension SingleFlight {
     /// `Work` is the stored value of a run, `Subscriber` that of a waiting caller.
     struct StateMachine<Work: Sendable, Subscriber: Sendable>: Sendable {
         private struct Run {
-            let number: Int
+            let key: Key
             let work: Work
             /// Whether the run continues without subscribers.
             let isBackground: Bool
@@ -25,41 +25,36 @@ extension SingleFlight {
             var subscribers = Members<Subscriber>()
         }
 
-        /// The runs that callers may still join.
-        private var open: [Key: Run] = [:]
-        /// The unfinished runs that callers may not join any more, by number.
-        private var closed: [Int: Run] = [:]
+        /// The unfinished runs, by their numbers.
+        private var runs: [Int: Run] = [:]
+        /// The numbers of the runs that callers may still join. A lookup compares all parts of two requests.
+        private var open: [Key: Int] = [:]
         private var count = 0
 
         /// Runs in progress, with or without subscribers.
-        var runCount: Int { open.count + closed.count }
-        var subscriberCount: Int {
-            open.values.reduce(0) { $0 + $1.subscribers.count } + closed.values.reduce(0) { $0 + $1.subscribers.count }
-        }
+        var runCount: Int { runs.count }
+        var subscriberCount: Int { runs.values.reduce(0) { $0 + $1.subscribers.count } }
         /// The values of the runs in progress.
-        var works: [Work] { open.values.map(\.work) + closed.values.map(\.work) }
+        var works: [Work] { runs.values.map(\.work) }
         /// The capacity that is reserved even without runs.
-        var reservedCapacity: Int { open.capacity + closed.capacity }
+        var reservedCapacity: Int { runs.capacity + open.capacity }
 
         /// Subscribes to the run in progress, or to a new one if the ticket is its first. Nil if `subscriber` rejects
         /// this caller.
         mutating func join(_ key: Key, _ newWork: () -> Work, subscriber: (Ticket, Work) -> Subscriber?) -> Subscriber?
         {
             count += 1
-            guard let index = open.index(forKey: key) else {
-                var run = Run(number: count, work: newWork(), isBackground: false)
-                guard let subscriber = subscriber(Ticket(number: count, run: count, isFirst: true), run.work) else {
-                    return nil
-                }
-                run.subscribers[count] = subscriber
-                open[key] = run
+            if let number = open[key], let work = runs[number]?.work {
+                let subscriber = subscriber(Ticket(number: count, run: number, isFirst: false), work)
+                runs[number]?.subscribers[count] = subscriber
                 return subscriber
             }
-            let run = open.values[index]
-            guard let subscriber = subscriber(Ticket(number: count, run: run.number, isFirst: false), run.work) else {
+            var run = Run(key: key, work: newWork(), isBackground: false)
+            guard let subscriber = subscriber(Ticket(number: count, run: count, isFirst: true), run.work) else {
                 return nil
             }
-            open.values[index].subscribers[count] = subscriber
+            run.subscribers[count] = subscriber
+            (runs[count], open[key]) = (run, count)
             return subscriber
         }
 
@@ -68,62 +63,43 @@ extension SingleFlight {
         mutating func startInBackground(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
             guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
             count += 1
-            open[key] = Run(number: count, work: work, isBackground: true)
+            (runs[count], open[key]) = (Run(key: key, work: work, isBackground: true), count)
             return count
         }
 
         /// Removes a subscriber. Returns the run if it is to be cancelled, since it has no subscribers left; callers
         /// cannot join it then.
-        mutating func leave(_ ticket: Ticket, _ key: Key) -> Work? {
-            guard let index = index(of: ticket.run, key) else {
-                guard closed[ticket.run]?.subscribers.remove(ticket.number) != nil, let run = closed[ticket.run] else {
-                    return nil
-                }
-                return run.isBackground || !run.subscribers.isEmpty ? nil : run.work
-            }
-            guard open.values[index].subscribers.remove(ticket.number) != nil else { return nil }
-            let run = open.values[index]
-            guard !run.isBackground, run.subscribers.isEmpty else { return nil }
-            removeOpen(at: index)
-            closed[run.number] = run
+        mutating func leave(_ ticket: Ticket) -> Work? {
+            guard runs[ticket.run]?.subscribers.remove(ticket.number) != nil, let run = runs[ticket.run],
+                !run.isBackground, run.subscribers.isEmpty
+            else { return nil }
+            close(ticket.run, run.key)
             return run.work
         }
 
         /// Ends a run; returns the subscribers that get the result.
-        mutating func finish(_ run: Int, _ key: Key) -> Members<Subscriber> {
-            guard let index = index(of: run, key) else {
-                defer { if closed.isEmpty, closed.capacity > 64 { closed = [:] } }
-                return closed.removeValue(forKey: run)?.subscribers ?? Members()
-            }
-            defer { removeOpen(at: index) }
-            return open.values[index].subscribers
+        mutating func finish(_ number: Int) -> Members<Subscriber> {
+            guard let run = runs.removeValue(forKey: number) else { return Members() }
+            close(number, run.key)
+            if runs.isEmpty, runs.capacity > 64 { runs = [:] }
+            return run.subscribers
         }
 
         /// Closes these runs to new subscribers.
         mutating func close(where isConcerned: (Key) -> Bool) {
-            for (key, run) in open where isConcerned(key) {
-                open[key] = nil
-                closed[run.number] = run
-            }
+            for key in open.keys where isConcerned(key) { open[key] = nil }
         }
 
         /// Closes the runs without subscribers, and returns them.
         mutating func closeUnattended() -> [Work] {
-            for (key, run) in open where run.subscribers.isEmpty {
-                open[key] = nil
-                closed[run.number] = run
-            }
-            return closed.values.filter(\.subscribers.isEmpty).map(\.work)
+            let unattended = runs.filter(\.value.subscribers.isEmpty)
+            for (number, run) in unattended { close(number, run.key) }
+            return unattended.values.map(\.work)
         }
 
-        /// The index is looked up once, since a lookup compares all parts of two requests.
-        private func index(of run: Int, _ key: Key) -> Dictionary<Key, Run>.Index? {
-            guard let index = open.index(forKey: key), open.values[index].number == run else { return nil }
-            return index
-        }
-
-        /// Shrinks an empty dictionary, which would otherwise keep the capacity of its peak.
-        private mutating func removeOpen(at index: Dictionary<Key, Run>.Index) {
+        /// Shrinks the empty dictionary, which would otherwise keep the capacity of its peak.
+        private mutating func close(_ number: Int, _ key: Key) {
+            guard let index = open.index(forKey: key), open.values[index] == number else { return }
             open.remove(at: index)
             if open.isEmpty, open.capacity > 64 { open = [:] }
         }

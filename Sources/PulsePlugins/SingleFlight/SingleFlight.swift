@@ -126,10 +126,10 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         guard let subscription = joined else { return nil }
         // High priority, whichever call was first: others may wait, and the system cannot know that.
         if subscription.isFirst {
-            begin(subscription.run, subscription.ticket.run, key, priority: .userInitiated, work)
+            begin(subscription.run, subscription.ticket.run, priority: .userInitiated, work)
         }
         // Work that did not suspend has its outcome already.
-        if !state.withLock({ _ in subscription.isSettled }) { await settled(subscription, key, for: call) }
+        if !state.withLock({ _ in subscription.isSettled }) { await settled(subscription) }
         subscription.run.calls.leave(subscription.member)
         if subscription.run.chain !== subscription.run.calls { subscription.run.chain.tellSecrets(to: call) }
         return subscription
@@ -139,7 +139,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     func startInBackground(_ key: Key, unless willDo: (Key) -> Bool, _ work: @escaping Work) {
         let run = Run(isBackground: true)
         let number = state.withLock { $0.machine.startInBackground(key, run, unless: willDo) }
-        if let number { begin(run, number, key, priority: nil, work) }
+        if let number { begin(run, number, priority: nil, work) }
     }
 
     /// Closes these runs: later callers do not share requests from before.
@@ -162,9 +162,9 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     // MARK: A run
 
-    private func begin(_ run: Run, _ number: Int, _ key: Key, priority: TaskPriority?, _ work: @escaping Work) {
+    private func begin(_ run: Run, _ number: Int, priority: TaskPriority?, _ work: @escaping Work) {
         let task = Task<Void, any Error>.startingNow(priority: priority) {
-            self.finish(run, number, key, await work(run.chain))
+            self.finish(run, number, await work(run.chain))
         }
         let isCancelled = state.withLock { _ in
             run.task = task
@@ -173,10 +173,10 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         if isCancelled { task.cancel() }
     }
 
-    private func finish(_ run: Run, _ number: Int, _ key: Key, _ outcome: Outcome) {
+    private func finish(_ run: Run, _ number: Int, _ outcome: Outcome) {
         let (waiters, endWaiters) = state.withLock { state in
             var waiters: [CheckedContinuation<Void, Never>] = []
-            state.machine.finish(number, key).forEach { subscription in
+            state.machine.finish(number).forEach { subscription in
                 if let waiter = subscription.settle(outcome) { waiters.append(waiter) }
             }
             run.hasEnded = true
@@ -198,7 +198,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     // MARK: A caller
 
-    private func settled(_ subscription: Subscription, _ key: Key, for call: Call) async {
+    private func settled(_ subscription: Subscription) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isSettled = state.withLock { _ in
@@ -209,14 +209,14 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
             }
         } onCancel: {
             subscription.run.calls.leave(subscription.member)
-            self.leave(subscription, key)
+            self.leave(subscription)
         }
     }
 
-    private func leave(_ subscription: Subscription, _ key: Key) {
+    private func leave(_ subscription: Subscription) {
         let (waiter, task) = state.withLock { state in
             let waiter = subscription.settle(nil)
-            let run = state.machine.leave(subscription.ticket, key)
+            let run = state.machine.leave(subscription.ticket)
             run?.isCancelled = true
             return (waiter, run?.task)
         }

@@ -159,6 +159,38 @@ struct CacheStoringWireTests {
         }
     }
 
+    /// RFC 9111, section 4.3.5: stale, not removed.
+    @Test(
+        arguments: [
+            ["ETag": "\"2\""], ["Last-Modified": "Mon, 01 Dec 2025 00:00:00 GMT"], ["Content-Length": "5"],
+        ] as [HTTPHeaders], ["max-age=60", "max-age=99999999999, stale-while-revalidate=60", ""])
+    func aDifferingHeadResponseMakesTheStoredResponseStale(differing: HTTPHeaders, control: String) async throws {
+        try await CacheStage.run { stage in
+            let headers: HTTPHeaders = [
+                "ETag": "\"1\"", "Last-Modified": "Sun, 01 Dec 2024 00:00:00 GMT",
+                "Cache-Control": control, "Expires": "Fri, 31 Dec 9999 23:59:59 GMT",
+            ]
+            stage.serve(headers)
+            stage.server.on(.head, "/a") { _ in
+                var headers = headers
+                for field in differing { headers[field.name] = field.value }
+                return .status(200, headers: headers)
+            }
+            try await stage.get()
+            await stage.pass(10)
+            #expect(try await stage.text() == "body 1 cache")
+            try await stage.get(cache: .reload, method: .head)
+            #expect(await stage.cache.statistics.entries == 1)
+            #expect(try await stage.text(cache: .cacheElseNetwork) == "body 1 stale")
+            // RFC 5861 lets a response be served for a while after it has become stale.
+            let isServed = control.contains("stale-while-revalidate")
+            #expect(try await stage.text() == (isServed ? "body 1 stale" : "body 1 revalidated"))
+            try await stage.untilStored(3)
+            // The server has confirmed it, so it is fresh again.
+            #expect(try await stage.text() == "body 1 cache")
+        }
+    }
+
     @Test func equivalentURLsHaveTheSameKey() {
         let spellings = [
             "http://example.com/", "HTTP://EXAMPLE.com", "http://example.com:80/#a", "http://example.com:/",
@@ -352,6 +384,31 @@ struct CacheStoringWireTests {
         let headers: HTTPHeaders = ["Location": "https://b.example/y", "Content-Location": "http://a.example/z"]
         #expect(CachePolicy.invalidated(byStatus: 201, headers, to: .post, url) == [url])
         #expect(CachePolicy.invalidated(byStatus: 200, headers, to: .get, url).isEmpty)
+    }
+
+    /// The references are resolved as those of redirects are.
+    @Test(arguments: [
+        ("/x/../b", "https://a.example/b"), ("b", "https://a.example/x/b"), ("?q", "https://a.example/x/y?q"),
+        ("https://a.example/x/./../b", "https://a.example/b"), ("//A.example:443/b", "https://a.example/b"),
+        ("/b c%20d", "https://a.example/b%20c%20d"), ("/\u{fc}", "https://a.example/%C3%BC"),
+        ("https://other@a.example/b", "https://a.example/b"), (" /b#part ", "https://a.example/b"),
+        ("https://a.example:8443/b", nil), ("http://a.example/b", nil), ("//a.example.evil/b", nil),
+        ("ftp://a.example/b", nil), ("https://a.example@b.example/b", nil), (" ", nil),
+    ])
+    func aLocationIsAReferenceToTheRequestsOrigin(reference: String, named: String?) throws {
+        let url = try #require(URL(string: "https://a.example/x/y?z"))
+        for name in ["Location", "Content-Location"] {
+            let urls = CachePolicy.invalidated(byStatus: 201, [name: reference], to: .post, url)
+            #expect(urls.first == url)
+            #expect(urls.dropFirst().map { CacheURL.normalized($0) } == [named].compactMap { $0 })
+        }
+    }
+
+    /// Requests with user info in their URLs have entries of their own.
+    @Test func aLocationHasTheUserInfoOfTheRequest() throws {
+        let url = try #require(URL(string: "https://me:secret@a.example/x"))
+        let urls = CachePolicy.invalidated(byStatus: 201, ["Location": "/b"], to: .post, url)
+        #expect(urls.map(\.absoluteString) == [url.absoluteString, "https://me:secret@a.example/b"])
     }
 
     @Test func invalidationWorksByURLPrefixTagAndForAll() async throws {

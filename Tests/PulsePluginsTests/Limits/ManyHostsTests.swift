@@ -73,8 +73,8 @@ struct ManyHostsTests {
         var machine = Runs.StateMachine<Void, Runs.Ticket>()
         let growth = await Self.growth { host in
             guard let ticket = machine.join(host, {}, subscriber: { ticket, _ in ticket }) else { return }
-            if ticket.number % 2 == 0 { _ = machine.leave(ticket, host) }
-            _ = machine.finish(ticket.run, host)
+            if ticket.number % 2 == 0 { _ = machine.leave(ticket) }
+            _ = machine.finish(ticket.run)
         }
         #expect(machine.runCount == 0)
         #expect(growth ?? 0 < Self.limit)

@@ -77,17 +77,17 @@ struct SingleFlightScheduleTests {
                 let isLast =
                     run?.subscribers.count == 1 && run?.subscribers[ticket.number] != nil && run?.isBackground == false
                 // A ticket of an ended run has no effect.
-                #expect(machine.leave(ticket, run?.key ?? key) == (isLast ? run?.work : nil), label)
+                #expect(machine.leave(ticket) == (isLast ? run?.work : nil), label)
                 model[ticket.run]?.subscribers[ticket.number] = nil
                 if isLast { model[ticket.run]?.isOpen = false }
-                #expect(machine.leave(ticket, run?.key ?? key) == nil, label)
+                #expect(machine.leave(ticket) == nil, label)
             case 16..<18 where !model.isEmpty:
                 let number = model.keys.sorted()[pick(model.count)]
                 guard let run = model.removeValue(forKey: number) else { continue }
                 var subscribers: [Int] = []
-                machine.finish(number, run.key).forEach { subscribers.append($0.brought) }
+                machine.finish(number).forEach { subscribers.append($0.brought) }
                 #expect(subscribers.sorted() == run.subscribers.values.sorted(), label)
-                #expect(machine.finish(number, run.key).isEmpty, label)
+                #expect(machine.finish(number).isEmpty, label)
             case 18:
                 machine.close { $0 == key }
                 if let open { model[open.key]?.isOpen = false }
@@ -112,8 +112,8 @@ struct SingleFlightScheduleTests {
             if let ticket = machine.join(key, {}, subscriber: { ticket, _ in ticket }) { tickets.append((key, ticket)) }
             guard tickets.count == 1_000 else { continue }
             for (key, ticket) in tickets {
-                if key % 2 == 0 { _ = machine.leave(ticket, key) }
-                _ = machine.finish(ticket.run, key)
+                if key % 2 == 0 { _ = machine.leave(ticket) }
+                _ = machine.finish(ticket.run)
             }
             tickets = []
             #expect(machine.runCount == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 
 /// The conditions that the cache adds to a request: to validate stored responses (RFC 9111, section 4.3.1), or to
 /// complete a partial one (RFC 9111, section 3.4).
@@ -44,9 +45,20 @@ struct CacheRest: Sendable, Equatable {
     let end: Int?
     /// The validator of the stored bytes. If the representation has changed, the server sends it whole (RFC 9110,
     /// section 13.1.5).
-    let validator: StrongValidator
+    let validator: String
 
     var fields: [(name: String, value: String)] {
-        [("Range", "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"), ("If-Range", validator.text)]
+        [("Range", "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"), ("If-Range", validator)]
+    }
+}
+
+extension CacheRest {
+    /// The missing bytes of a stored partial response, for a request for the whole; nil if only the whole can be
+    /// requested.
+    init?(of head: CachedHead, _ index: Int, for request: CachedRequest) {
+        guard request.isPlain, let parts = head.parts, let validator = head.strongValidator else { return nil }
+        let missing = parts.missing
+        guard missing.start > 0 || missing.end != parts.length else { return nil }
+        self.init(index: index, start: missing.start, end: missing.end, validator: validator)
     }
 }

@@ -136,6 +136,17 @@ struct CacheControl: Sendable, Equatable {
     }
 }
 
+extension CacheControl.Seconds? {
+    /// The argument in seconds. An invalid argument counts as a missing one, which is the strictest value.
+    func seconds(absent: TimeInterval = 0, missing: TimeInterval = 0) -> TimeInterval {
+        switch self {
+        case nil: absent
+        case .value(let value): TimeInterval(value)
+        case .missing, .invalid: missing
+        }
+    }
+}
+
 extension UInt8 {
     /// `OWS` (RFC 9110, section 5.6.3).
     var isOptionalWhiteSpace: Bool { self == 0x20 || self == 0x09 }

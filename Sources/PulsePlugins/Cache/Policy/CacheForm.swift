@@ -49,7 +49,7 @@ extension CachedRequest {
             return !tag.isWeak && EntityTag(of: head.headers) == tag
         }
         guard let date = HTTPDate.parse(ifRange, now: head.responseTime) else { return false }
-        return StrongValidator.strongDate(of: head) == date
+        return head.strongDate == date
     }
 }
 

@@ -22,7 +22,7 @@ struct CacheFreshness: Sendable, Equatable {
             age = max(0, resident)
         case .rfc9111:
             control = CacheControl(of: head.headers)
-            let date = Self.date(of: head)
+            let date = head.date
             lifetime = Self.lifetime(of: head, control, date)
             age = Self.initialAge(of: head, date) + max(0, resident)
         }
@@ -40,12 +40,16 @@ struct CacheFreshness: Sendable, Equatable {
     /// The value of the `Age` field (RFC 9111, section 5.1).
     var ageInSeconds: Int { Int(min(max(0, age), TimeInterval(DeltaSeconds.most))) }
 
-    // MARK: RFC 9111
-
-    /// The `Date` field, or the response time if there is no valid one (RFC 9110, section 6.6.1).
-    private static func date(of head: CachedHead) -> Date {
-        head.headers["Date"].flatMap { HTTPDate.parse($0, now: head.responseTime) } ?? head.responseTime
+    /// Whether the response is as young, and stays fresh as long, as the request demands (RFC 9111, sections 5.2.1.1
+    /// and 5.2.1.3).
+    func isAsYoung(as directives: CacheControl) -> Bool {
+        // An immutable response is as good as a new one while it is fresh (RFC 8246).
+        let isYoungEnough = age <= directives.maxAge.seconds(absent: .infinity) || control.immutable && isFresh
+        guard isYoungEnough, directives.minFresh != nil else { return isYoungEnough }
+        return age + directives.minFresh.seconds(missing: .infinity) <= lifetime
     }
+
+    // MARK: RFC 9111
 
     /// RFC 9111, section 4.2.1: the first field present decides, even if it is invalid.
     private static func lifetime(of head: CachedHead, _ control: CacheControl, _ date: Date) -> TimeInterval {
@@ -56,7 +60,8 @@ struct CacheFreshness: Sendable, Equatable {
         if let expires = head.headers["Expires"] {
             // RFC 9111, section 5.3: an invalid date, such as "0", is in the past.
             guard let expires = HTTPDate.parse(expires, now: head.responseTime) else { return 0 }
-            return expires.timeIntervalSince(date)
+            // No lifetime may exceed the largest age.
+            return min(expires.timeIntervalSince(date), TimeInterval(DeltaSeconds.most))
         }
         return heuristicLifetime(of: head, control, date)
     }

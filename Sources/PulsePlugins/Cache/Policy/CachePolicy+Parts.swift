@@ -20,47 +20,36 @@ enum PartPlacement: Sendable, Equatable {
 extension CachePolicy {
     // MARK: Completing a partial response
 
-    /// The missing bytes of a stored partial response, for a request for the whole; nil if only the whole can be
-    /// requested.
-    func rest(for request: CachedRequest, of head: CachedHead, _ index: Int) -> CacheRest? {
-        guard request.isPlain, let parts = head.parts, let validator = StrongValidator(of: head) else { return nil }
-        let missing = parts.missing
-        guard missing.start > 0 || missing.end != parts.length else { return nil }
-        return CacheRest(index: index, start: missing.start, end: missing.end, validator: validator)
-    }
-
-    /// The verdict on a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
+    /// The update by a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
     func completion(
         by response: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
-    ) -> CacheVerdict? {
+    ) -> CacheUpdate? {
         guard response.statusCode == 206, let range = Self.contentRange(of: response), let parts = stored.parts,
             let part = partHead(of: response, range, for: request),
-            StrongValidator(of: part) == rest.validator, range.range.lowerBound == rest.start,
+            part.strongValidator == rest.validator, range.range.lowerBound == rest.start,
             let length = range.length, range.range.upperBound == rest.end ?? length, parts.length ?? length == length,
             parts.joined(with: range.range, length: length)?.isWhole == true
         else { return nil }
         var head = Self.joined(stored, part)
         (head.statusCode, head.parts) = (200, nil)
         head.headers["Content-Length"] = String(length)
-        let fields = Self.selectingFields(head.headers, of: request)
-        if let fields { head.selectingFields = fields }
-        return .complete(
-            rest.index, head, mayStore: fields != nil && !request.directives.noStore && isStorable(200, head.headers))
+        let mayStore = mayStore(updated: &head, for: request)
+        return .complete(rest.index, head, mayStore: mayStore)
     }
 
     // MARK: Storing a part
 
-    /// The verdict on a 206 to a request with a range of the caller's own.
-    func partVerdict(on response: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheVerdict {
+    /// The update by a 206 to a request with a range of the caller's own.
+    func afterPart(_ response: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheUpdate {
         guard case .one = request.range, let range = Self.contentRange(of: response),
             let part = partHead(of: response, range, for: request)
-        else { return .pass }
+        else { return .nothing }
         if !request.directives.noStore, isStorable(206, response.headers, isPart: true) { return .store(part) }
         // A part that may not be stored shows that the stored version is outdated.
         guard let selected, !request.directives.noStore, Self.contradicts(part, selected, bodyLength: nil) else {
-            return .pass
+            return .nothing
         }
-        return .replace
+        return .remove
     }
 
     /// Where to store a part, given the entries under its key at the time it arrives. Other calls may have changed them
@@ -72,8 +61,8 @@ extension CachePolicy {
         let (head, bodyLength) = stored[index]
         let length = head.parts.map(\.length) ?? bodyLength
         let hasSameLength = own.length == nil || length == nil || own.length == length
-        let validator = StrongValidator(of: part)
-        let isSameVersion = validator != nil && validator == StrongValidator(of: head) && hasSameLength
+        let validator = part.strongValidator
+        let isSameVersion = validator != nil && validator == head.strongValidator && hasSameLength
         guard let parts = head.parts else {
             if isSameVersion, head.statusCode == 200 { return .confirms(index, Self.joined(head, part)) }
             return Self.contradicts(part, head, bodyLength: bodyLength) ? .alone : .discarded

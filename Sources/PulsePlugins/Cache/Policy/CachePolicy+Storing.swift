@@ -3,54 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// A response of the server, as the caching rules see it.
-struct OriginResponse: Sendable {
-    let statusCode: Int
-    let headers: HTTPHeaders
-    /// The length of the body in bytes; nil while it is streamed.
-    var bodyLength: Int?
-    /// When the request was sent, by the wall clock.
-    let requestTime: Date
-    /// When the response arrived, by the wall clock.
-    let responseTime: Date
-}
-
 extension CachePolicy {
-    /// The verdict on a response of the server.
-    ///
-    /// - Parameter conditions: the conditions that the request carried, or nil.
-    func verdict(
-        on response: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
-        conditions: CacheConditions?
-    ) -> CacheVerdict {
-        let selected = select(from: stored, for: request)
-        if response.statusCode == 304, let conditions {
-            return confirmation(by: response, of: stored, selected, conditions, request)
-        }
-        if let rest = conditions?.rest, response.statusCode == 206 || response.statusCode == 416 {
-            return completion(by: response, of: stored[rest.index], rest, request) ?? .refetch
-        }
-        if Self.isServerFailure(response.statusCode),
-            let selected, request.canBeServed(by: stored[selected]),
-            let use = useAfterFailure(of: stored[selected], request, mode, now: response.responseTime)
-        {
-            return .serveStale(selected, use)
-        }
-        if request.method == .head {
-            return selected.map { afterHead(response, stored[$0], $0, request) } ?? .pass
-        }
-        if response.statusCode == 206 {
-            return partVerdict(on: response, to: request, selected.map { stored[$0] })
-        }
-        if mayStore(response, to: request), let head = head(of: response, for: request) { return .store(head) }
-        // The new response may not be stored, so the stored one is outdated. Exceptions: only this request forbids
-        // storing, or the server is temporarily unable to respond.
-        let isDefinite =
-            response.statusCode < 500 && ![304, 408, 425, 429].contains(response.statusCode)
-            && !Self.isAuthenticationChallenge(response.statusCode) && !Self.isAboutRange(response.statusCode, request)
-        return selected != nil && isDefinite && !request.directives.noStore ? .replace : .pass
-    }
-
     // MARK: What may be stored
 
     /// Whether the response may be stored (RFC 9111, section 3).
@@ -61,9 +14,23 @@ extension CachePolicy {
         return isStorable(response.statusCode, response.headers)
     }
 
+    /// Whether a stored response may be stored again after its headers were updated. Sets its selecting fields.
+    func mayStore(updated head: inout CachedHead, for request: CachedRequest) -> Bool {
+        guard let fields = Self.selectingFields(head.headers, of: request) else { return false }
+        head.selectingFields = fields
+        return !request.directives.noStore && isStorable(head.statusCode, head.headers, isPart: head.parts != nil)
+    }
+
     /// Whether a response may concern the requested range, not the whole representation.
     private static func isAboutRange(_ status: Int, _ request: CachedRequest) -> Bool {
         request.asksForRange && (status == 400 || status == 416)
+    }
+
+    /// Whether a response that may not be stored shows that the stored one is outdated. A temporary failure does not,
+    /// nor does one about the request alone.
+    static func isDefinite(_ status: Int, for request: CachedRequest) -> Bool {
+        status < 500 && ![304, 408, 425, 429].contains(status) && !isAuthenticationChallenge(status)
+            && !isAboutRange(status, request)
     }
 
     /// Whether the response may be stored, as far as it decides alone.

@@ -10,7 +10,7 @@ extension CachePolicy {
     func confirmation(
         by response: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
-    ) -> CacheVerdict {
+    ) -> CacheUpdate {
         let asked = stored.indices.filter { index in
             guard request.canBeServed(by: stored[index]) else { return false }
             return EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
@@ -20,7 +20,7 @@ extension CachePolicy {
         if let own = request.conditions, own.ifNoneMatch != nil {
             guard let tag = EntityTag(of: response.headers) else { return .refetch }
             let isStored = asked.contains { EntityTag(of: stored[$0].headers)?.names(tag) == true }
-            if !isStored, own.entityTags.contains(where: { $0.names(tag) }) { return .replace }
+            if !isStored, own.entityTags.contains(where: { $0.names(tag) }) { return .remove }
         }
         guard let index = confirmed(by: response.headers, of: stored, asked, selected) else {
             return reused(by: response.headers, of: stored, asked).map { .reuse($0) } ?? .refetch
@@ -28,11 +28,7 @@ extension CachePolicy {
         var head = stored[index]
         head.headers = Self.updated(head.headers, by: Self.dated(Self.endToEnd(response.headers), response))
         (head.requestTime, head.responseTime) = (response.requestTime, response.responseTime)
-        let fields = Self.selectingFields(head.headers, of: request)
-        if let fields { head.selectingFields = fields }
-        let mayStore =
-            fields != nil && !request.directives.noStore
-            && isStorable(head.statusCode, head.headers, isPart: head.parts != nil)
+        let mayStore = mayStore(updated: &head, for: request)
         return .confirm(index, head, mayStore: mayStore)
     }
 
@@ -91,26 +87,35 @@ extension CachePolicy {
 
     // MARK: HEAD
 
-    /// The verdict on a stored response after a HEAD response (RFC 9111, section 4.3.5).
+    /// The update of a stored response after a HEAD response (RFC 9111, section 4.3.5).
     func afterHead(
         _ response: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
-    ) -> CacheVerdict {
-        guard response.statusCode == 200, head.statusCode == 200 else { return .pass }
+    ) -> CacheUpdate {
+        guard response.statusCode == 200, head.statusCode == 200 else { return .nothing }
         let newer = Self.dated(Self.endToEnd(response.headers), response)
         let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
             newer[name] == nil || newer[name] == head.headers[name]
         }
-        guard isSame else { return .replace }
+        guard isSame else { return .outdate(index, outdated(head, at: response.responseTime)) }
         // Section 5.2.1.5: no response to a request with `no-store` is stored.
         guard newer.contains("ETag") || newer.contains("Last-Modified"), !request.directives.noStore else {
-            return .pass
+            return .nothing
         }
         var updated = head
         updated.headers = Self.updated(head.headers, by: newer)
         (updated.requestTime, updated.responseTime) = (response.requestTime, response.responseTime)
-        let fields = Self.selectingFields(updated.headers, of: request)
-        if let fields { updated.selectingFields = fields }
-        return .confirm(index, updated, mayStore: fields != nil && isStorable(updated.statusCode, updated.headers))
+        let mayStore = mayStore(updated: &updated, for: request)
+        return .confirm(index, updated, mayStore: mayStore)
+    }
+
+    /// The head of a response that is stale from that time on. Its `Age` says so: every store keeps it, and a
+    /// validation drops it.
+    private func outdated(_ head: CachedHead, at time: Date) -> CachedHead {
+        let freshness = CacheFreshness(of: head, by: self, now: head.responseTime)
+        let age = max(freshness.age, freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime)))
+        var outdated = head
+        outdated.headers["Age"] = String(Int(min(age.rounded(.up), TimeInterval(DeltaSeconds.most))))
+        return outdated
     }
 
     // MARK: Server failures and missing connections
@@ -137,20 +142,16 @@ extension CachePolicy {
     ) -> CacheUse? {
         guard mode != .reload, mode != .revalidate, !request.directives.noCache else { return nil }
         let freshness = CacheFreshness(of: head, by: self, now: now)
-        let use = CacheUse(origin: freshness.isFresh ? .cache : .stale, age: freshness.ageInSeconds)
+        let use = CacheUse(freshness)
         guard !freshness.control.noCache else { return nil }
         if !freshness.isFresh {
             if case .timeToLive = rules { return nil }
             guard !freshness.mustNotBeStale, head.statusCode < 500 else { return nil }
         }
-        if freshness.staleness <= Self.window(request.directives.staleIfError) { return use }
-        guard isAsYoung(freshness, as: request.directives), !freshness.isAgeUnknown || request.directives.maxAge == nil
+        if freshness.staleness <= request.directives.staleIfError.seconds(absent: -1, missing: -1) { return use }
+        guard freshness.isAsYoung(as: request.directives), !freshness.isAgeUnknown || request.directives.maxAge == nil
         else { return nil }
-        return isDisconnected || freshness.staleness <= Self.window(freshness.control.staleIfError) ? use : nil
-    }
-
-    /// The window in seconds; negative without a valid argument.
-    private static func window(_ seconds: CacheControl.Seconds?) -> TimeInterval {
-        if case .value(let value)? = seconds { TimeInterval(value) } else { -1 }
+        let window = freshness.control.staleIfError.seconds(absent: -1, missing: -1)
+        return isDisconnected || freshness.staleness <= window ? use : nil
     }
 }

@@ -41,52 +41,41 @@ public struct CachePolicy: Sendable, Hashable {
     }
 }
 
-/// The plan for a request.
-enum CachePlan: Sendable, Equatable {
-    /// The cache does not apply.
-    case bypass
-    /// Serves the stored response at this index, perhaps with a background validation.
-    case serve(Int, CacheUse)
-    /// Sends the request to the server.
-    case forward(CacheConditions?)
-    /// No stored response may be served, and the request's own `only-if-cached` forbids the network.
-    case gatewayTimeout
-    /// No stored response may be served, and the call's options forbid the network: the call throws.
-    case cacheMiss
-}
+extension CachePolicy {
+    /// Whether a stored response could serve the request at all.
+    func canServe(_ request: CachedRequest) -> Bool {
+        guard !request.isForServerAlone else { return false }
+        // A cache cannot evaluate a condition on a request that is not a plain read.
+        if request.conditions != nil, !answersConditionalRequests || request.method == .query { return false }
+        switch request.method {
+        case .get: return true
+        case .head, .query: return rules == .rfc9111
+        case .unsafe, .other: return false
+        }
+    }
 
-/// How a stored response is served.
-struct CacheUse: Sendable, Equatable {
-    /// `.cache` while fresh, else `.stale`.
-    let origin: PulseResponse.Origin
-    /// In seconds, for the `Age` field (RFC 9111, section 5.1).
-    let age: Int
-    let revalidates: Bool
+    /// The most recent of the matching responses, by `Date` and then by response time (RFC 9111, section 4). A response
+    /// without `Vary` matches every request, but yields to one with matching fields (section 4.1).
+    func select(from stored: [CachedHead], for request: CachedRequest) -> Int? {
+        var matching = stored.indices.filter { matches(stored[$0], request) }
+        guard matching.count > 1 else { return matching.first }
+        let chosen = matching.filter { !stored[$0].selectingFields.isEmpty }
+        if !chosen.isEmpty { matching = chosen }
+        return matching.max { left, right in
+            let (left, right) = (stored[left], stored[right])
+            return (left.date, left.responseTime) < (right.date, right.responseTime)
+        }
+    }
 
-    init(origin: PulseResponse.Origin, age: Int, revalidates: Bool = false) {
-        self.origin = origin
-        self.age = age
-        self.revalidates = revalidates
+    /// Whether every field named by `Vary` has the stored value (RFC 9111, section 4.1). A `*` never matches.
+    private func matches(_ head: CachedHead, _ request: CachedRequest) -> Bool {
+        head.selectingFields.allSatisfy { $0.name != "*" && $0 == request.selectingField($0.name) }
     }
 }
 
-/// The verdict on a response of the server.
-enum CacheVerdict: Sendable, Equatable {
-    /// The response concerns no stored entry.
-    case pass
-    /// The response is stored under this head: a whole response, or a part (RFC 9111, section 3.3).
-    case store(CachedHead)
-    /// The stored response at this index is confirmed and served with this head; stored only if `mayStore`.
-    case confirm(Int, CachedHead, mayStore: Bool)
-    /// The response completes the stored parts at this index. The whole is served with this head; stored only if
-    /// `mayStore`.
-    case complete(Int, CachedHead, mayStore: Bool)
-    /// The stored response at this index is valid and served unchanged: the 304 may not update it.
-    case reuse(Int)
-    /// The server failed; the stored response at this index may be served.
-    case serveStale(Int, CacheUse)
-    /// The response may not be stored, and the stored one is removed.
-    case replace
-    /// The response fits no stored entry: the request is resent without the cache's conditions.
-    case refetch
+extension CachedHead {
+    /// The `Date` field, or the response time if there is no valid one (RFC 9110, section 6.6.1).
+    var date: Date {
+        headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    }
 }

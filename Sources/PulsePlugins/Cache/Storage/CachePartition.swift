@@ -67,9 +67,9 @@ enum CachePartition {
     /// A description of the first credential of the sent request that the cache has not seen; nil without one.
     /// Otherwise the response would be stored for all users. Signatures belong to one request and do not identify a
     /// user.
-    static func unseenCredential(
-        in sent: URLRequest, seen: [String: String], at url: URL?, isSecret: (String) -> Bool
-    ) -> String? {
+    static func unseenCredential(in sent: URLRequest, seenIn request: URLRequest, of call: Call) -> String? {
+        let (seen, url) = (request.allHTTPHeaderFields ?? [:], request.url)
+        func isSecret(_ name: String) -> Bool { call.isCredential(header: name) }
         let header = sent.allHTTPHeaderFields?.first { name, value in
             isSecret(name) && !isSignature(name) && seen.header(name) != value
         }

@@ -8,8 +8,8 @@ extension HTTPCache {
 
     /// Stores a part, joined with stored bytes of the same version.
     func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
-        await parts.lock(lookup.key)
-        defer { parts.unlock(lookup.key) }
+        guard (try? await parts.acquire(lookup.key)) != nil else { return }
+        defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
         switch placement(of: part.head, among: stored) {
         case .discarded: return
@@ -23,8 +23,8 @@ extension HTTPCache {
     /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
     /// all other calls.
     func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
-        await parts.lock(lookup.key)
-        defer { parts.unlock(lookup.key) }
+        guard (try? await parts.acquire(lookup.key)) != nil else { return }
+        defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
         let placement = placement(of: head, among: stored)
         switch placement {
@@ -67,36 +67,25 @@ extension HTTPCache {
     func complete(
         _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
-    ) async -> CacheOutcome? {
-        guard let gap = stored.head.parts?.gap(of: rest), let old = try? await stored.body.data() else { return nil }
-        var whole = CachedResponse(head: head, body: CachedBody(old.replacing(gap, by: response.data)))
-        whole.head.tags.formUnion(lookup.tags)
-        guard mayStore, isFit(response, for: lookup) else {
-            await remove(.key(lookup.key), in: lookup.context)
-            return .confirmed(whole, isStored: false)
+    ) async -> FetchOutcome? {
+        guard let known = stored.head.parts, let length = head.contentLength else { return nil }
+        let gap = known.count(below: rest.start)..<known.count(below: rest.end ?? .max)
+        guard let bytes = response.bytes else {
+            guard let old = try? await stored.body.data() else { return nil }
+            let whole = CachedResponse(head: head, body: CachedBody(old.replacing(gap, by: response.data)))
+            return await confirm(whole, mayStore: mayStore, for: lookup, by: response)
         }
-        return .confirmed(whole, isStored: await store(whole, for: lookup))
-    }
-
-    /// Joins the stored parts and a streamed rest. The bytes around the rest are read from the store.
-    func stream(
-        _ response: PulseResponse, completing stored: CachedResponse, _ rest: CacheRest, under head: CachedHead,
-        mayStore: Bool, for lookup: CacheLookup
-    ) async -> CacheOutcome? {
-        guard let bytes = response.bytes, let known = stored.head.parts, let gap = known.gap(of: rest),
-            let length = head.contentLength,
-            let before = try? await stored.body.slice(0..<gap.lowerBound).stream(),
+        guard let before = try? await stored.body.slice(0..<gap.lowerBound).stream(),
             let after = try? await stored.body.slice(gap.upperBound..<known.count).stream()
         else {
             response.discard()
             return nil
         }
-        let count = (rest.end ?? length) - rest.start
-        var head = head
+        // The bytes around the rest are read from the store.
+        let source = ByteStream.joined([before, bytes.expecting((rest.end ?? length) - rest.start), after])
+        var (whole, head) = (response, head)
         head.tags.formUnion(lookup.tags)
-        var whole = response
         (whole.statusCode, whole.headers, whole.origin) = (head.statusCode, head.headers, .revalidated)
-        let source = ByteStream.joined([before, bytes.expecting(count), after])
         guard mayStore, isFit(response, for: lookup) else {
             await remove(.key(lookup.key), in: lookup.context)
             whole.body = .stream(source)
@@ -104,13 +93,6 @@ extension HTTPCache {
         }
         whole.body = .stream(await CacheTee(source, into: self, under: head, for: lookup).stream())
         return .completed(whole)
-    }
-}
-
-extension CachedParts {
-    /// The bytes of the stored body that the rest replaces; empty where it only fills a gap.
-    fileprivate func gap(of rest: CacheRest) -> Range<Int>? {
-        count(below: rest.start)..<(rest.end.map { count(below: $0) } ?? count)
     }
 }
 

@@ -5,15 +5,18 @@ import PulseStorage
 
 /// Reads and writes the store. A response is not stored if an invalidation came after its request.
 final class HTTPCache: Sendable {
+    typealias Flights = SingleFlight<CacheFlightKey, FetchOutcome>
+
     let policy: CachePolicy
     let storage: any CacheStorage
     /// The storage if it is in memory, which responds synchronously.
     let memory: MemoryCacheStorage?
-    let flights = SingleFlight<CacheFlightKey, CacheOutcome>(cancelled: .failed(.cancelled))
+    let flights = Flights(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
-    let pendingStores = PendingStores()
-    let parts = KeyedLock()
-    private let log = Locked(InvalidationLog())
+    /// Held while parts are joined: otherwise one of two concurrent parts would be lost. Never held while a body
+    /// arrives.
+    let parts = KeyedSemaphore<CacheKey>(limit: 1)
+    let log = Locked(StoreLog())
 
     init(policy: CachePolicy, storage: any CacheStorage) {
         self.policy = policy
@@ -48,7 +51,7 @@ final class HTTPCache: Sendable {
     ///   stored.
     func store(
         _ response: PulseResponse, under head: CachedHead, for lookup: CacheLookup, readsItself: Bool = false
-    ) async -> CacheOutcome {
+    ) async -> FetchOutcome {
         guard !response.isTruncated, isFit(response, for: lookup) else {
             await remove(.key(lookup.key), in: lookup.context)
             return .received(response, stored: nil)
@@ -105,21 +108,13 @@ final class HTTPCache: Sendable {
         return outcome == .stored
     }
 
-    /// The result of a store attempt.
-    enum CommitResult {
-        case stored
-        case notStored
-        /// The response to a later request is stored already.
-        case overtaken
-    }
-
     /// Stores by `body`, unless an invalidation or the response to a later request came first.
-    func commit(_ head: CachedHead, for lookup: CacheLookup, _ body: () async throws -> Bool) async -> CommitResult {
-        let number = pendingStores.begin(lookup.key)
-        defer { pendingStores.end(number) }
-        guard !isOvertaken(lookup) else { return .notStored }
-        guard !hasNewer(head, lookup) else { return .overtaken }
-        log.withLock { $0.noteStored(head, under: lookup.key) }
+    func commit(
+        _ head: CachedHead, for lookup: CacheLookup, _ body: () async throws -> Bool
+    ) async -> StoreLog.Result {
+        let (number, result) = log.withLock { $0.begin(head, under: lookup.key, since: lookup.sequence) }
+        guard let number else { return result }
+        defer { log.withLock { $0.end(number) }.forEach { $0.resume() } }
         let isStored: Bool
         do {
             isStored = try await body()
@@ -131,37 +126,26 @@ final class HTTPCache: Sendable {
             return .notStored
         }
         // An invalidation during the write waits for this function to end, and then removes the entry.
-        guard isStored, !isOvertaken(lookup) else { return .notStored }
-        guard !hasNewer(head, lookup) else {
-            // It is unknown which response was written last.
-            _ = try? await storage.remove(.key(lookup.key))
-            return .overtaken
-        }
+        guard isStored else { return .notStored }
+        let now = log.withLock { $0.result(for: head, under: lookup.key, since: lookup.sequence) }
+        // It is unknown which response was written last.
+        if now == .overtaken { _ = try? await storage.remove(.key(lookup.key)) }
+        guard now == .stored else { return now }
         counters.withLock { $0.stores += 1 }
         lookup.context.emit(.cacheStored(lookup.context.summary))
         return .stored
     }
 
-    private func isOvertaken(_ lookup: CacheLookup) -> Bool {
-        log.withLock { $0.isOvertaken(lookup.key.url, since: lookup.sequence) }
-    }
-
-    private func hasNewer(_ head: CachedHead, _ lookup: CacheLookup) -> Bool {
-        log.withLock { $0.hasNewer(head, under: lookup.key, since: lookup.sequence) }
-    }
-
-    /// Updates a stored response that the server has confirmed.
+    /// Stores a response that the server has confirmed or completed. If that is forbidden, its entry is removed.
     func confirm(
-        _ stored: CachedResponse, _ head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
-        by response: PulseResponse
-    ) async -> CacheOutcome {
-        var confirmed = stored
-        confirmed.head = head
-        confirmed.head.tags.formUnion(lookup.tags)
+        _ confirmed: CachedResponse, mayStore: Bool, for lookup: CacheLookup, by response: PulseResponse
+    ) async -> FetchOutcome {
         guard mayStore, isFit(response, for: lookup) else {
             await remove(.key(lookup.key), in: lookup.context)
             return .confirmed(confirmed, isStored: false)
         }
+        var confirmed = confirmed
+        confirmed.head.tags.formUnion(lookup.tags)
         return .confirmed(confirmed, isStored: await store(confirmed, for: lookup))
     }
 
@@ -171,7 +155,11 @@ final class HTTPCache: Sendable {
     func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
         log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
-        await pendingStores.wait { selection.mayConcern($0) }
+        // Even if the caller is cancelled: storing takes a short time.
+        await withCheckedContinuation { continuation in
+            let isIdle = log.withLock { !$0.wait(continuation) { selection.mayConcern($0) } }
+            if isIdle { continuation.resume() }
+        }
         let count = try await storage.remove(selection)
         guard count > 0 else { return }
         counters.withLock { $0.invalidations += count }

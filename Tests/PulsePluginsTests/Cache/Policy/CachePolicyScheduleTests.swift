@@ -19,7 +19,7 @@ struct CachePolicyScheduleTests {
     @Test @HeavyWork func decisionsMatchTheReferenceForRandomResponsesAndMutatedHeaders() async {
         let seed: UInt64 = 9111
         var random = RandomMessages(seed: seed)
-        var plans: [String: Int] = [:]
+        var decisions: [String: Int] = [:]
         for step in 0..<Self.steps {
             // Yields the thread to other tests.
             if step % 20 == 0 { await Task.yield() }
@@ -33,16 +33,20 @@ struct CachePolicyScheduleTests {
             let request = CachedRequest(method: method, headers: headers)
             let policy = judges ? CachePolicy.rfc9111.respondingToConditionalRequests() : .rfc9111
 
-            let plan = policy.plan(for: request, mode: mode, stored: stored, now: now)
-            let expected = reference.plan(now: now)
-            if plan != expected {
+            let strategy =
+                policy.canServe(request)
+                ? CacheStrategy(for: request, mode: mode, stored: stored, by: policy, now: now) : nil
+            let expected = reference.strategy(now: now)
+            if strategy != expected {
                 Issue.record(
-                    "seed \(seed), step \(step): \(plan) for \(expected), \(method) \(headers) \(mode) \(stored) \(now)"
-                )
+                    """
+                    seed \(seed), step \(step): \(String(describing: strategy)) for \(String(describing: expected)), \
+                    \(method) \(headers) \(mode) \(stored) \(now)
+                    """)
                 return
             }
-            plans[plan.name, default: 0] += 1
-            if case .serve(let index, _) = plan {
+            decisions[strategy?.name ?? "bypass", default: 0] += 1
+            if let index = strategy?.usedIndex {
                 let length = random.pick([0, 1, 10])
                 let form = request.form(of: stored[index], bodyLength: length)
                 let expected = reference.form(of: stored[index], bodyLength: length)
@@ -54,24 +58,25 @@ struct CachePolicyScheduleTests {
                         """)
                     return
                 }
-                plans[form?.name ?? "nothing", default: 0] += 1
+                decisions[form?.name ?? "nothing", default: 0] += 1
             }
-            guard case .forward(let conditions) = plan else { continue }
-            if conditions?.rest != nil { plans["rest", default: 0] += 1 }
+            guard strategy == .fetch || strategy?.conditions != nil else { continue }
+            let conditions = strategy?.conditions
+            if conditions?.rest != nil { decisions["rest", default: 0] += 1 }
 
             let response = random.response(about: stored, conditions, isRange: request.range != .whole)
-            let verdict = policy.verdict(
-                on: response, to: request, mode: mode, stored: stored, conditions: conditions)
-            let expectedVerdict = reference.verdict(on: response, conditions: conditions)
-            if verdict != expectedVerdict {
+            let update = CacheUpdate(
+                after: response, to: request, mode: mode, stored: stored, conditions: conditions, by: policy)
+            let expectedUpdate = reference.update(after: response, conditions: conditions)
+            if update != expectedUpdate {
                 Issue.record(
                     """
-                    seed \(seed), step \(step): \(verdict) for \(expectedVerdict), \(method) \(headers) \(mode) \
+                    seed \(seed), step \(step): \(update) for \(expectedUpdate), \(method) \(headers) \(mode) \
                     \(stored) with response \(response)
                     """)
                 return
             }
-            plans[verdict.name, default: 0] += 1
+            decisions[update.name, default: 0] += 1
             let isDisconnected = random.chance(2)
             let use = policy.select(from: stored, for: request).flatMap {
                 !request.canBeServed(by: stored[$0])
@@ -86,23 +91,33 @@ struct CachePolicyScheduleTests {
         }
         // A generator that never reaches a branch would compare nothing.
         for name in [
-            "bypass", "serve", "forward", "gatewayTimeout", "cacheMiss", "pass", "store", "confirm", "reuse",
-            "serveStale", "replace", "refetch", "complete", "storePart", "rest", "whole", "part", "unsatisfiable",
+            "bypass", "use", "useAndRevalidate", "validate", "fetch", "gatewayTimeout", "cacheMiss", "nothing", "store",
+            "confirm", "reuse",
+            "serveStale", "remove", "outdate", "refetch", "complete", "storePart", "rest", "whole", "part",
+            "unsatisfiable",
             "notModified",
         ] {
-            #expect(plans[name, default: 0] > Self.steps / 4_000, "\(name) in \(plans)")
+            #expect(decisions[name, default: 0] > Self.steps / 4_000, "\(name) in \(decisions)")
         }
     }
 }
 
-extension CachePlan {
+extension CacheStrategy {
     fileprivate var name: String {
         switch self {
-        case .bypass: "bypass"
-        case .serve: "serve"
-        case .forward: "forward"
-        case .gatewayTimeout: "gatewayTimeout"
-        case .cacheMiss: "cacheMiss"
+        case .use: "use"
+        case .useAndRevalidate: "useAndRevalidate"
+        case .validate: "validate"
+        case .fetch: "fetch"
+        case .fail(.gatewayTimeout): "gatewayTimeout"
+        case .fail(.cacheMiss): "cacheMiss"
+        }
+    }
+
+    fileprivate var usedIndex: Int? {
+        switch self {
+        case .use(let index, _), .useAndRevalidate(let index, _): index
+        case .validate, .fetch, .fail: nil
         }
     }
 }
@@ -118,16 +133,17 @@ extension CacheForm {
     }
 }
 
-extension CacheVerdict {
+extension CacheUpdate {
     fileprivate var name: String {
         switch self {
-        case .pass: "pass"
+        case .nothing: "nothing"
         case .store(let head): head.parts == nil ? "store" : "storePart"
         case .complete: "complete"
         case .confirm: "confirm"
+        case .outdate: "outdate"
         case .reuse: "reuse"
         case .serveStale: "serveStale"
-        case .replace: "replace"
+        case .remove: "remove"
         case .refetch: "refetch"
         }
     }

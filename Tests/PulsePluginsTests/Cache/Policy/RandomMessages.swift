@@ -186,7 +186,7 @@ struct RandomMessages {
                 range = rest.start..<(rest.end ?? 10)
                 if range.isEmpty { range = 0..<1 }
                 if !chance(4) {
-                    headers[rest.validator.text.hasPrefix("\"") ? "ETag" : "Last-Modified"] = rest.validator.text
+                    headers[rest.validator.hasPrefix("\"") ? "ETag" : "Last-Modified"] = rest.validator
                 }
             }
             let length = pick(["10", "10", "10", "10", "10", "12", "*", "x"])

@@ -142,8 +142,7 @@ extension ReferencePolicy {
 
     func rest(_ index: Int) -> CacheRest? {
         let head = stored[index]
-        guard asked == .everything, !hasOwnConditions, let parts = head.parts, strong(head) != nil,
-            let validator = StrongValidator(of: head)
+        guard asked == .everything, !hasOwnConditions, let parts = head.parts, let validator = strong(head)
         else { return nil }
         let held = Set(parts.ranges.joined())
         let missing = (0..<(parts.length ?? 1_000)).filter { !held.contains($0) }
@@ -177,28 +176,28 @@ extension ReferencePolicy {
         return head
     }
 
-    func part(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheVerdict {
+    func part(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheUpdate {
         guard asked != .everything, let range = range(response), let head = partHead(headers, response, range),
             !Self.has("no-store", requestDirectives)
-        else { return .pass }
+        else { return .nothing }
         if isStorable(status: 206, response.headers, isPart: true) { return .store(head) }
-        guard let selected else { return .pass }
+        guard let selected else { return .nothing }
         let known = stored[selected]
-        if known.statusCode != 200, known.parts == nil { return .replace }
-        if let old = known.parts?.length, let new = head.parts?.length, old != new { return .replace }
+        if known.statusCode != 200, known.parts == nil { return .remove }
+        if let old = known.parts?.length, let new = head.parts?.length, old != new { return .remove }
         func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
         if let old = Self.tag(known.headers), let new = Self.tag(headers) {
-            return opaque(old) == opaque(new) ? .pass : .replace
+            return opaque(old) == opaque(new) ? .nothing : .remove
         }
-        if let old = known.headers["last-modified"], let new = headers["last-modified"], old != new { return .replace }
-        return .pass
+        if let old = known.headers["last-modified"], let new = headers["last-modified"], old != new { return .remove }
+        return .nothing
     }
 
     /// "combined … if they all have the same strong validator".
-    func completion(_ headers: HTTPHeaders, _ response: OriginResponse, _ rest: CacheRest) -> CacheVerdict? {
+    func completion(_ headers: HTTPHeaders, _ response: OriginResponse, _ rest: CacheRest) -> CacheUpdate? {
         let known = stored[rest.index]
         guard response.statusCode == 206, let range = range(response), let length = range.length,
-            let part = partHead(headers, response, range), strong(part) == rest.validator.text,
+            let part = partHead(headers, response, range), strong(part) == rest.validator,
             known.parts?.length ?? length == length, range.range == rest.start..<(rest.end ?? length),
             let held = known.parts?.ranges.joined(), Set(held).union(range.range) == Set(0..<length)
         else { return nil }

@@ -65,9 +65,9 @@ extension ReferencePolicy {
         return names.sorted().map { .init(name: $0, value: value($0)) }
     }
 
-    // MARK: The verdict on a response
+    // MARK: What a response changes
 
-    func verdict(on response: OriginResponse, conditions: CacheConditions?) -> CacheVerdict {
+    func update(after response: OriginResponse, conditions: CacheConditions?) -> CacheUpdate {
         let headers = Self.dated(Self.endToEnd(response.headers), at: response.responseTime)
         if response.statusCode == 304, let conditions {
             return confirmation(headers, response, conditions)
@@ -88,19 +88,19 @@ extension ReferencePolicy {
                     statusCode: response.statusCode, headers: headers, requestTime: response.requestTime,
                     responseTime: response.responseTime, selectingFields: fields))
         }
-        if field("range") != nil, [400, 416].contains(response.statusCode) { return .pass }
+        if field("range") != nil, [400, 416].contains(response.statusCode) { return .nothing }
         if selected != nil, response.statusCode < 500,
             ![304, 401, 407, 408, 425, 429].contains(response.statusCode), !Self.has("no-store", requestDirectives)
         {
-            return .replace
+            return .remove
         }
-        return .pass
+        return .nothing
     }
 
     /// RFC 9111, section 4.3.4.
     func confirmation(
         _ headers: HTTPHeaders, _ response: OriginResponse, _ conditions: CacheConditions
-    ) -> CacheVerdict {
+    ) -> CacheUpdate {
         var candidates: [Int] = []
         for index in stored.indices where form(of: stored[index], bodyLength: 7) != nil {
             if let tag = Self.tag(stored[index].headers), conditions.entityTags.contains(tag) {
@@ -116,7 +116,7 @@ extension ReferencePolicy {
         if field("if-none-match") != nil {
             guard let tag = Self.tag(response.headers) else { return .refetch }
             let isKnown = candidates.contains { names(Self.tag(stored[$0].headers), tag) }
-            if !isKnown, ownTags.contains(where: { names($0, tag) }) { return .replace }
+            if !isKnown, ownTags.contains(where: { names($0, tag) }) { return .remove }
         }
         if let tag = Self.tag(response.headers) {
             func opaque(_ tag: String?) -> String? { tag.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 } }
@@ -167,15 +167,23 @@ extension ReferencePolicy {
     }
 
     /// RFC 9111, section 4.3.5.
-    func afterHead(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheVerdict {
-        guard let selected, response.statusCode == 200, stored[selected].statusCode == 200 else { return .pass }
+    func afterHead(_ headers: HTTPHeaders, _ response: OriginResponse) -> CacheUpdate {
+        guard let selected, response.statusCode == 200, stored[selected].statusCode == 200 else { return .nothing }
         let old = stored[selected].headers
         for name in ["etag", "last-modified", "content-length"] {
-            if let new = headers[name], new != old[name] { return .replace }
+            guard let new = headers[name], new != old[name] else { continue }
+            // "otherwise, the cache SHOULD consider the stored response to be stale": it reaches the end of its
+            // lifetime now.
+            var head = stored[selected]
+            let known = Self.judge(head, now: head.responseTime)
+            let resident = max(0, response.responseTime.timeIntervalSince(head.responseTime))
+            let age = known.age + resident >= known.lifetime ? known.age : known.lifetime - resident
+            head.headers["Age"] = "\(Int(min(age.rounded(.up), 2_147_483_647)))"
+            return .outdate(selected, head)
         }
-        if headers["etag"] == nil, headers["last-modified"] == nil { return .pass }
+        if headers["etag"] == nil, headers["last-modified"] == nil { return .nothing }
         // "no-store … MUST NOT store any part of either this request or any response to it".
-        if Self.has("no-store", requestDirectives) { return .pass }
+        if Self.has("no-store", requestDirectives) { return .nothing }
         var head = stored[selected]
         head.headers = Self.freshened(old, by: headers)
         head.requestTime = response.requestTime
@@ -200,7 +208,7 @@ extension ReferencePolicy {
         if !judgement.isFresh, stored[selected].statusCode >= 500 { return nil }
         // RFC 5861: "regardless of other freshness information".
         if case .seconds(let window) = Self.argument("stale-if-error", requestDirectives), judgement.pastBy <= window {
-            return judgement.use(false)
+            return judgement.use
         }
         if let maxAge = Self.argument("max-age", requestDirectives) {
             if judgement.clockWentBack { return nil }
@@ -214,10 +222,10 @@ extension ReferencePolicy {
                 return nil
             }
         }
-        if isDisconnected { return judgement.use(false) }
+        if isDisconnected { return judgement.use }
         if case .seconds(let window) = Self.argument("stale-if-error", judgement.directives), judgement.pastBy <= window
         {
-            return judgement.use(false)
+            return judgement.use
         }
         return nil
     }

@@ -189,12 +189,7 @@ struct ReferencePolicy {
         var isFresh: Bool { !clockWentBack && lifetime > age }
         var forbidsStale: Bool { has("no-cache", directives) || has("must-revalidate", directives) }
         var pastBy: Double { clockWentBack ? .infinity : max(0, age - lifetime) }
-        var use: (Bool) -> CacheUse {
-            { revalidates in
-                CacheUse(
-                    origin: isFresh ? .cache : .stale, age: Int(min(age, 2_147_483_647)), revalidates: revalidates)
-            }
-        }
+        var use: CacheUse { CacheUse(origin: isFresh ? .cache : .stale, age: Int(min(age, 2_147_483_647))) }
     }
 
     static func judge(_ head: CachedHead, now: Date) -> Judgement {
@@ -205,18 +200,21 @@ struct ReferencePolicy {
 
     // MARK: RFC 9111, section 4: may it be used?
 
-    func plan(now: Date) -> CachePlan {
-        guard [.get, .head, .query].contains(method) else { return .bypass }
-        for name in ["if-match", "if-unmodified-since"] where field(name) != nil { return .bypass }
-        if field("range") != nil, method != .get || hasOwnConditions || asked == .other { return .bypass }
-        if hasOwnConditions, !judgesConditions || method == .query { return .bypass }
+    /// Nil for a request that bypasses the cache.
+    func strategy(now: Date) -> CacheStrategy? {
+        guard [.get, .head, .query].contains(method) else { return nil }
+        for name in ["if-match", "if-unmodified-since"] where field(name) != nil { return nil }
+        if field("range") != nil, method != .get || hasOwnConditions || asked == .other { return nil }
+        if hasOwnConditions, !judgesConditions || method == .query { return nil }
         if mode != .reload, let selected, form(of: stored[selected], bodyLength: 7) != nil {
             let judgement = Self.judge(stored[selected], now: now)
-            if let revalidates = mayUse(judgement) { return .serve(selected, judgement.use(revalidates)) }
+            if let revalidates = mayUse(judgement) {
+                return revalidates ? .useAndRevalidate(selected, judgement.use) : .use(selected, judgement.use)
+            }
         }
-        if mode == .onlyIfCached { return .cacheMiss }
-        if Self.has("only-if-cached", requestDirectives) { return .gatewayTimeout }
-        return .forward(conditions)
+        if mode == .onlyIfCached { return .fail(.cacheMiss) }
+        if Self.has("only-if-cached", requestDirectives) { return .fail(.gatewayTimeout) }
+        return conditions.map { .validate($0) } ?? .fetch
     }
 
     /// Nil if it may not be used; otherwise whether it needs a background validation.

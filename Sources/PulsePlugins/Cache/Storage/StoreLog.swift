@@ -3,11 +3,18 @@
 import PulseCore
 import PulseStorage
 
-/// The bounded record of recent invalidations, stores and other facts about keys.
-struct InvalidationLog: Sendable {
+/// The store operations in progress, and a bounded record of recent invalidations, stores and other facts about keys.
+struct StoreLog: Sendable {
+    enum Result {
+        case stored
+        case notStored
+        /// The response to a later request is stored already.
+        case overtaken
+    }
+
     private static let capacity = 1_024
 
-    /// Counts invalidations and stores.
+    /// Counts invalidations and store operations.
     private(set) var sequence = 0
     /// The last invalidation of each single URL.
     private var invalidated = LRUCache<String, Int>(capacity: capacity)
@@ -15,6 +22,9 @@ struct InvalidationLog: Sendable {
     private var floor = 0
     /// For each variant, when its response was stored and when that was requested.
     private var stored = LRUCache<Variant, (since: Int, requestTime: Date)>(capacity: capacity)
+    /// The keys of the store operations in progress, by their numbers.
+    private var pending: [Int: CacheKey] = [:]
+    private var waiters: [(numbers: Set<Int>, continuation: CheckedContinuation<Void, Never>)] = []
     private var unshareable = LRUCache<CacheKey, Bool>(capacity: capacity)
     private var warned = LRUCache<String, Bool>(capacity: 64)
     var hasWarnedOfFailure = false
@@ -46,27 +56,57 @@ struct InvalidationLog: Sendable {
         invalidated.withValue(for: url, default: sequence) { [sequence] in $0 = sequence }
     }
 
-    /// Whether a response requested at this point of the sequence has been invalidated since.
-    func isOvertaken(_ url: String, since start: Int) -> Bool {
-        floor > start || (invalidated.peek(url) ?? 0) > start
-    }
+    // MARK: Stores
 
     private struct Variant: Hashable {
         let key: CacheKey
         let selectingFields: [CachedHead.SelectingField]
     }
 
-    mutating func noteStored(_ head: CachedHead, under key: CacheKey) {
+    /// Whether the response to a request at this point of the sequence may be stored: no invalidation and no response
+    /// to a later, equal request came since.
+    func result(for head: CachedHead, under key: CacheKey, since start: Int) -> Result {
+        guard floor <= start, invalidated.peek(key.url) ?? 0 <= start else { return .notStored }
+        let last = stored.peek(Variant(key: key, selectingFields: head.selectingFields))
+        return last.map { $0.since > start && $0.requestTime > head.requestTime } == true ? .overtaken : .stored
+    }
+
+    /// Begins a store operation, if it is allowed; returns its number for ``end(_:)``.
+    mutating func begin(
+        _ head: CachedHead, under key: CacheKey, since start: Int
+    ) -> (number: Int?, result: Result) {
+        let result = result(for: head, under: key, since: start)
+        guard result == .stored else { return (nil, result) }
         sequence += 1
         let note = (since: sequence, requestTime: head.requestTime)
         stored.withValue(for: Variant(key: key, selectingFields: head.selectingFields), default: note) { $0 = note }
+        pending[sequence] = key
+        return (sequence, result)
     }
 
-    /// Whether the response to a later, equal request has been stored since.
-    func hasNewer(_ head: CachedHead, under key: CacheKey, since start: Int) -> Bool {
-        stored.peek(Variant(key: key, selectingFields: head.selectingFields))
-            .map { $0.since > start && $0.requestTime > head.requestTime } ?? false
+    /// Ends a store operation; returns the waiters to resume.
+    mutating func end(_ number: Int) -> [CheckedContinuation<Void, Never>] {
+        pending[number] = nil
+        guard !waiters.isEmpty else { return [] }
+        for index in waiters.indices { waiters[index].numbers.remove(number) }
+        defer { waiters.removeAll(where: \.numbers.isEmpty) }
+        return waiters.filter(\.numbers.isEmpty).map(\.continuation)
     }
+
+    /// Waits for the store operations in progress that are concerned; false if there are none. An invalidation then
+    /// removes their entries: a later call could find an outdated one otherwise.
+    mutating func wait(
+        _ continuation: CheckedContinuation<Void, Never>, where isConcerned: (CacheKey) -> Bool
+    ) -> Bool {
+        let numbers = Set(pending.filter { isConcerned($0.value) }.keys)
+        if !numbers.isEmpty { waiters.append((numbers, continuation)) }
+        return !numbers.isEmpty
+    }
+
+    /// The number of waiters: for tests.
+    var waiterCount: Int { waiters.count }
+
+    // MARK: Other facts
 
     func isUnshareable(_ key: CacheKey) -> Bool {
         unshareable.count > 0 && unshareable.peek(key) != nil

@@ -3,27 +3,19 @@
 import PulseCore
 import PulseStorage
 
-/// A stored response to be served to a call.
-struct CacheHit: Sendable {
+extension CacheLookup {
     /// The most bytes of an error body in a streamed call, as in transports.
     private static let errorBodyLimit = 64 << 10
 
-    private let stored: CachedResponse
-    private let origin: PulseResponse.Origin
-    private let age: Int?
-
+    /// A stored response in the form that the call wants, with the call's own request; nil if the body is damaged.
+    /// Throws ``PulseError/responseTooLarge(limit:)`` as a transport would.
+    ///
     /// - Parameter age: in seconds; nil for a response that the server has just confirmed, which has no `Age` (RFC
     ///   9111, section 5.1).
-    init(_ stored: CachedResponse, _ origin: PulseResponse.Origin, age: Int?) {
-        self.stored = stored
-        self.origin = origin
-        self.age = age
-    }
-
-    /// The response in the form that the call wants, with the call's own request; nil if the body is damaged. Throws
-    /// ``PulseError/responseTooLarge(limit:)`` as a transport would.
-    func response(to lookup: CacheLookup) async throws -> PulseResponse? {
-        guard let form = lookup.rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
+    func response(
+        from stored: CachedResponse, _ origin: PulseResponse.Origin, age: Int?
+    ) async throws -> PulseResponse? {
+        guard let form = rules.form(of: stored.head, bodyLength: stored.body.count) else { return nil }
         var headers = stored.head.headers
         if let age { headers["Age"] = String(age) }
         var (status, body) = (stored.head.statusCode, stored.body)
@@ -42,35 +34,27 @@ struct CacheHit: Sendable {
             headers.remove("Content-Length")
             body = CachedBody(Data())
         }
-        var response = PulseResponse(statusCode: status, headers: headers, request: lookup.request, origin: origin)
-        guard lookup.rules.method != .head else { return response }
-        if case .buffered(let limit) = lookup.context.delivery, body.count > limit {
+        var response = PulseResponse(statusCode: status, headers: headers, request: request, origin: origin)
+        guard rules.method != .head else { return response }
+        if case .buffered(let limit) = context.delivery, body.count > limit {
             throw PulseError.responseTooLarge(limit: limit)
         }
-        if let data = body.inMemory, !lookup.isStreamed {
+        if let data = body.inMemory, !isStreamed {
             response.data = data
             return response
         }
         do {
-            try await fill(&response, with: body, isStreamed: lookup.isStreamed)
+            if isStreamed, (200..<300).contains(status) {
+                response.body = .stream(try await body.stream())
+            } else {
+                let data = try await body.data()
+                response.data = isStreamed ? Data(data.prefix(Self.errorBodyLimit)) : data
+                response.isTruncated = response.data.count < data.count
+            }
         } catch {
             return nil
         }
         return response
-    }
-
-    private func fill(_ response: inout PulseResponse, with body: CachedBody, isStreamed: Bool) async throws {
-        guard isStreamed else {
-            response.data = try await body.data()
-            return
-        }
-        if (200..<300).contains(response.statusCode) {
-            response.body = .stream(try await body.stream())
-            return
-        }
-        let data = try await body.data()
-        response.data = Data(data.prefix(Self.errorBodyLimit))
-        response.isTruncated = data.count > Self.errorBodyLimit
     }
 }
 

@@ -285,7 +285,7 @@ struct CacheFlightsWireTests {
             let url = stage.server.baseURL.appendingPathComponent("a")
             let change = Task<Void, any Error>.startingNow { await stage.cache.invalidate(url: url) }
             // The unsafe request ends only when the outdated entry can be found and removed.
-            #expect(stage.cache.cache.pendingStores.waiterCount == 1)
+            #expect(stage.cache.cache.log.withLock { $0.waiterCount } == 1)
             store.gate.open()
             try await change.value
             #expect(await store.usage().entries == 0)

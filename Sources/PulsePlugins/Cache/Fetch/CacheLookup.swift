@@ -11,6 +11,7 @@ final class CacheLookup: Sendable {
     let mode: RequestOptions.Cache
     let key: CacheKey
     let context: PluginContext
+    private let policy: CachePolicy
     /// The invalidation sequence at the start. A later invalidation voids what this request stores.
     let sequence: Int
 
@@ -50,6 +51,7 @@ final class CacheLookup: Sendable {
         self.request = request
         self.headers = headers
         self.context = context
+        self.policy = policy
         self.sequence = sequence
         mode = context.options.cache ?? .default
     }
@@ -60,15 +62,28 @@ final class CacheLookup: Sendable {
         return CacheDigest.hex(Data((kind.joined(separator: "\n") + "\n").utf8) + body)
     }
 
-    func isCredential(_ name: String) -> Bool {
-        context.call.isCredential(header: name)
+    /// The strategy for this request, given the entries under its key.
+    ///
+    /// - Parameter mode: the call's own by default.
+    func strategy(for stored: [CachedResponse], mode: RequestOptions.Cache? = nil) -> CacheStrategy {
+        CacheStrategy(
+            for: rules, mode: mode ?? self.mode, stored: stored.map(\.head), by: policy, now: context.clock.now)
+    }
+
+    /// The stored response to serve when the server fails; nil if none may be served.
+    func useAfterFailure(for stored: [CachedResponse], isDisconnected: Bool) -> (index: Int, use: CacheUse)? {
+        let heads = stored.map(\.head)
+        guard let index = policy.select(from: heads, for: rules), rules.canBeServed(by: heads[index]) else {
+            return nil
+        }
+        let use = policy.useAfterFailure(
+            of: heads[index], rules, mode, isDisconnected: isDisconnected, now: context.clock.now)
+        return use.map { (index, $0) }
     }
 
     /// A description of the first credential that the sent request has and this one does not.
     func unseenCredential(in sent: URLRequest?) -> String? {
-        sent.flatMap {
-            CachePartition.unseenCredential(in: $0, seen: headers, at: request.url, isSecret: isCredential)
-        }
+        sent.flatMap { CachePartition.unseenCredential(in: $0, seenIn: request, of: context.call) }
     }
 
     var tags: Set<String> { context.call.options.tag.map { [$0] } ?? [] }

@@ -3,36 +3,19 @@
 import PulseCore
 import PulseStorage
 
-/// The outcome of a request to the server.
-enum CacheOutcome: Sendable {
-    /// The server's response, and the entry that was stored from it.
-    case received(PulseResponse, stored: CachedResponse?)
-    /// The stored response that the server confirmed, with its updated head; `isStored` if other calls may use it.
-    case confirmed(CachedResponse, isStored: Bool)
-    /// The stored parts and the rest, joined into one stream.
-    case completed(PulseResponse)
-    /// The server failed, and the stored response at this index may be served instead.
-    case fallback(Int, CacheUse, PulseResponse)
-    case failed(PulseError)
-
-    var isCancelled: Bool {
-        if case .failed(let error) = self { error.kind == .cancelled } else { false }
-    }
-}
-
 /// Sends one request to the server, and updates the store from the response.
 struct CacheFetch: Sendable {
     let lookup: CacheLookup
     let stored: [CachedResponse]
     let conditions: CacheConditions?
     let cache: HTTPCache
-    private let sendTime: Locked<CacheSendTime.Sending>
     /// Whether the fetch runs after a response was served. No call reads its outcome then.
-    private let isBackground: Bool
+    let isBackground: Bool
+    private let sendTime: Locked<SendTime>
 
     /// Create it before the chain is detached: the detached chain copies the call's store, with the send time in it.
     init(
-        lookup: CacheLookup, stored: [CachedResponse], conditions: CacheConditions?, cache: HTTPCache,
+        _ lookup: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, in cache: HTTPCache,
         isBackground: Bool = false
     ) {
         self.lookup = lookup
@@ -40,8 +23,8 @@ struct CacheFetch: Sendable {
         self.conditions = conditions
         self.cache = cache
         self.isBackground = isBackground
-        sendTime = Locked(CacheSendTime.Sending(lookup.context.clock.now))
-        lookup.context.store[CacheSendTime.self] = sendTime
+        sendTime = Locked(SendTime(lookup.context.clock.now))
+        lookup.context.store[SendTime.self] = sendTime
     }
 
     /// - Parameters:
@@ -49,15 +32,17 @@ struct CacheFetch: Sendable {
     ///   - next: sends a request through the rest of the chain, of this call or detached from it.
     func outcome(
         for waiting: CallGroup? = nil, _ next: (URLRequest) async -> Result<PulseResponse, PulseError>
-    ) async -> CacheOutcome {
+    ) async -> FetchOutcome {
         for conditions in [conditions, nil] {
-            noteSending()
+            // An inner plugin may serve the request, without a call to `willSend`.
+            let now = lookup.context.clock.now
+            sendTime.withLock { $0 = SendTime(now) }
             switch await next(lookup.request(with: conditions)) {
             case .failure(let error):
                 return .failed(error)
             case .success(let response):
-                let verdict = judged(response, conditions, for: waiting)
-                if let outcome = await perform(verdict, response) { return outcome }
+                let update = update(after: response, conditions, for: waiting)
+                if let outcome = await perform(update, response) { return outcome }
             }
             // The 304 names none of the conditional responses. A request without conditions cannot get a 304 again.
             await cache.remove(.key(lookup.key), in: lookup.context)
@@ -65,15 +50,17 @@ struct CacheFetch: Sendable {
         return .failed(.invalidRequest(reason: "the server responds with 304 to a request without conditions"))
     }
 
-    /// Records the send time of a request that an inner plugin may serve, without a call to `willSend`.
-    private func noteSending() {
-        let now = lookup.context.clock.now
-        sendTime.withLock { $0 = CacheSendTime.Sending(now) }
+    /// Whether calls that had waited for this outcome would not have to send their own requests.
+    func isShareable(_ outcome: FetchOutcome) -> Bool {
+        if case .failed = outcome { return true }
+        guard let shared = outcome.shared else { return false }
+        let freshness = CacheFreshness(of: shared.head, by: cache.policy, now: lookup.context.clock.now)
+        return freshness.isFresh && !freshness.control.noCache
     }
 
-    private func judged(
-        _ response: PulseResponse, _ conditions: CacheConditions?, for waiting: CallGroup?
-    ) -> CacheVerdict {
+    private func update(
+        after response: PulseResponse, _ conditions: CacheConditions?, for waiting: CallGroup?
+    ) -> CacheUpdate {
         // Headers that inner plugins marked as secret tell whose response it is. A call that has left, or does not
         // wait, has not received the marks yet.
         waiting?.tellSecrets(to: lookup.context.call)
@@ -81,31 +68,30 @@ struct CacheFetch: Sendable {
             statusCode: response.statusCode, headers: response.headers,
             bodyLength: response.bytes == nil ? response.data.count : nil, requestTime: sendTime.withLock { $0.time },
             responseTime: lookup.context.clock.now)
-        return cache.policy.verdict(
-            on: origin, to: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), conditions: conditions)
+        return CacheUpdate(
+            after: origin, to: lookup.rules, mode: lookup.mode, stored: stored.map(\.head), conditions: conditions,
+            by: cache.policy)
     }
 
-    /// Performs a verdict. Nil for a response that fits no stored one: the request must be resent without conditions.
-    private func perform(_ verdict: CacheVerdict, _ response: PulseResponse) async -> CacheOutcome? {
-        switch verdict {
-        case .pass:
-            return passed(response)
+    /// Performs an update. Nil for a response that fits no stored one: the request must be resent without conditions.
+    private func perform(_ update: CacheUpdate, _ response: PulseResponse) async -> FetchOutcome? {
+        switch update {
+        case .nothing:
+            break
         case .store(let head):
             return await cache.store(response, under: head, for: lookup, readsItself: isBackground)
-        case .replace:
+        case .remove:
             await cache.remove(.key(lookup.key), in: lookup.context)
-            return passed(response)
+        case .outdate(let index, let head):
+            _ = await cache.store(CachedResponse(head: head, body: stored[index].body), for: lookup)
         case .confirm(let index, let head, let mayStore):
-            let confirmed = await cache.confirm(stored[index], head, mayStore: mayStore, for: lookup, by: response)
-            return lookup.rules.method == .head ? .received(response, stored: nil) : confirmed
+            let confirmed = await cache.confirm(
+                CachedResponse(head: head, body: stored[index].body), mayStore: mayStore, for: lookup, by: response)
+            if lookup.rules.method != .head { return confirmed }
         case .complete(let index, let head, let mayStore):
             guard let rest = conditions?.rest else { return nil }
-            let known = stored[index]
-            guard response.bytes == nil else {
-                return await cache.stream(
-                    response, completing: known, rest, under: head, mayStore: mayStore, for: lookup)
-            }
-            return await cache.complete(known, rest, under: head, mayStore: mayStore, for: lookup, by: response)
+            return await cache.complete(
+                stored[index], rest, under: head, mayStore: mayStore, for: lookup, by: response)
         case .reuse(let index):
             response.discard()
             return .confirmed(stored[index], isStored: false)
@@ -115,10 +101,27 @@ struct CacheFetch: Sendable {
             response.discard()
             return nil
         }
-    }
-
-    private func passed(_ response: PulseResponse) -> CacheOutcome {
         if isBackground { response.discard() }
         return .received(response, stored: nil)
+    }
+}
+
+/// When the request was last sent, by the wall clock. It is set at the send and read when the response arrives, perhaps
+/// in another call.
+struct SendTime: ContextKey, Sendable {
+    typealias Value = Locked<SendTime>
+
+    private(set) var time: Date
+    /// Nil before the first send.
+    private var attempt: Int?
+
+    init(_ time: Date) {
+        self.time = time
+    }
+
+    /// Only the first copy of an attempt counts: it is unknown which copy gets the response.
+    mutating func note(attempt: Int, at time: Date) {
+        guard self.attempt != attempt else { return }
+        (self.attempt, self.time) = (attempt, time)
     }
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+extension SingleFlight {
+    /// The rest of a chain as the work of a flight, detached for the calls that wait.
+    typealias ChainWork = @Sendable (CallGroup, DetachedChain) async -> Outcome
+
+    /// Joins the flight for this key, whose work runs the rest of the first call's chain. Nil for a call that must send
+    /// its own request: its endpoint adds inner plugins, or other calls may wait for it.
+    func join(
+        _ key: Key, for context: PluginContext, running next: PluginChain, _ work: @escaping ChainWork
+    ) async throws -> Subscription? {
+        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls else { return nil }
+        // A call that ended while it waited in an outer plugin sends nothing.
+        try Task.checkCancellation()
+        return await join(key, for: context.call) { await work($0, next.detached(for: $0)) }
+    }
+
+    /// Starts background work that runs the rest of the chain, unless a suitable run is in progress.
+    func startInBackground(
+        _ key: Key, unless willDo: (Key) -> Bool, running next: PluginChain, _ work: @escaping ChainWork
+    ) {
+        startInBackground(key, unless: willDo) { await work($0, next.detached(for: $0)) }
+    }
+}
