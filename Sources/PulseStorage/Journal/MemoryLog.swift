@@ -32,9 +32,9 @@ package actor MemoryLog: RecordLog {
         return locate().flatMap { records[$0.offset] }
     }
 
-    package func refresh(_ body: @escaping @Sendable () throws -> Void) throws {
+    package func refresh<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         try checkOpen()
-        try body()
+        return try body()
     }
 
     package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) throws {

@@ -103,7 +103,7 @@ struct OfflineQueueResultTests {
         let (queue, id) = try await queuedAndRefusedOnce()
         // The record that the other process writes.
         let other = AppendLog.open(directory.file("journal"), LogMirror())
-        try await other.append([OfflineQueue.StateMachine.removal(id, .done(status: 201))])
+        try await other.append([QueueStore.StateMachine.removal(id, .done(status: 201))])
         #expect(try await queue.queue.result(of: id).statusCode == 201)
         await other.close()
         await queue.queue.close()
