@@ -106,7 +106,7 @@ extension OfflineQueue {
         var newFile: String?
         if let body = request.body {
             let name = "\(id.uuidString)-\(store.randomness.uuid().uuidString)"
-            (updated.body, updated.file) = try await store.store(body, name)
+            (updated.body, updated.file) = try await store.placed(body, name)
             newFile = updated.file
         } else if stored.file == nil {
             updated.body = nil

@@ -19,7 +19,7 @@ extension QueueStore {
 
     /// Writes a request to the journal. After an error, it is not queued.
     func add(_ draft: QueueDraft, _ id: UUID) async throws {
-        let (body, file) = try await store(draft, id.uuidString)
+        let (body, file) = try await placed(draft, id.uuidString)
         do {
             let request = StoredRequest(draft, body: body, file: file, now: clock.now)
             let record = LogRecord(
@@ -64,21 +64,21 @@ extension QueueStore {
     // MARK: Bodies
 
     /// The body for the record, or the name of the file that it was written to.
-    func store(_ body: Data, _ name: @autoclosure () -> String) async throws -> (body: Data?, file: String?) {
+    func placed(_ body: Data, _ name: String) async throws -> (body: Data?, file: String?) {
         guard let files, body.count > BodyFiles.limit else { return (body, nil) }
-        let name = name()
         try await files.write(name, body)
         return (nil, name)
     }
 
-    private func store(_ draft: QueueDraft, _ name: String) async throws -> (body: Data?, file: String?) {
+    private func placed(_ draft: QueueDraft, _ name: String) async throws -> (body: Data?, file: String?) {
         let bytes: ByteStream
         switch draft.body {
         case .inRequest:
             guard let data = draft.request.httpBody, !data.isEmpty else { return (nil, nil) }
-            return try await store(data, name)
+            return try await placed(data, name)
         case .file(let url): bytes = try await Self.bytes(of: url)
-        case .stream(let stream): bytes = try await Self.encoding { try await stream.make() }
+        case .stream(let stream):
+            do { bytes = try await stream.make() } catch { throw PulseError.encodingFailed(underlying: error) }
         }
         guard let files else { return (try await bytes.collect(upTo: .max), nil) }
         let iterator = bytes.makeAsyncIterator()

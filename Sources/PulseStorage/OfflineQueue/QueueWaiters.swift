@@ -107,6 +107,9 @@ final class QueueWaiters: Sendable {
         }
     }
 
+    /// The callers of ``waitUntilIdle(_:)``, for tests.
+    var idleWaiterCount: Int { state.withLock { $0.idleWaiters.count } }
+
     /// Starts a drain pass; later callers wait for the next one.
     func beginDrainPass() -> Int {
         state.withLock { $0.lastNumber }
