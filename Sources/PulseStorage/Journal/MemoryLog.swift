@@ -21,7 +21,8 @@ package actor MemoryLog: RecordLog {
 
     package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
         try checkOpen()
-        let all = try admission.map { try $0() + records } ?? records
+        let all: [LogRecord]
+        do { all = try (admission?() ?? []) + records } catch { throw PulseError(wrapping: error) }
         let items = all.map { store($0) }
         apply(.appended(items))
         for (record, item) in zip(all, items) { dropRecords(replacedBy: record, at: item.location.offset) }
