@@ -98,7 +98,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    package func refresh(_ body: @escaping @Sendable () throws -> Void) async throws {
+    package func refresh<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await perform { file in
             try file.exclusively { try body() }
         }

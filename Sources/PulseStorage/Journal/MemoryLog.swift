@@ -21,7 +21,8 @@ package actor MemoryLog: RecordLog {
 
     package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
         try checkOpen()
-        let all = try admission.map { try $0() + records } ?? records
+        let all: [LogRecord]
+        do { all = try (admission?() ?? []) + records } catch { throw PulseError(wrapping: error) }
         let items = all.map { store($0) }
         apply(.appended(items))
         for (record, item) in zip(all, items) { dropRecords(replacedBy: record, at: item.location.offset) }
@@ -32,9 +33,9 @@ package actor MemoryLog: RecordLog {
         return locate().flatMap { records[$0.offset] }
     }
 
-    package func refresh(_ body: @escaping @Sendable () throws -> Void) throws {
+    package func refresh<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         try checkOpen()
-        try body()
+        return try body()
     }
 
     package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) throws {

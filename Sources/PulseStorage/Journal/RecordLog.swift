@@ -33,7 +33,7 @@ package protocol RecordLog: Sendable {
     /// change.
     func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> LogRecord?
     /// Applies what other processes have appended, then runs `body` while the log does not change.
-    func refresh(_ body: @escaping @Sendable () throws -> Void) async throws
+    func refresh<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value
     /// Replaces the log by the returned contents; nil leaves it as it is. `contents` runs while the log does not
     /// change.
     func compact(_ contents: @escaping @Sendable () -> [LogContent]?) async throws

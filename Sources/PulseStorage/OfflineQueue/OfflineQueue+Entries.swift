@@ -5,13 +5,13 @@ import PulseCore
 extension OfflineQueue {
     /// The entries that wait to be sent or are being sent, in the order in which they were queued.
     public func pending() async throws -> [QueuedRequest] {
-        try await requests { $0.deadLetter == nil }
+        try await store.requests { $0.deadLetter == nil }.requests
     }
 
     /// The number of entries that wait to be sent or are being sent. Does not read their requests: fit for a badge.
     public func count() async throws -> Int {
-        try await open()
-        return core.read { $0.pendingCount }
+        try await store.open()
+        return store.read(\.pendingCount)
     }
 
     /// The entries that were given up: the server responded with a status that is neither a success nor a temporary
@@ -19,10 +19,9 @@ extension OfflineQueue {
     /// Dead letters do not expire; only the newest `maxQueueSize` are kept. An entry that expired or was dropped to
     /// make room is not among them.
     public func deadLetters() async throws -> [DeadLetter] {
-        let requests = try await requests { $0.deadLetter != nil }
         var letters: [DeadLetter] = []
-        for request in requests {
-            let record = try await log.read { [core] in core.read { $0.entries[request.id]?.deadLetter } }
+        for request in try await store.requests({ $0.deadLetter != nil }).requests {
+            let record = try await store.log.read { [store] in store.read { $0.entries[request.id]?.deadLetter } }
             guard let record else { continue }
             // Show the letter even if its reason cannot be read.
             let reason =
@@ -38,30 +37,23 @@ extension OfflineQueue {
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no dead letter with that id.
     public func retryDeadLetter(id: UUID) async throws {
-        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: expiry)
-        try await append(record) { machine in
+        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: store.expiry)
+        try await store.append(record) { machine in
             guard machine.mayRevive(id) else { throw Self.unknown(id) }
         }
-        startDraining()
+        drainer.start()
     }
-
-    /// The size in bytes up to which every removal compacts the journal.
-    private static let cheapToCompact = 128 << 10
 
     /// Removes an entry or a dead letter. An entry that is being sent is cancelled, and may arrive nevertheless.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no entry with that id. If the entry is removed, but
     /// its content cannot be erased from the journal's file, throws the ``JournalFailure``.
     public func remove(id: UUID) async throws {
-        try await log.append([StateMachine.removal(id, .removed)]) { [core] in
-            try core.read { machine in
-                guard machine.entries[id] != nil else { throw Self.unknown(id) }
-            }
-            return []
+        try await remove { machine in
+            guard machine.entries[id] != nil else { throw Self.unknown(id) }
+            return [id]
         }
-        cancelReplaysOfRemovedEntries()
-        // The content should not stay on the disk until a later compaction, unless a compaction copies much.
-        if log.size < Self.cheapToCompact { try await compact(always: true) } else { await compactIfNeeded() }
+        try await store.compactAfterRemoval()
     }
 
     /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Their content
@@ -70,11 +62,8 @@ extension OfflineQueue {
     ///
     /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll() async throws {
-        try await log.append([]) { [core] in
-            core.read { machine in machine.entries.keys.map { StateMachine.removal($0, .removed) } }
-        }
-        cancelReplaysOfRemovedEntries()
-        try await purgeFiles()
+        try await remove { Array($0.entries.keys) }
+        try await store.purge()
     }
 
     /// Removes the entries and dead letters that were queued while that account was logged in, and those whose account
@@ -82,26 +71,15 @@ extension OfflineQueue {
     ///
     /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll(account: String) async throws {
-        let (requests, unreadable) = try await read { _ in true }
+        let (requests, unreadable) = try await store.requests { _ in true }
         let ids = requests.filter { $0.account == account }.map(\.id) + unreadable
-        try await log.append([]) { [core] in
-            core.read { machine in
-                ids.filter { machine.entries[$0] != nil }.map { StateMachine.removal($0, .removed) }
-            }
-        }
-        cancelReplaysOfRemovedEntries()
-        try await purgeFiles()
+        try await remove { machine in ids.filter { machine.entries[$0] != nil } }
+        try await store.purge()
     }
 
-    /// Erases removed entries from the files. A step that fails does not prevent the other steps; the first failure is
-    /// thrown.
-    private func purgeFiles() async throws {
-        var failures: [any Error] = []
-        do { try await compact(always: true) } catch { failures.append(error) }
-        do { try await log.discardDamaged() } catch { failures.append(error) }
-        // A crash may have left bodies without a record.
-        do { try await log.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
-        if let failure = failures.first { throw failure }
+    private func remove(_ choose: @escaping @Sendable (QueueStore.StateMachine) throws -> [UUID]) async throws {
+        try await store.remove(choose)
+        drainer.cancelReplaysOfRemovedEntries()
     }
 
     /// Changes the URL, headers or body of an entry that is not being sent. The entry keeps its id, its key and its
@@ -112,39 +90,31 @@ extension OfflineQueue {
     public func update(
         id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
     ) async throws {
-        try await open()
+        try await store.open()
         while true {
             do { return try await updateOnce(id, change) } catch PulseError.custom(is ConcurrentChange) {}
         }
     }
 
     private func updateOnce(_ id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void) async throws {
-        guard let (before, stored) = try await entry(id),
-            let queued = QueuedRequest(
-                id, stored, tag: before.tag, expiry: before.expiry, attempts: before.attempts)
+        guard let (before, stored) = try await store.entry(id), var request = QueuedRequest(id, stored, before)
         else { throw Self.unknown(id) }
-        var request = queued
         do { try change(&request) } catch { throw PulseError(wrapping: error) }
         try check(request.headers)
         var updated = stored
         (updated.url, updated.headers) = (request.url.absoluteString, request.headers)
         var newFile: String?
         if let body = request.body {
-            if let files, body.count > BodyFiles.limit {
-                let name = "\(id.uuidString)-\(randomness.uuid().uuidString)"
-                try await files.write(name, body)
-                newFile = name
-                (updated.body, updated.file) = (nil, name)
-            } else {
-                (updated.body, updated.file) = (body, nil)
-            }
+            let name = "\(id.uuidString)-\(store.randomness.uuid().uuidString)"
+            (updated.body, updated.file) = try await store.placed(body, name)
+            newFile = updated.file
         } else if stored.file == nil {
             updated.body = nil
         }
         let record = LogRecord(
             QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry, payload: try updated.encoded())
         do {
-            try await append(record) { machine in
+            try await store.append(record) { machine in
                 guard let entry = machine.entries[id], entry.deadLetter == nil else { throw Self.unknown(id) }
                 guard !machine.isInFlight(id, entry) else {
                     throw PulseError.invalidRequest(reason: "the entry is being sent")
@@ -153,32 +123,12 @@ extension OfflineQueue {
                 guard entry.revision == before.revision, !entry.isChanging else { throw ConcurrentChange() }
             }
         } catch {
-            if let newFile { files?.discard(newFile) }
+            if let newFile { store.files?.discard(newFile) }
             throw error
         }
-        if let newFile { files?.release(newFile) }
-        if let old = stored.file, old != updated.file { files?.remove(old) }
-        await compactIfNeeded()
-    }
-
-    /// Appends a record that changes its entry. The entry is marked from its admission until the record is applied.
-    private func append(
-        _ record: LogRecord, _ admission: @escaping @Sendable (StateMachine) throws -> Void
-    ) async throws {
-        let isAdmitted = Locked(false)
-        do {
-            try await log.append([record]) { [core] in
-                try core.decide { machine in
-                    try admission(machine)
-                    machine.entries[record.id]?.isChanging = true
-                }
-                isAdmitted.withLock { $0 = true }
-                return []
-            }
-        } catch {
-            if isAdmitted.withLock({ $0 }) { core.decide { $0.entries[record.id]?.isChanging = false } }
-            throw error
-        }
+        if let newFile { store.files?.release(newFile) }
+        if let old = stored.file, old != updated.file { store.files?.remove(old) }
+        await store.compactIfNeeded()
     }
 
     /// Waits for the response to an entry, also after a relaunch if the entry is still in the queue then.
@@ -188,9 +138,12 @@ extension OfflineQueue {
     /// dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id that the queue does not know, or no longer
     /// knows. If another process has received the response, the result has its status and no body.
     public func result(of id: UUID) async throws -> PulseResponse {
-        try await open()
-        startDraining()
-        if let response = try await core.outcome(of: id) { return response }
+        try await store.open()
+        drainer.start()
+        let response = try await waiters.outcome(of: id) {
+            store.read { machine in machine.entries[id].map { $0.deadLetter == nil } ?? false }
+        }
+        if let response { return response }
         guard let letter = try await deadLetters().first(where: { $0.id == id }) else { throw Self.unknown(id) }
         throw PulseError.custom(letter.reason)
     }
@@ -200,11 +153,13 @@ extension OfflineQueue {
     /// applies.
     @discardableResult
     public func drain() async throws -> Int {
-        try await open()
-        if !core.read({ $0.isIdle }) {
-            await core.waitUntilIdle(after: { $0.resume() }) { startDraining() }
+        try await store.open()
+        if !store.read(\.isIdle), !Task.isCancelled {
+            // First, so that no pass can see the waiter without it.
+            store.decide { $0.resume() }
+            await waiters.waitUntilIdle { drainer.start() }
         }
-        return core.read { $0.pendingCount }
+        return store.read(\.pendingCount)
     }
 
     // MARK: -
@@ -220,47 +175,6 @@ extension OfflineQueue {
                 throw PulseError.unsupported("the header \(name) is a secret, which the offline queue does not store")
             }
         }
-    }
-
-    /// The requests that can be read. An entry of a newer version fails when it is sent.
-    private func requests(_ isWanted: @Sendable (StateMachine.Entry) -> Bool) async throws -> [QueuedRequest] {
-        try await read(isWanted).requests
-    }
-
-    /// Reads the requests one by one: in memory the queue keeps only their locations.
-    private func read(
-        _ isWanted: @Sendable (StateMachine.Entry) -> Bool
-    ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
-        try await open()
-        let wanted = core.read { machine in
-            machine.entries.filter { isWanted($0.value) }.sorted { $0.value.order < $1.value.order }.map(\.key)
-        }
-        var requests: [QueuedRequest] = []
-        var unreadable: [UUID] = []
-        for id in wanted {
-            if let (entry, stored) = try await entry(id),
-                let request = QueuedRequest(
-                    id, stored, tag: entry.tag, expiry: entry.expiry, attempts: entry.attempts)
-            {
-                requests.append(request)
-            } else {
-                unreadable.append(id)
-            }
-        }
-        return (requests, unreadable)
-    }
-
-    /// An entry and its request; nil if the entry does not exist, or its request cannot be read.
-    private func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
-        let found = Locked<StateMachine.Entry?>(nil)
-        let record = try await log.read { [core] in
-            let entry = core.read { $0.entries[id] }
-            found.withLock { $0 = entry }
-            return entry?.location
-        }
-        guard let record, let entry = found.withLock({ $0 }), let stored = try? StoredRequest(decoding: record.payload)
-        else { return nil }
-        return (entry, stored)
     }
 }
 

@@ -71,6 +71,12 @@ package struct ReplayOutcome: Sendable {
     }
 
     func verdict(now: Date) -> ReplayVerdict {
+        // A request that is missing or damaged in the journal stays so.
+        if case .failure(.custom(let failure as JournalFailure)) = rawResult,
+            failure == .damagedRecord || failure == .missing
+        {
+            return .rejected
+        }
         if isOfOtherAccount { return .otherAccount }
         let verdict = ReplayVerdict(result(now: now), hasResponse: hasResponse, now: now)
         guard isUnsent || isOfOtherWork else { return verdict }

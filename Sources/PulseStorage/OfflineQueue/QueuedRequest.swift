@@ -34,7 +34,7 @@ public struct QueuedRequest: Sendable, Identifiable {
     /// client's state or the request itself. Time without a connection does not count.
     public let attempts: Int
 
-    init?(_ id: UUID, _ stored: StoredRequest, tag: String?, expiry: Int64, attempts: Int) {
+    init?(_ id: UUID, _ stored: StoredRequest, _ entry: QueueStore.StateMachine.Entry) {
         guard let url = URL(string: stored.url), let method = HTTPMethod(rawValue: stored.method) else { return nil }
         self.id = id
         self.method = method
@@ -43,12 +43,12 @@ public struct QueuedRequest: Sendable, Identifiable {
         body = stored.body
         hasLargeBody = stored.file != nil
         idempotencyKey = stored.key
-        self.tag = tag
+        tag = entry.tag
         route = stored.route
         account = stored.account
         enqueuedAt = Date(milliseconds: stored.enqueuedAt)
-        expiresAt = expiry == 0 ? nil : Date(milliseconds: expiry)
-        self.attempts = attempts
+        expiresAt = entry.expiry == 0 ? nil : Date(milliseconds: entry.expiry)
+        attempts = entry.attempts
     }
 }
 

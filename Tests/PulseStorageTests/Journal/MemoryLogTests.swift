@@ -8,6 +8,14 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct MemoryLogTests {
+    @Test func aRefusedAppendIsAPulseErrorAndWritesNothing() async throws {
+        struct Refusal: Error {}
+        let log = MemoryLog { _ in }
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) { throw Refusal() } }
+        #expect(error?.kind == .custom)
+        #expect(await log.count == 0)
+    }
+
     @Test func dropsTheRecordsOfRemovedEntries() async throws {
         let mirror = LogMirror()
         let log = MemoryLog { mirror.apply($0) }

@@ -7,14 +7,14 @@ import PulseTesting
 
 /// A state machine and the journal that it is folded from.
 struct MachineUnderTest {
-    var machine: OfflineQueue.StateMachine
+    var machine: QueueStore.StateMachine
     var records: [LogRecord] = []
     var uptime: TimeInterval = 0
     var now: Int64 = 1_000_000
     let random = SeededRandomness(seed: 5)
 
     init(capacity: Int = 100, maxAttempts: Int = 20, dropsOldest: Bool = false) {
-        machine = OfflineQueue.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
+        machine = QueueStore.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
     }
 
     static func item(_ record: LogRecord, _ position: Int) -> LogItem {
@@ -24,7 +24,7 @@ struct MachineUnderTest {
     }
 
     @discardableResult
-    mutating func write(_ record: LogRecord) -> OfflineQueue.StateMachine.Effect? {
+    mutating func write(_ record: LogRecord) -> QueueStore.StateMachine.Effect? {
         records.append(record)
         return machine.apply(Self.item(record, records.count - 1))
     }
@@ -36,7 +36,7 @@ struct MachineUnderTest {
         return id
     }
 
-    mutating func next() -> [OfflineQueue.StateMachine.Action] {
+    mutating func next() -> [QueueStore.StateMachine.Action] {
         machine.next(uptime: uptime, now: now)
     }
 
@@ -46,7 +46,7 @@ struct MachineUnderTest {
     }
 
     @discardableResult
-    mutating func finish(_ id: UUID, _ verdict: ReplayVerdict) -> OfflineQueue.StateMachine.Effect? {
+    mutating func finish(_ id: UUID, _ verdict: ReplayVerdict) -> QueueStore.StateMachine.Effect? {
         let tag = machine.entries[id]?.tag
         let record = machine.finish(
             id, tag: tag, verdict, reason: Data("why".utf8), uptime: uptime, randomness: random)

@@ -91,6 +91,25 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
     }
 
+    /// The response to the older revision is not the entry's.
+    @Test func anEntryEditedDuringItsReplayAndThenRemovedIsCancelled() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
+        let other = self.queue(starts: false)
+        let id = try await queue.enqueue("/old")
+        queue.respond { replay in
+            guard replay.request.url?.path == "/old" else { return .failure(.noConnection) }
+            try? await other.queue.update(id: id) { $0.url = URL(string: "https://api.example.com/new") ?? $0.url }
+            return .status(200)
+        }
+        #expect(try await queue.queue.drain() == 1)
+        #expect(queue.sent.suffix(2) == ["/old", "/new"])
+        try await queue.queue.remove(id: id)
+        let error = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
+        #expect(error?.kind == .cancelled)
+        await other.queue.close()
+        await queue.queue.close()
+    }
+
     @Test func anEntryThatExpiresAfterAFailureExceedsItsDeadline() async throws {
         let (queue, id) = try await queuedAndRefusedOnce(policy: OfflineQueuePolicy(requestExpiry: 60))
         await queue.event(movingBy: 31) { if case .offlineQueueExpired(id) = $0 { true } else { false } }
@@ -103,7 +122,7 @@ struct OfflineQueueResultTests {
         let (queue, id) = try await queuedAndRefusedOnce()
         // The record that the other process writes.
         let other = AppendLog.open(directory.file("journal"), LogMirror())
-        try await other.append([OfflineQueue.StateMachine.removal(id, .done(status: 201))])
+        try await other.append([QueueStore.StateMachine.removal(id, .done(status: 201))])
         #expect(try await queue.queue.result(of: id).statusCode == 201)
         await other.close()
         await queue.queue.close()

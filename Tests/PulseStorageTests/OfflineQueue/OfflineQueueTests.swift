@@ -74,7 +74,7 @@ struct OfflineQueueTests {
         try await first.queue.drain()
         await first.queue.close()
         let second = queue()
-        #expect(second.queue.work.withLock { $0.drainer == nil })
+        #expect(second.queue.drainer.task == nil)
         await second.queue.close()
     }
 
@@ -107,7 +107,7 @@ struct OfflineQueueTests {
         let removed = try await queue.enqueue("/1")
         try await queue.queue.drain()
         try await queue.queue.remove(id: removed)
-        await queue.queue.work.withLock { $0.drainer }?.value
+        await queue.queue.drainer.task?.value
         queue.respond { _ in .status(200) }
         let id = try await queue.enqueue("/2", isOffline: false)
         await queue.event { $0.isCompletion(of: id) }
@@ -226,11 +226,11 @@ struct OfflineQueueTests {
         let orphan = bodies.appendingPathComponent(UUID().uuidString)
         try Data("left by a crash".utf8).write(to: orphan)
         let second = queue()
-        await second.queue.work.withLock { $0.drainer }?.value
+        await second.queue.drainer.task?.value
         #expect(!FileManager.default.fileExists(atPath: orphan.path))
         await second.queue.close()
         let third = queue()
-        #expect(third.queue.work.withLock { $0.drainer == nil })
+        #expect(third.queue.drainer.task == nil)
         await third.queue.close()
     }
 
@@ -457,13 +457,13 @@ struct OfflineQueueTests {
         let queue = queue(respond: { _ in .status(422) })
         let id = try await queue.enqueue("/1", isOffline: false)
         try await queue.queue.drain()
-        queue.queue.core.decide { $0.entries[id]?.isEnding = true }
+        queue.queue.store.decide { $0.entries[id]?.isEnding = true }
         let error = await #expect(throws: PulseError.self) { try await queue.queue.retryDeadLetter(id: id) }
         #expect(error?.kind == .invalidRequest)
-        queue.queue.core.decide { $0.entries[id]?.isEnding = false }
+        queue.queue.store.decide { $0.entries[id]?.isEnding = false }
         queue.respond { _ in .failure(.noConnection) }
         try await queue.queue.retryDeadLetter(id: id)
-        await queue.queue.end(id, .surplus)
+        await queue.queue.store.end(id, .surplus)
         #expect(try await queue.queue.pending().map(\.id) == [id])
         await queue.queue.close()
     }

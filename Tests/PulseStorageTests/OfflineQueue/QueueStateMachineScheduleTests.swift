@@ -135,7 +135,7 @@ struct QueueStateMachineScheduleTests {
                 }
                 #expect(removal?.id == evicted, note(step))
                 if random.next() % 10 == 0 {
-                    queue.machine.release(id, dropping: removal?.id)
+                    queue.machine.release(id)
                 } else {
                     if let removal {
                         queue.write(removal)
@@ -166,7 +166,7 @@ struct QueueStateMachineScheduleTests {
                         if random.next() % 4 == 0 {
                             queue.machine.postponeEnd(id, uptime: queue.uptime, now: queue.now)
                         } else {
-                            queue.write(OfflineQueue.StateMachine.removal(id, reason))
+                            queue.write(QueueStore.StateMachine.removal(id, reason))
                             model.remove(id)
                         }
                     case .record(let id, let record, let tag):
@@ -207,7 +207,7 @@ struct QueueStateMachineScheduleTests {
             case 15:
                 let all = model.tagQueues.values.joined().map(\.id) + model.dead.map(\.entry.id)
                 guard let id = pick(all.sorted { $0.uuidString < $1.uuidString }) else { continue }
-                queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+                queue.write(QueueStore.StateMachine.removal(id, .removed))
                 model.remove(id)
             case 16:
                 guard let letter = pick(model.dead) else { continue }

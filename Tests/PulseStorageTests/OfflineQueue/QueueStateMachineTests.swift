@@ -21,7 +21,7 @@ struct QueueStateMachineTests {
             Issue.record("the first is not sent")
             return
         }
-        queue.write(OfflineQueue.StateMachine.removal(first, .removed))
+        queue.write(QueueStore.StateMachine.removal(first, .removed))
         queue.machine.settle(first, tag: tag, uptime: 0)
         #expect(queue.sent() == [second])
     }
@@ -234,7 +234,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1, tag: "a")
         for number in 2..<30 { queue.enqueue(number, tag: "t\(number)") }
-        #expect(queue.sent().count == OfflineQueue.StateMachine.parallelism)
+        #expect(queue.sent().count == QueueStore.StateMachine.parallelism)
         queue.finish(id, .offline)
         #expect(queue.sent() == [])
         queue.machine.resume()
@@ -273,7 +273,7 @@ struct QueueStateMachineTests {
         queue.now = 1_500_000
         #expect(queue.next() == [.end(id, .expired)])
         #expect(queue.next() == [])
-        queue.write(OfflineQueue.StateMachine.removal(id, .expired))
+        queue.write(QueueStore.StateMachine.removal(id, .expired))
         queue.machine.resume()
         #expect(queue.sent() == ids(2))
     }
@@ -309,7 +309,7 @@ struct QueueStateMachineTests {
         #expect(queue.next() == [])
         queue.now += 30_000
         #expect(queue.next() == [.end(id, .expired)])
-        queue.write(OfflineQueue.StateMachine.removal(id, .expired))
+        queue.write(QueueStore.StateMachine.removal(id, .expired))
         #expect(queue.machine.isIdle)
     }
 
@@ -325,7 +325,7 @@ struct QueueStateMachineTests {
         queue.enqueue(1)
         #expect(try queue.machine.admit(UUID(number: 2)) == nil)
         #expect(throws: PulseError.self) { try queue.machine.admit(UUID(number: 3)) }
-        queue.machine.release(UUID(number: 2), dropping: nil)
+        queue.machine.release(UUID(number: 2))
         #expect(try queue.machine.admit(UUID(number: 3)) == nil)
     }
 
@@ -335,7 +335,7 @@ struct QueueStateMachineTests {
         queue.enqueue(2, tag: "a")
         #expect(queue.sent() == ids(1))
         let record = try #require(try queue.machine.admit(UUID(number: 3)))
-        #expect(record == OfflineQueue.StateMachine.removal(UUID(number: 2), .dropped))
+        #expect(record == QueueStore.StateMachine.removal(UUID(number: 2), .dropped))
         #expect(queue.write(record) == .removed(UUID(number: 2), .dropped, wasUpdated: false))
         queue.enqueue(3, tag: "a")
         #expect(queue.machine.pendingCount == 2)
@@ -369,7 +369,7 @@ struct QueueStateMachineTests {
     @Test func aRecordOfARemovedEntryDoesNotRestoreIt() {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
-        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        queue.write(QueueStore.StateMachine.removal(id, .removed))
         for operation: Character in ["U", "a", "D", "q", "r"] {
             queue.write(LogRecord(operation, id))
         }
@@ -427,11 +427,11 @@ struct QueueStateMachineTests {
             let id = queue.enqueue(number)
             queue.write(LogRecord("D", id))
         }
-        let ends = ids(1, 2, 3).map { OfflineQueue.StateMachine.Action.end($0, .surplus) }
+        let ends = ids(1, 2, 3).map { QueueStore.StateMachine.Action.end($0, .surplus) }
         #expect(queue.next() == ends)
         // Entries that are ending no longer count.
         #expect(queue.next() == [])
-        for id in ids(1, 2, 3) { queue.write(OfflineQueue.StateMachine.removal(id, .surplus)) }
+        for id in ids(1, 2, 3) { queue.write(QueueStore.StateMachine.removal(id, .surplus)) }
         #expect(queue.machine.deadCount == 2)
         #expect(queue.next() == [])
     }
@@ -459,7 +459,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         #expect(queue.sent() == [id])
-        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        queue.write(QueueStore.StateMachine.removal(id, .removed))
         queue.finish(id, .stopped)
         queue.enqueue(2)
         #expect(queue.sent() == ids(2))
@@ -477,7 +477,7 @@ struct QueueStateMachineTests {
         let mayGoBefore = queue.machine.endIfIdle()
         #expect(!mayGoBefore)
         #expect(queue.sent() == [])
-        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        queue.write(QueueStore.StateMachine.removal(id, .removed))
         let mayGo = queue.machine.endIfIdle()
         #expect(mayGo)
         #expect(queue.machine.offlineFailures == 0)
@@ -518,7 +518,7 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1)
         queue.enqueue(2)
         _ = queue.sent()
-        queue.write(OfflineQueue.StateMachine.removal(id, .removed))
+        queue.write(QueueStore.StateMachine.removal(id, .removed))
         #expect(queue.sent() == [])
         #expect(
             queue.machine.finish(id, tag: nil, .done(status: 200), reason: Data(), uptime: 0, randomness: queue.random)
@@ -549,7 +549,7 @@ struct QueueStateMachineTests {
         _ = queue.sent()
         queue.finish(UUID(number: 1), .unavailable(isVerdict: true, retryAfter: 0))
         queue.finish(UUID(number: 2), .rejected)
-        queue.write(OfflineQueue.StateMachine.removal(UUID(number: 3), .removed))
+        queue.write(QueueStore.StateMachine.removal(UUID(number: 3), .removed))
         queue.write(LogRecord("U", UUID(number: 4), expiry: 9_000_000))
         var compacted = MachineUnderTest(maxAttempts: 2)
         queue.compacted().forEach { compacted.write($0) }

@@ -92,12 +92,9 @@ final class DownloadLog: Sendable {
 
     /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another holds the lock.
     func open() async throws -> [Entry] {
-        let isLocked = Locked(false)
-        try await log.refresh { [lock] in
-            let isFree = try lock.tryAcquire()
-            isLocked.withLock { $0 = isFree }
+        guard try await log.refresh({ [lock] in try lock.tryAcquire() }) else {
+            throw TransferFailure.busy.asPulseError
         }
-        guard isLocked.withLock({ $0 }) else { throw TransferFailure.busy.asPulseError }
         do {
             // A full disk must not keep the list closed.
             try? await compact()

@@ -2,10 +2,11 @@
 
 import PulseCore
 
-extension OfflineQueue.StateMachine {
-    /// The entries of one tag, first in, first out. Removed entries stay in it until they reach its front.
+extension QueueStore.StateMachine {
+    /// The entries of one tag, and what delays them.
     struct TagQueue: Sendable {
-        private(set) var ids: ArraySlice<(UUID, UInt64)> = []
+        /// The ids with their positions, first in, first out. Removed entries stay in it until they reach its front.
+        var ids = Fifo<(UUID, UInt64)>()
         /// The entry in flight, until its outcome is in the journal.
         var inFlight: UUID?
         /// The revision in which the entry was sent.
@@ -19,23 +20,6 @@ extension OfflineQueue.StateMachine {
         var isServerBackoff = false
         /// Whether the tag is in the ready list.
         var isListed = false
-
-        var isEmpty: Bool { ids.isEmpty && inFlight == nil }
-        var first: (UUID, UInt64)? { ids.first }
-
-        mutating func append(_ id: UUID, _ order: UInt64) {
-            ids.append((id, order))
-        }
-
-        mutating func removeFirst() {
-            _ = ids.popFirst()
-            // A slice keeps the storage of removed elements.
-            if ids.isEmpty {
-                ids = []
-            } else if ids.startIndex > 64, ids.startIndex > ids.count {
-                ids = ArraySlice(Array(ids))
-            }
-        }
 
         /// Clears the failures: the server has given a verdict.
         mutating func clearFailures() {
@@ -60,24 +44,23 @@ extension OfflineQueue.StateMachine {
         }
     }
 
-    /// Tags that may have something to send, in the order in which they are served.
-    struct ReadyList: Sendable {
-        private var tags: ArraySlice<String?> = []
+    /// First in, first out.
+    struct Fifo<Element: Sendable>: Sendable {
+        private(set) var elements: ArraySlice<Element> = []
 
-        var isEmpty: Bool { tags.isEmpty }
-
-        mutating func append(_ tag: String?) {
-            tags.append(tag)
+        mutating func append(_ element: Element) {
+            elements.append(element)
         }
 
-        mutating func popFirst() -> String?? {
-            guard let first = tags.popFirst() else { return nil }
-            if tags.isEmpty {
-                tags = []
-            } else if tags.startIndex > 64, tags.startIndex > tags.count {
-                tags = ArraySlice(Array(tags))
+        mutating func popFirst() -> Element? {
+            let first = elements.popFirst()
+            // A slice keeps the storage of removed elements.
+            if elements.isEmpty {
+                elements = []
+            } else if elements.startIndex > 64, elements.startIndex > elements.count {
+                elements = ArraySlice(Array(elements))
             }
-            return .some(first)
+            return first
         }
     }
 }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-extension OfflineQueue {
+extension QueueStore {
     /// The queue's state and decisions, without a clock, a file or a task.
     ///
     /// The entries and their order are a fold over the journal's records. Every process that reads the same journal has
@@ -38,6 +38,13 @@ extension OfflineQueue {
             case end(UUID, QueueRemoval)
             /// Retries a write that failed.
             case record(UUID, LogRecord, tag: String?)
+
+            /// The id of its entry.
+            var id: UUID {
+                switch self {
+                case .send(let id, _), .end(let id, _), .record(let id, _, _): id
+                }
+            }
 
             var isSend: Bool {
                 if case .send = self { true } else { false }
@@ -76,10 +83,14 @@ extension OfflineQueue {
         var nextOrder: UInt64 = 0
         /// The time before which no entry expires, in milliseconds since 1970.
         var firstExpiry = Int64.max
-        var ready = ReadyList()
+        /// Tags that may have something to send, in the order in which they are served.
+        var ready = Fifo<String?>()
         /// Tags that wait after a failure.
         var backingOff: Set<String?> = []
-        var reserved: Set<UUID> = []
+        /// The entries about to be written, each with the entry that makes room for it.
+        var reserved: [UUID: UUID?] = [:]
+        /// The drainer's sleep; nil during a drain pass.
+        var sleep: Sleep?
         var pausedUntil: TimeInterval = 0
         var offlineFailures = 0
         var unrecorded: [UUID: Unrecorded] = [:]
@@ -87,6 +98,12 @@ extension OfflineQueue {
         var surplusDue: TimeInterval = 0
         /// Why the last entries ended.
         private(set) var ended = LRUCache<UUID, QueueRemoval>(capacity: EndedEntries.capacity)
+
+        /// The end of the drainer's sleep, and the first expiry that it accounts for.
+        struct Sleep: Sendable {
+            let end: TimeInterval
+            let firstExpiry: Int64
+        }
 
         struct Unrecorded: Sendable {
             let record: LogRecord
@@ -103,6 +120,10 @@ extension OfflineQueue {
 
         var pendingCount: Int { entries.count - deadCount }
 
+        var endReasons: [(id: UUID, reason: QueueRemoval)] {
+            ended.keys.compactMap { id in ended.peek(id).map { (id, $0) } }
+        }
+
         /// Whether no entry is pending or in flight, and no record is left to write.
         var isIdle: Bool { inFlightCount == 0 && pendingCount == 0 && unrecorded.isEmpty }
     }
@@ -110,7 +131,18 @@ extension OfflineQueue {
 
 // MARK: - Applying records
 
-extension OfflineQueue.StateMachine {
+extension QueueStore.StateMachine {
+    /// Applies a change of the journal.
+    mutating func apply(_ change: LogChange) -> [Effect] {
+        switch change {
+        case .reset(let items): return reset(items)
+        case .appended(let items):
+            if items.contains(where: { $0.operation != QueueOperation.enqueued.byte }) { sleep = nil }
+            return items.compactMap { apply($0) }
+        case .damaged: return []
+        }
+    }
+
     /// Applies a record. A record of an unknown entry changes nothing.
     mutating func apply(_ item: LogItem) -> Effect? {
         guard let operation = QueueOperation(byte: item.operation) else { return nil }
@@ -160,7 +192,7 @@ extension OfflineQueue.StateMachine {
     }
 
     private mutating func insert(_ item: LogItem) {
-        reserved.remove(item.id)
+        reserved[item.id] = nil
         guard entries[item.id] == nil else { return }
         let entry = Entry(tag: item.tag, expiry: item.expiry, location: item.location, order: nextOrder)
         entries[item.id] = entry
@@ -171,7 +203,7 @@ extension OfflineQueue.StateMachine {
     private mutating func appendToTagQueue(_ id: UUID, _ entry: Entry) {
         nextOrder += 1
         if entry.expiry != 0 { firstExpiry = min(firstExpiry, entry.expiry) }
-        tagQueues[entry.tag, default: TagQueue()].append(id, entry.order)
+        tagQueues[entry.tag, default: TagQueue()].ids.append((id, entry.order))
         markReady(entry.tag)
     }
 
@@ -249,24 +281,23 @@ extension OfflineQueue.StateMachine {
 
 // MARK: - Admitting entries
 
-extension OfflineQueue.StateMachine {
+extension QueueStore.StateMachine {
     /// Reserves a slot, and returns the record that makes room for it if the policy allows that. Throws
     /// ``PulseError/offlineQueueFull``.
     mutating func admit(_ id: UUID) throws(PulseError) -> LogRecord? {
         if pendingCount + reserved.count < capacity {
-            reserved.insert(id)
+            reserved.updateValue(nil, forKey: id)
             return nil
         }
         guard dropsOldest, capacity > 0, let oldest = oldestNotInFlight() else { throw .offlineQueueFull }
         entries[oldest]?.isEnding = true
-        reserved.insert(id)
+        reserved[id] = oldest
         return Self.removal(oldest, .dropped)
     }
 
     /// Releases a reserved slot, since nothing was written.
-    mutating func release(_ id: UUID, dropping dropped: UUID?) {
-        reserved.remove(id)
-        guard let dropped, let entry = entries[dropped] else { return }
+    mutating func release(_ id: UUID) {
+        guard let dropped = reserved.removeValue(forKey: id) ?? nil, let entry = entries[dropped] else { return }
         entries[dropped]?.isEnding = false
         markReady(entry.tag)
     }
@@ -284,7 +315,8 @@ extension OfflineQueue.StateMachine {
     func hasPending(tag: String?) -> Bool {
         guard let queue = tagQueues[tag] else { return false }
         if let id = queue.inFlight, entries[id] != nil { return true }
-        return queue.ids.contains { id, order in entries[id].map { $0.deadLetter == nil && $0.order == order } ?? false
+        return queue.ids.elements.contains { id, order in
+            entries[id].map { $0.deadLetter == nil && $0.order == order } ?? false
         }
     }
 }

@@ -4,9 +4,11 @@ import PulseCore
 
 // Sending entries, and handling the outcomes of replays.
 
-extension OfflineQueue.StateMachine {
-    /// Returns the actions that are due at that time. Each action is returned once, until its outcome is reported.
+extension QueueStore.StateMachine {
+    /// Returns the actions that are due at that time. Each action is returned once, until its outcome is reported. From
+    /// here on until ``sleep(uptime:now:atMost:)``, every change wakes the drainer.
     mutating func next(uptime: TimeInterval, now: Int64) -> [Action] {
+        sleep = nil
         var actions = expired(now)
         for (id, pending) in unrecorded where pending.due <= uptime {
             unrecorded[id]?.due = .infinity
@@ -29,12 +31,29 @@ extension OfflineQueue.StateMachine {
         return actions
     }
 
-    /// Whether there may be an action due now.
-    func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
+    /// Whether an action may be due. If not, the drainer may skip the pass. Until its next sleep, every change wakes
+    /// it.
+    mutating func hasWork(uptime: TimeInterval, now: Int64) -> Bool {
+        sleep = nil
         if now >= firstExpiry || unrecorded.values.contains(where: { $0.due <= uptime }) { return true }
         if deadCount > max(capacity, 1), uptime >= surplusDue { return true }
         guard uptime >= pausedUntil else { return false }
-        return !ready.isEmpty || backingOff.contains { tagQueues[$0].map { $0.due <= uptime } ?? true }
+        return !ready.elements.isEmpty || backingOff.contains { tagQueues[$0].map { $0.due <= uptime } ?? true }
+    }
+
+    /// Returns the uptime until which the drainer sleeps. It must wake up by then: events that are not due earlier do
+    /// not wake it. Nil if it may sleep until the next change.
+    mutating func sleep(uptime: TimeInterval, now: Int64, atMost period: TimeInterval) -> TimeInterval? {
+        guard !isIdle, let wait = wait(uptime: uptime, now: now) else { return nil }
+        let end = uptime + min(wait, period)
+        sleep = Sleep(end: end, firstExpiry: firstExpiry)
+        return end
+    }
+
+    /// Whether the drainer may sleep on although entries were added: without a connection, they need no pass before the
+    /// pause is over.
+    var maySleepOn: Bool {
+        sleep.map { pausedUntil >= $0.end && firstExpiry >= $0.firstExpiry } ?? false
     }
 
     /// The shortest wait in seconds: a shorter one may be below the clock's resolution, and would never end.
@@ -92,12 +111,12 @@ extension OfflineQueue.StateMachine {
     /// not sent, even if the record that ends it could not be written yet.
     private mutating func head(of tag: String?, _ now: Int64) -> UUID? {
         guard var queue = tagQueues[tag], queue.inFlight == nil else { return nil }
-        defer { tagQueues[tag] = queue.isEmpty ? nil : queue }
-        while let (id, order) = queue.first {
+        defer { tagQueues[tag] = queue.ids.elements.isEmpty ? nil : queue }
+        while let (id, order) = queue.ids.elements.first {
             if let entry = entries[id], entry.order == order, entry.deadLetter == nil {
                 return entry.isEnding || entry.expiry != 0 && entry.expiry <= now ? nil : id
             }
-            queue.removeFirst()
+            _ = queue.ids.popFirst()
         }
         return nil
     }
@@ -135,7 +154,7 @@ extension OfflineQueue.StateMachine {
 
 // MARK: - Handling outcomes
 
-extension OfflineQueue.StateMachine {
+extension QueueStore.StateMachine {
     /// Handles the outcome of a replay, and returns the record to write before the next entry of its tag is sent.
     /// ``settle(_:tag:uptime:)`` follows, with or without a record.
     mutating func finish(

@@ -9,7 +9,13 @@ import Testing
 
 /// Reported events, and the changes that wake a drainer which sleeps because there is no connection.
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct QueueCoreTests {
+struct QueueStoreTests {
+    private static func store(events: (any EventSink)? = nil) -> QueueStore {
+        QueueStore(
+            OfflineQueuePolicy(maxQueueSize: 10), directory: nil, clock: TestClock(),
+            randomness: SeededRandomness(seed: 1), waiters: QueueWaiters(), events: events, disk: .system)
+    }
+
     private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
         LogItem(
             operation: operation.byte, id: UUID(number: number), tag: nil, expiry: expiry,
@@ -17,16 +23,15 @@ struct QueueCoreTests {
     }
 
     /// How often `change` wakes a drainer that sleeps from uptime 0 on with one entry.
-    private static func wakes(_ change: (QueueCore) -> Void) async -> Int {
-        let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
-        let core = QueueCore(machine, files: nil, events: nil)
-        core.apply(.appended([item(1)]))
-        core.pause(0, SeededRandomness(seed: 1))
-        #expect(core.drainPass(uptime: 0, now: 1_000) == [])
-        #expect(core.sleep(uptime: 0, now: 1_000, atMost: 30) != nil)
-        let ticks = core.ticks()
-        change(core)
-        core.close()
+    private static func wakes(_ change: (QueueStore) -> Void) async -> Int {
+        let store = store()
+        store.apply(.appended([item(1)]))
+        store.decide { $0.pause(0, store.randomness) }
+        #expect(store.decide { $0.next(uptime: 0, now: 1_000) } == [])
+        #expect(store.decide { $0.sleep(uptime: 0, now: 1_000, atMost: 30) } != nil)
+        let ticks = store.ticks()
+        change(store)
+        store.close()
         var count = 0
         for await _ in ticks { count += 1 }
         return count
@@ -34,10 +39,9 @@ struct QueueCoreTests {
 
     @Test func reportsHowMuchOfTheDamageWasSetAside() {
         let events = RecordingSink()
-        let machine = OfflineQueue.StateMachine(capacity: 10, maxAttempts: 20, dropsOldest: false)
-        let core = QueueCore(machine, files: nil, events: events)
-        core.apply(.damaged(bytes: 9, kept: 9))
-        core.apply(.damaged(bytes: 9, kept: 2))
+        let store = Self.store(events: events)
+        store.apply(.damaged(bytes: 9, kept: 9))
+        store.apply(.damaged(bytes: 9, kept: 2))
         let texts = events.events.map { if case .warning(let text) = $0 { text } else { "" } }
         let prefix = "9 bytes of the offline queue's journal were damaged; "
         #expect(texts == [prefix + "9 were set aside", prefix + "2 were set aside; there was no room for the other 7"])
@@ -45,7 +49,7 @@ struct QueueCoreTests {
 
     @Test func anotherEntryDoesNotWakeAPausedDrainer() async {
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2)])) } == 0)
-        #expect(await Self.wakes { $0.pause(0, SeededRandomness(seed: 1)) } == 0)
+        #expect(await Self.wakes { store in store.decide { $0.pause(0, store.randomness) } } == 0)
     }
 
     @Test func everyRelevantChangeWakesAPausedDrainer() async {
@@ -56,25 +60,25 @@ struct QueueCoreTests {
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2, expiry: 1_010)])) } == 1)
         #expect(await Self.wakes { $0.change { $0.resume() } } == 1)
         #expect(
-            await Self.wakes { core in
-                core.decide { $0.resume() }
-                core.apply(.appended([Self.item(2)]))
+            await Self.wakes { store in
+                store.decide { $0.resume() }
+                store.apply(.appended([Self.item(2)]))
             } == 1)
         #expect(
-            await Self.wakes { core in
-                core.endSleep()
-                core.apply(.appended([Self.item(2)]))
+            await Self.wakes { store in
+                store.decide { $0.sleep = nil }
+                store.apply(.appended([Self.item(2)]))
             } == 1)
         #expect(
-            await Self.wakes { core in
-                _ = core.drainPass(uptime: 0, now: 1_000)
-                core.apply(.appended([Self.item(2)]))
+            await Self.wakes { store in
+                _ = store.decide { $0.next(uptime: 0, now: 1_000) }
+                store.apply(.appended([Self.item(2)]))
             } == 1)
         // The drainer skipped its pass, and does not sleep again yet.
         #expect(
-            await Self.wakes { core in
-                guard !core.hasWork(uptime: 0, now: 1_000) else { return }
-                core.apply(.appended([Self.item(2)]))
+            await Self.wakes { store in
+                guard !store.decide({ $0.hasWork(uptime: 0, now: 1_000) }) else { return }
+                store.apply(.appended([Self.item(2)]))
             } == 1)
     }
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+
+// Writing records, and keeping the journal small.
+extension QueueStore {
+    // MARK: Adding and changing entries
+
+    /// Delays sending, since a call with that tag has failed and is about to be queued.
+    func delay(_ tag: String?, after failure: OfflineQueuePolicy.Failures) {
+        let uptime = clock.uptime
+        switch failure {
+        case .noConnection: decide { $0.pause(uptime, randomness) }
+        case .cannotConnect, .timeoutBeforeSending: decide { $0.backOffUnlessInFlight(tag, uptime, randomness) }
+        default: break
+        }
+    }
+
+    /// Writes a request to the journal. After an error, it is not queued.
+    func add(_ draft: QueueDraft, _ id: UUID) async throws {
+        let (body, file) = try await placed(draft, id.uuidString)
+        do {
+            let request = StoredRequest(draft, body: body, file: file, now: clock.now)
+            let record = LogRecord(
+                QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: expiry,
+                payload: try request.encoded())
+            try await log.append([record]) { [self] in
+                if let file { try files?.check(file) }
+                return try decide { try $0.admit(id) }.map { [$0] } ?? []
+            }
+        } catch {
+            change { $0.release(id) }
+            if let file { files?.discard(file) }
+            throw error
+        }
+        if let file { files?.release(file) }
+        await compactIfNeeded()
+    }
+
+    /// Writes a record that changes its entry. The entry is marked from its admission until the record is applied.
+    func append(_ record: LogRecord, if admission: @escaping @Sendable (StateMachine) throws -> Void) async throws {
+        let isAdmitted = Locked(false)
+        do {
+            try await log.append([record]) { [self] in
+                try decide { machine in
+                    try admission(machine)
+                    machine.entries[record.id]?.isChanging = true
+                }
+                isAdmitted.withLock { $0 = true }
+                return []
+            }
+        } catch {
+            if isAdmitted.withLock({ $0 }) { decide { $0.entries[record.id]?.isChanging = false } }
+            throw error
+        }
+    }
+
+    /// Removes the entries that `choose` returns when all earlier records are applied.
+    func remove(_ choose: @escaping @Sendable (StateMachine) throws -> [UUID]) async throws {
+        try await log.append([]) { [self] in try read(choose).map { StateMachine.removal($0, .removed) } }
+    }
+
+    // MARK: Bodies
+
+    /// The body for the record, or the name of the file that it was written to.
+    func placed(_ body: Data, _ name: String) async throws -> (body: Data?, file: String?) {
+        guard let files, body.count > BodyFiles.limit else { return (body, nil) }
+        try await files.write(name, body)
+        return (nil, name)
+    }
+
+    private func placed(_ draft: QueueDraft, _ name: String) async throws -> (body: Data?, file: String?) {
+        let bytes: ByteStream
+        switch draft.body {
+        case .inRequest:
+            guard let data = draft.request.httpBody, !data.isEmpty else { return (nil, nil) }
+            return try await placed(data, name)
+        case .file(let url): bytes = try await Self.bytes(of: url)
+        case .stream(let stream):
+            do { bytes = try await stream.make() } catch { throw PulseError.encodingFailed(underlying: error) }
+        }
+        guard let files else { return (try await bytes.collect(upTo: .max), nil) }
+        let iterator = bytes.makeAsyncIterator()
+        try await files.write(name) {
+            // A copy reads on, too: the position is the stream's.
+            var reader = iterator
+            return try await reader.next()
+        }
+        return (nil, name)
+    }
+
+    private static func bytes(of file: URL) async throws -> ByteStream {
+        let chunkSize = 256 << 10
+        let handle = try await encoding { try await BlockingWork.run { _ in try FileHandle(forReadingFrom: file) } }
+        return ByteStream(next: {
+            let chunk = try await Self.encoding {
+                try await BlockingWork.run { _ in try handle.read(upToCount: chunkSize) }
+            }
+            return chunk?.isEmpty == false ? chunk : nil
+        })
+    }
+
+    /// Throws ``PulseError/encodingFailed(underlying:)`` for a failure of `body`.
+    private static func encoding<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw error is CancellationError ? PulseError.cancelled : .encodingFailed(underlying: error)
+        }
+    }
+
+    /// Removes bodies without an entry. Call it under the journal's lock. Throws ``JournalFailure``.
+    func sweepFiles() throws {
+        try files?.sweep { id in read { $0.entries[id] != nil } }
+    }
+
+    // MARK: Outcomes
+
+    /// Handles the outcome of a replay: writes its record if it has one, then lets the next entry of the tag be sent.
+    func finish(_ id: UUID, tag: String?, _ outcome: ReplayOutcome) async {
+        let now = clock.now
+        let result = outcome.result(now: now)
+        let reason = {
+            guard case .failure(let error) = result else { return Data() }
+            return StoredReason(error, now: now).encoded
+        }
+        let record = decide {
+            $0.finish(
+                id, tag: tag, outcome.verdict(now: now), reason: reason(), uptime: clock.uptime, randomness: randomness)
+        }
+        guard let record else { return settle(id, tag: tag) }
+        // The outcome of an entry that stays queued is not stored: it may end later with another outcome, or elsewhere.
+        if record.operation != QueueOperation.attempted.byte { waiters.hold(result, of: id) }
+        await write(record, id, tag: tag)
+    }
+
+    /// Writes the record of an outcome. If that fails, a later drain pass tries again.
+    func write(_ record: LogRecord, _ id: UUID, tag: String?) async {
+        do {
+            try await log.append([record]) { [self] in
+                if read({ $0.isOutdated(record, tag: tag) }) { throw Outdated() }
+                return []
+            }
+            settle(id, tag: tag)
+            await compactIfNeeded()
+        } catch PulseError.custom(is Outdated) {
+            waiters.drop(id)
+            settle(id, tag: tag)
+        } catch {
+            decide { $0.postpone(id, tag: tag, record, uptime: clock.uptime, randomness: randomness) }
+            emit(.warning("the offline queue cannot write its journal: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    /// Writes the record that ends an entry which is not sent. If that fails, a later drain pass tries again.
+    func end(_ id: UUID, _ reason: QueueRemoval) async {
+        do {
+            try await log.append([StateMachine.removal(id, reason)]) { [self] in
+                guard read({ $0.mayEnd(id, reason) }) else { throw Outdated() }
+                return []
+            }
+            await compactIfNeeded()
+        } catch {
+            decide { $0.postponeEnd(id, uptime: clock.uptime, now: clock.now.milliseconds) }
+        }
+    }
+
+    func settle(_ id: UUID, tag: String?) {
+        change { $0.settle(id, tag: tag, uptime: clock.uptime) }
+    }
+
+    /// The error of a record that is about an earlier revision of its entry.
+    private struct Outdated: Error {}
+
+    // MARK: Compaction
+
+    /// Compacts the journal when less than half of it is live.
+    func compactIfNeeded() async {
+        let live = read(\.liveBytes)
+        if log.size > 256 << 10, live < log.size - live { await compactAndReport() }
+    }
+
+    /// Compacts the journal. A failure is reported as a warning; the journal stays as it is.
+    func compactAndReport() async {
+        do {
+            try await compact()
+        } catch {
+            emit(.warning("the offline queue cannot compact its journal: \(PulseError(wrapping: error))"))
+        }
+    }
+
+    /// Erases the content of a removed entry, which should not stay on the disk until a later compaction, unless a
+    /// compaction copies much.
+    func compactAfterRemoval() async throws {
+        if log.size < 128 << 10 { try await compact(always: true) } else { await compactIfNeeded() }
+    }
+
+    /// Removes dead records from the journal.
+    ///
+    /// - Parameter always: whether to compact also if more than half of the journal is live.
+    private func compact(always: Bool = false) async throws {
+        try await log.compact { [self] in
+            let contents = read { machine in
+                always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
+            }
+            // Written first, so that other processes can read the reasons when the records are gone.
+            if contents != nil { ended?.add(read(\.endReasons)) }
+            return contents
+        }
+    }
+
+    /// Erases removed entries from the files. A step that fails does not prevent the other steps; the first failure is
+    /// thrown.
+    func purge() async throws {
+        var failures: [any Error] = []
+        do { try await compact(always: true) } catch { failures.append(error) }
+        do { try await log.discardDamaged() } catch { failures.append(error) }
+        // A crash may have left bodies without a record.
+        do { try await log.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
+        if let failure = failures.first { throw failure }
+    }
+}

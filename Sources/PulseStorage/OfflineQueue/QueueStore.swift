@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The queue's journal and the state that is folded from it. Safe from any thread.
+///
+/// The journal passes every record to ``apply``, in order. Waiters and events get its effects, never under the lock.
+final class QueueStore: Sendable {
+    private struct State {
+        var machine: StateMachine
+        var ticks: AsyncStream<Void>.Continuation?
+        var isClosed = false
+    }
+
+    let clock: any PulseClock
+    let randomness: any Randomness
+    let waiters: QueueWaiters
+    let log: any RecordLog
+    let files: BodyFiles?
+    let ended: EndedEntries?
+    /// Applies a change of the journal. It does not retain the store, which owns the journal.
+    let apply: @Sendable (LogChange) -> Void
+    private let journal: URL?
+    private let requestExpiry: TimeInterval
+    private let report: Report
+    private let state: Locked<State>
+
+    /// - Parameter directory: the directory of the journal; nil keeps everything in memory.
+    init(
+        _ policy: OfflineQueuePolicy, directory: URL?, clock: any PulseClock, randomness: any Randomness,
+        waiters: QueueWaiters, events: (any EventSink)?, disk: Disk
+    ) {
+        let machine = StateMachine(
+            capacity: policy.maxQueueSize, maxAttempts: policy.maxAttempts, dropsOldest: policy.whenFull == .dropOldest)
+        let state = Locked(State(machine: machine))
+        let files = directory.map { BodyFiles(in: $0, disk: disk) }
+        let ended = directory.map { EndedEntries(in: $0) }
+        let report = Report(files: files, ended: ended, waiters: waiters, events: events)
+        let apply: @Sendable (LogChange) -> Void = { change in
+            if case .damaged(let bytes, let kept) = change { return report.damage(bytes, kept) }
+            let (effects, ticks) = state.withLock { ($0.machine.apply(change), $0.machine.maySleepOn ? nil : $0.ticks) }
+            ticks?.yield()
+            effects.forEach(report.perform)
+        }
+        let journal = directory?.appendingPathComponent("journal", isDirectory: false)
+        log = if let journal { AppendLog(journal, disk: disk, apply: apply) } else { MemoryLog(apply: apply) }
+        (self.clock, self.randomness, self.waiters, requestExpiry) = (clock, randomness, waiters, policy.requestExpiry)
+        (self.state, self.files, self.ended, self.report) = (state, files, ended, report)
+        (self.journal, self.apply) = (journal, apply)
+    }
+
+    // MARK: State
+
+    /// Reads the machine's state.
+    func read<Value>(_ body: (StateMachine) throws -> Value) rethrows -> Value {
+        try state.withLock { try body($0.machine) }
+    }
+
+    /// Changes the machine's state without waking the drainer: it runs a pass anyway, or has less to do.
+    func decide<Value>(_ body: (inout StateMachine) throws -> Value) rethrows -> Value {
+        try state.withLock { try body(&$0.machine) }
+    }
+
+    /// Changes the machine's state, and wakes the drainer.
+    func change(_ body: (inout StateMachine) -> Void) {
+        decide(body)
+        tick()
+    }
+
+    /// Yields whenever an action may be due. Has one subscriber at a time: a new one ends the stream of the last.
+    func ticks() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (replaced, isClosed) = state.withLock { state in
+            defer { state.ticks = continuation }
+            return (state.ticks, state.isClosed)
+        }
+        replaced?.finish()
+        if isClosed { continuation.finish() }
+        return stream
+    }
+
+    func tick() {
+        state.withLock { $0.ticks }?.yield()
+    }
+
+    /// Ends the drainer's ticks.
+    func close() {
+        let ticks = state.withLock { state in
+            state.isClosed = true
+            defer { state.ticks = nil }
+            return state.ticks
+        }
+        ticks?.finish()
+    }
+
+    func emit(_ event: @autoclosure () -> NetworkEvent) {
+        report.emit(event())
+    }
+
+    // MARK: Reading
+
+    /// Whether the journal may have entries, or a crash may have left bodies. Judged by the journal's size, without
+    /// reading it.
+    var mayHaveEntries: Bool {
+        let size = journal.flatMap { try? SystemFile.status($0.path)?.size } ?? 0
+        return size > LogHeader.line.count || files?.isEmpty == false
+    }
+
+    /// Reads the records that other processes have appended.
+    func open() async throws {
+        try await log.refresh {}
+    }
+
+    /// An entry and its request; nil if the entry does not exist, or its request cannot be read.
+    func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
+        let found = Locked<StateMachine.Entry?>(nil)
+        let record = try await log.read { [self] in
+            let entry = read { $0.entries[id] }
+            found.withLock { $0 = entry }
+            return entry?.location
+        }
+        guard let record, let entry = found.withLock({ $0 }), let stored = try? StoredRequest(decoding: record.payload)
+        else { return nil }
+        return (entry, stored)
+    }
+
+    /// Reads the requests of entries one by one, in their order: in memory the store keeps only their locations. An
+    /// entry of a newer version fails when it is sent.
+    func requests(
+        _ isWanted: (StateMachine.Entry) -> Bool
+    ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
+        try await open()
+        let wanted = read { machine in
+            machine.entries.filter { isWanted($0.value) }.sorted { $0.value.order < $1.value.order }.map(\.key)
+        }
+        var (requests, unreadable): ([QueuedRequest], [UUID]) = ([], [])
+        for id in wanted {
+            if let (entry, stored) = try await entry(id), let request = QueuedRequest(id, stored, entry) {
+                requests.append(request)
+            } else {
+                unreadable.append(id)
+            }
+        }
+        return (requests, unreadable)
+    }
+
+    /// The call that sends an entry in its newest revision, to which the outcome will apply. Throws
+    /// ``JournalFailure/damagedRecord``, and ``JournalFailure/missing`` if its body is gone.
+    func replay(of id: UUID) async throws -> Replay {
+        let record = try await log.read { [self] in decide { $0.takeRevisionToSend(of: id) } }
+        guard let record else { throw JournalFailure.damagedRecord }
+        let stored = try StoredRequest(decoding: record.payload)
+        let body = try stored.file.map { name in
+            guard let files, files.exists(name) else { throw JournalFailure.missing }
+            return files.url(name)
+        }
+        return try stored.replay(id, tag: record.tag, body: body)
+    }
+
+    /// The expiry of an entry queued now, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`
+    /// means never, one of 0 or less means at once.
+    var expiry: Int64 {
+        guard requestExpiry < .infinity else { return 0 }
+        return max(1, (clock.now + max(0, requestExpiry)).milliseconds)
+    }
+}
