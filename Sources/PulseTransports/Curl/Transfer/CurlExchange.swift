@@ -81,7 +81,7 @@ struct CurlExchange: Sendable {
         let feeding = upload?.start()
         let reply: CurlTransfer.Reply
         do {
-            reply = try await loop.run(transfer, id: id)
+            reply = try await loop.run(transfer)
         } catch {
             feeding?.end()
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {

@@ -110,7 +110,7 @@ extension CurlTransfer {
         progress.lastActivity = pulse_loop_now(poller)
         guard parser.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
         if case .streamed(let pipe, _) = request.delivery, isStreaming {
-            guard pipe.offer(bytes, resume: { environment.deferred.add(.pipe($0)) }) else {
+            guard pipe.offer(bytes, resume: { owner?.add(.pipe($0)) }) else {
                 progress.isReceivingPaused = true
                 return Int(PULSE_CURL_WRITEFUNC_PAUSE)
             }
@@ -147,7 +147,7 @@ extension CurlTransfer {
             if progress.bodyOffset == data.count { progress.requestSentAt = progress.lastActivity }
             return count
         case .pipe(let pipe, let length):
-            switch pipe.take(into: buffer, resume: { environment.deferred.add(.pipe($0)) }) {
+            switch pipe.take(into: buffer, resume: { owner?.add(.pipe($0)) }) {
             case .bytes(let count):
                 progress.bodyOffset += count
                 if let length, progress.bodyOffset >= length { progress.requestSentAt = progress.lastActivity }

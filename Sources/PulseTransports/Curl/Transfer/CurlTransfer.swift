@@ -24,20 +24,21 @@ final class CurlTransfer: @unchecked Sendable {
         case notBefore(TimeInterval)
     }
 
-    /// The state shared by the transfers of a loop.
-    struct Environment {
-        let library: CurlLibrary
-        let poller: OpaquePointer
-        let sessions: CurlSessions
-        let certificates = CurlCertificates()
-        /// Where the holder of the driver's lock stores actions until it releases the lock.
-        let deferred: CurlDeferredActions
-        /// Whether no environment variable names a proxy.
-        let hasNoProxyAround: Bool
+    /// Checked: the `resume` of an unsafe one is inlined here, and the sanitizer sees it read the sender's frame.
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    /// Where the sender waits.
+    ///
+    /// The reply goes through a lock and not through the continuation. If a continuation is resumed before its task
+    /// has suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see. The lock makes
+    /// the loop's writes visible to the sender.
+    private struct Handover {
+        var waiter: Waiter?
+        var reply: Result<Reply, any Error>?
     }
 
     let easy: UnsafeMutableRawPointer
-    let environment: Environment
+    let environment: CurlEnvironment
     /// Whether the handle is for one link.
     let hasLink: Bool
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
@@ -51,7 +52,9 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var request: CurlRequest
     private(set) var id: UInt64 = 0
     private(set) var startedAt: TimeInterval = 0
-    let replySlot = CurlReplySlot()
+    private let handover = Locked(Handover())
+    /// The transfers that it belongs to while libcurl has it.
+    private(set) var owner: CurlTransfers?
     /// Whether the transfer has no caller any more, so that it must not open another socket.
     private(set) var isAbandoned = false
     var parser = CurlResponseParser()
@@ -91,8 +94,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Nil without memory for a handle.
-    init?(_ request: CurlRequest, _ environment: Environment) {
-        guard let easy = environment.sessions.makeHandle(sharing: !request.hasLink) else { return nil }
+    init?(_ request: CurlRequest, _ environment: CurlEnvironment) {
+        guard let easy = environment.makeHandle(sharing: !request.hasLink) else { return nil }
         self.easy = easy
         self.environment = environment
         self.request = request
@@ -105,7 +108,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     deinit {
         if let link { pulse_link_close(link) } else if let socket { close(socket) }
-        environment.sessions.free(easy)
+        environment.free(easy)
         free(headerList)
         errorText.deallocate()
     }
@@ -124,10 +127,29 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Passes the ownership to the loop.
-    func begin(_ waiter: CurlReplySlot.Waiter) {
-        replySlot.wait(waiter)
+    func begin(_ waiter: Waiter) {
+        handover.withLock { $0.waiter = waiter }
         startedAt = pulse_monotonic_now()
         progress.lastActivity = startedAt
+    }
+
+    /// Stores the reply, if it is the first, and returns the sender to resume; nil without a waiting one.
+    private func reply(_ reply: Result<Reply, any Error>) -> Waiter? {
+        handover.withLock { handover in
+            guard let waiter = handover.waiter else { return nil }
+            handover = Handover(waiter: nil, reply: reply)
+            return waiter
+        }
+    }
+
+    /// The reply, once, for the resumed sender.
+    func takeReply() throws -> Reply {
+        let reply = handover.withLock { handover in
+            defer { handover.reply = nil }
+            return handover.reply
+        }
+        guard let reply else { throw CancellationError() }
+        return try reply.get()
     }
 
     /// Releases the resources of the last request.
@@ -194,13 +216,17 @@ final class CurlTransfer: @unchecked Sendable {
         _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
     }
 
-    /// Joins the loop. False without memory.
-    func join(_ poller: OpaquePointer) -> Bool {
-        link.map { pulse_link_connect($0) } ?? pulse_loop_add(poller, request.group, easy)
+    /// Lets libcurl begin. False without memory.
+    func join(_ owner: CurlTransfers) -> Bool {
+        self.owner = owner
+        let hasJoined = link.map { pulse_link_connect($0) } ?? pulse_loop_add(poller, request.group, easy)
+        if !hasJoined { self.owner = nil }
+        return hasJoined
     }
 
-    /// Leaves the loop, unless it has left it with its connection.
-    func leave(_ poller: OpaquePointer) {
+    /// Takes the transfer from libcurl. A connected link has left already.
+    func leave() {
+        defer { owner = nil }
         guard hasLink else { return pulse_loop_remove(poller, request.group, easy) }
         guard socket == nil, let link else { return }
         pulse_link_close(link)
@@ -288,7 +314,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.
     func finish(_ outcome: Result<Void, any Error>) {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
-        if let waiter = replySlot.store(outcome.map { .ended }) {
+        if let waiter = reply(outcome.map { .ended }) {
             waiter.resume()
         } else if case .streamed(let pipe, let measured) = request.delivery {
             measured(measurements)
@@ -301,8 +327,8 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Passes the sender the head of a response whose body continues.
     func continueStreaming() {
-        guard let waiter = replySlot.store(.success(.streaming(takeResponse(isStreamed: true)))) else { return }
-        environment.deferred.add(.resume(waiter))
+        guard let waiter = reply(.success(.streaming(takeResponse(isStreamed: true)))) else { return }
+        owner?.add(.resume(waiter))
     }
 
     /// Moves the response out.
