@@ -93,9 +93,11 @@ final class CurlLoop: Sendable {
         do {
             return try transfer.takeReply()
         } catch {
-            // A failure leaves no settings on the handle.
-            transfer.appliedSettings = nil
-            if !transfer.isAbandoned { reuse(transfer) }
+            if !transfer.isAbandoned {
+                // A failure leaves no settings on the handle.
+                transfer.handle.forgetSettings()
+                reuse(transfer)
+            }
             throw error
         }
     }
@@ -143,7 +145,7 @@ final class CurlLoop: Sendable {
     /// Takes back a transfer whose response was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
         // Its handle keeps its connection, if it has one.
-        guard !transfer.hasLink else { return }
+        guard !transfer.handle.hasLink else { return }
         transfer.rest()
         let surplus = idle.withLock { idle -> CurlTransfer? in
             guard CurlLibrary.reusesHandles, let count = idle?.count, count < Self.idleLimit else { return transfer }

@@ -115,8 +115,7 @@ final class CurlTransfers: @unchecked Sendable {
         case .start(let transfer):
             guard add(transfer) else { return }
             transfers[transfer.id] = transfer
-            let request = transfer.request
-            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.checkPeriod))
+            nextCheck = min(nextCheck, transfer.timing.firstCheck(transfer.request))
         case .cancel(let id):
             if let transfer = transfers[id] { cancel(transfer) }
         case .resume(let id):
@@ -165,7 +164,7 @@ final class CurlTransfers: @unchecked Sendable {
     private func abandon(_ transfer: CurlTransfer, _ error: any Error) {
         // A transfer that has sent something has a connection, possibly opened by another transfer.
         guard !library.leavesResolverBehind, !transfer.progress.hasSocket, transfer.phase == .beforeSend else {
-            transfer.closeConnectionAtEnd()
+            transfer.handle.closeConnectionAtEnd()
             return end(transfer, .failure(error))
         }
         transfers[transfer.id] = nil
@@ -208,14 +207,14 @@ final class CurlTransfers: @unchecked Sendable {
         var others = transfers
         for transfer in expired {
             others[transfer.id] = nil
-            guard transfer.phase != .beforeSend, let socket = connection(of: transfer) else { continue }
+            guard transfer.phase != .beforeSend, let socket = transfer.handle.connection else { continue }
             var suspect = suspects[socket.descriptor] ?? Suspect(socket: socket)
             suspect.timeout = min(suspect.timeout, transfer.request.idleTimeout)
             suspects[socket.descriptor] = suspect
         }
         guard !suspects.isEmpty else { return [] }
         for transfer in others.values {
-            guard let socket = connection(of: transfer), let suspect = suspects[socket.descriptor] else { continue }
+            guard let socket = transfer.handle.connection, let suspect = suspects[socket.descriptor] else { continue }
             // The other transfers may be recent. Until an upload ends, the server need not respond.
             let patience = transfer.isSendingBody ? .infinity : 2 * transfer.patience
             suspects[socket.descriptor]?.patience = max(suspect.patience, patience)
@@ -230,18 +229,13 @@ final class CurlTransfers: @unchecked Sendable {
     /// Calls that end by their deadlines never trigger a timeout.
     private func cancel(_ transfer: CurlTransfer) {
         var dead: pulse_socket?
-        if transfer.phase != .beforeSend, let socket = connection(of: transfer),
-            pulse_loop_is_unreachable(poller, socket, transfer.idleTime(now: pulse_monotonic_now()))
+        if transfer.phase != .beforeSend, let socket = transfer.handle.connection,
+            pulse_loop_is_unreachable(poller, socket, transfer.timing.idleTime(now: pulse_monotonic_now()))
         {
             dead = socket
         }
         abandon(transfer, CancellationError())
         if let dead { pulse_loop_cut(poller, dead) }
-    }
-
-    private func connection(of transfer: CurlTransfer) -> pulse_socket? {
-        var socket = pulse_socket()
-        return pulse_loop_connection(poller, transfer.easy, &socket) ? socket : nil
     }
 }
 #endif
