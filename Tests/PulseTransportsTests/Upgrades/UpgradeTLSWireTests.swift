@@ -108,9 +108,7 @@ struct UpgradeTLSWireTests {
         request.pins = PinSet(publicKeyHashes: [], certificates: [identity.leaf])
         let outgoing = try CurlRequest(
             linkingTo: url.absoluteString, isSecure: true, unixSocketPath: nil, for: request)
-        let environment = CurlTransfer.Environment(
-            library: library, poller: poller, sessions: CurlSessions(), deferred: CurlDeferredActions(),
-            hasNoProxyAround: true)
+        let environment = CurlEnvironment(library, poller, hasNoProxyAround: true)
         let transfer = try #require(CurlTransfer(outgoing, environment))
         try transfer.prepare(outgoing, id: 1)
         #expect(throws: CurlFailure.Unpinned.self) { try transfer.outcome(of: 0).get() }

@@ -3,29 +3,24 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The commands and the requests that the loop processes next.
-final class CurlCommandQueue: Sendable {
+/// The commands of all threads for a loop, and whether the loop's thread sleeps.
+struct CurlCommandQueue: Sendable {
     enum Command: Sendable {
         case start(CurlTransfer)
         case cancel(UInt64)
         case resume(UInt64)
-
-        /// The transfer that this command starts.
-        var started: UInt64? {
-            if case .start(let transfer) = self { transfer.id } else { nil }
-        }
     }
 
-    /// What happens to a posted command.
-    enum PostResult {
+    /// What the poster of a command must do.
+    enum Duty {
         /// The loop is closed, or the command's sender was cancelled.
-        case refused
-        /// The command is queued and the thread sleeps: the poster must process it, unless another thread drives.
-        case queued
-        /// The same, and few transfers are under way.
-        case queuedAlone
-        /// The thread is awake and will process it.
-        case noticed
+        case fail
+        /// The thread sleeps, and few transfers are under way: the poster processes the command.
+        case drive
+        /// The thread sleeps.
+        case wake
+        /// The thread is awake and will process the command.
+        case nothing
     }
 
     private struct State {
@@ -46,27 +41,19 @@ final class CurlCommandQueue: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
-    /// Posts a command and returns what happens to it.
-    ///
     /// - Parameter isCancelled: evaluated under the lock, because an earlier cancellation has found nothing to cancel.
-    func post(_ command: Command, unless isCancelled: () -> Bool = { false }) -> PostResult {
+    func post(_ command: Command, mayDrive: Bool = false, unless isCancelled: () -> Bool = { false }) -> Duty {
         state.withLock { state in
-            guard !state.isClosed, !isCancelled() else { return .refused }
+            guard !state.isClosed, !isCancelled() else { return .fail }
             state.commands.append(command)
-            guard state.isAsleep else { return .noticed }
-            return state.underWay + state.commands.count <= Self.few ? .queuedAlone : .queued
+            guard state.isAsleep else { return .nothing }
+            if mayDrive, state.underWay + state.commands.count <= Self.few { return .drive }
+            state.isAsleep = false
+            return .wake
         }
     }
 
-    /// True for the caller that must wake the thread.
-    func mustWake() -> Bool {
-        state.withLock { state in
-            defer { state.isAsleep = false }
-            return state.isAsleep
-        }
-    }
-
-    /// Refuses all later commands.
+    /// Fails all later commands.
     func close() {
         state.withLock { $0.isClosed = true }
     }
@@ -82,15 +69,15 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: Thread side
 
-    /// True if the thread has nothing to do. From then on, posters must wake it.
-    func mayBlock() -> Bool {
-        state.withLock { state in
-            state.isAsleep = state.commands.isEmpty && !state.isClosed
-            return state.isAsleep
-        }
-    }
-
-    func wakeUp() {
+    /// Lets the thread wait. Meanwhile, if there is nothing to do, posters must wake it.
+    ///
+    /// - Parameter body: gets whether it may block.
+    func whileAsleep(_ body: (Bool) -> Void) {
+        body(
+            state.withLock { state in
+                state.isAsleep = state.commands.isEmpty && !state.isClosed
+                return state.isAsleep
+            })
         state.withLock { $0.isAsleep = false }
     }
 }

@@ -4,45 +4,181 @@
 import CPulsePlatform
 import PulseCore
 
-/// The thread that waits for all transfers of a transport. It runs as long as this object is held.
+/// Runs all transfers of a transport: on their senders' threads, and on one of its own, which waits for all of them and
+/// ends with this object.
+///
+/// One thread at a time drives the transfers. A sender that finds them free starts its own immediately, which saves
+/// waking the loop's thread; otherwise the current driver starts it. Only the loop's thread blocks on the lock.
 final class CurlLoop: Sendable {
-    private let engine: CurlEngine
+    /// Each handle costs some kilobytes. More are created when a burst needs them.
+    private static let idleLimit = 256
+    /// The number of remembered origins that require HTTP/1.1.
+    private static let originLimit = 256
+
+    private let environment: CurlEnvironment
+    private let queue = CurlCommandQueue()
+    private let transfers: Locked<CurlTransfers>
+    private let threadEnd = ThreadEnd()
+    /// Idle handles; nil after shutdown.
+    private let idle = Locked<[CurlTransfer]?>([])
+    /// The origins that require HTTP/1.1.
+    private let origins = Locked<Set<Origin>>([])
 
     /// Starts the thread. Throws ``TransportFailure`` if the system has no descriptors left.
     init(_ library: CurlLibrary, connections: Int) throws {
         guard let poller = pulse_loop_create(connections) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        let engine = CurlEngine(library, poller)
-        self.engine = engine
-        let thread = Thread { engine.run() }
+        environment = CurlEnvironment(library, poller)
+        transfers = Locked(CurlTransfers(environment))
+        let thread = Thread { [environment, queue, transfers, threadEnd] in
+            Self.drive(transfers, environment.poller, queue)
+            threadEnd.come()
+        }
         thread.name = "PulseKit.curl"
         thread.start()
     }
 
     deinit {
-        engine.close()
+        close()
     }
 
-    /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
-    func needsHTTP1(_ origin: Origin) -> Bool {
-        engine.origins.withLock { !$0.isEmpty && $0.contains(origin) }
+    // MARK: Thread side
+
+    /// The thread's work. It holds no loop, so that a released one ends.
+    private static func drive(_ transfers: Locked<CurlTransfers>, _ poller: OpaquePointer, _ queue: CurlCommandQueue) {
+        pulse_poller_begin_thread()
+        var (wake, isClosed) = (TimeInterval.infinity, false)
+        while !isClosed {
+            queue.whileAsleep { pulse_loop_wait(poller, $0 ? wake : 0) }
+            // Resumes the callers that have waited longest while the next requests are sent.
+            perform(transfers.withLock { $0.act() })
+            let steps = transfers.withLock { transfers in
+                let commands: [CurlCommandQueue.Command]
+                (commands, isClosed) = queue.collect(underWay: transfers.count)
+                defer { wake = transfers.wake }
+                return transfers.process(commands)
+            }
+            perform(steps)
+        }
+        perform(transfers.withLock { $0.end() })
+        transfers.withLock { $0.close() }
     }
 
-    func noteHTTP1(_ origin: Origin) {
-        engine.origins.withLock { origins in
-            // The servers repeat the requirement.
-            if origins.count >= CurlEngine.originLimit { origins.removeAll() }
-            origins.insert(origin)
+    private static func perform(_ steps: [CurlTransfers.Step]) {
+        for step in steps { step.perform() }
+    }
+
+    // MARK: Sender side
+
+    /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
+    /// what this libcurl does not support.
+    func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
+        let idle = request.hasLink ? nil : idle.withLock { $0?.popLast() }
+        guard let transfer = idle ?? CurlTransfer(request, environment) else {
+            throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+        }
+        try transfer.prepare(request, id: id)
+        return transfer
+    }
+
+    /// Runs a transfer until its response is available: complete, or the head of a streamed one.
+    func run(_ transfer: CurlTransfer) async throws -> CurlTransfer.Reply {
+        let id = transfer.id
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { start(transfer, $0) }
+        } onCancel: {
+            cancel(id)
+        }
+        do {
+            return try transfer.takeReply()
+        } catch {
+            if !transfer.isAbandoned {
+                // A failure leaves no settings on the handle.
+                transfer.handle.forgetSettings()
+                reuse(transfer)
+            }
+            throw error
         }
     }
+
+    private func start(_ transfer: CurlTransfer, _ waiter: CurlTransfer.Waiter) {
+        transfer.begin(waiter)
+        // Writes that raise SIGPIPE must run on the thread, which blocks the signal.
+        let mayDrive = environment.library.writesWithoutSignal
+        switch queue.post(.start(transfer), mayDrive: mayDrive, unless: { Task.isCancelled }) {
+        case .fail: transfer.finish(.failure(CancellationError()))
+        case .drive: driveInPlace()
+        case .wake: pulse_loop_wake(environment.poller)
+        case .nothing: break
+        }
+    }
+
+    private func driveInPlace() {
+        repeat {
+            let result = transfers.withLockIfFree { transfers in
+                let steps = transfers.processInPlace(queue.collect(underWay: transfers.count).commands)
+                return (steps: steps, isThreadLate: transfers.isThreadLate)
+            }
+            // The lock's holder checks the queue again after releasing the lock; the thread does so before it sleeps.
+            guard let result else { return }
+            // Needed if the thread is asleep or about to sleep.
+            if result.isThreadLate { pulse_loop_wake(environment.poller) }
+            Self.perform(result.steps)
+        } while !queue.isEmpty
+    }
+
+    /// Ends a transfer, if it is under way.
+    func cancel(_ id: UInt64) {
+        tell(.cancel(id))
+    }
+
+    /// Resumes a transfer that waits for a pipe.
+    func resume(_ id: UInt64) {
+        tell(.resume(id))
+    }
+
+    private func tell(_ command: CurlCommandQueue.Command) {
+        if case .wake = queue.post(command) { pulse_loop_wake(environment.poller) }
+    }
+
+    /// Takes back a transfer whose response was read, or which has failed and left the loop.
+    func reuse(_ transfer: CurlTransfer) {
+        // Its handle keeps its connection, if it has one.
+        guard !transfer.handle.hasLink else { return }
+        transfer.rest()
+        let surplus = idle.withLock { idle -> CurlTransfer? in
+            guard CurlLibrary.reusesHandles, let count = idle?.count, count < Self.idleLimit else { return transfer }
+            idle?.append(transfer)
+            return nil
+        }
+        withExtendedLifetime(surplus) {}
+    }
+
+    /// Ends all transfers, closes all connections and waits for the end of the thread.
+    func shutdown() async {
+        close()
+        await threadEnd.wait()
+        let unused = idle.withLock { idle in
+            defer { idle = nil }
+            return idle
+        }
+        withExtendedLifetime(unused) {}
+    }
+
+    private func close() {
+        queue.close()
+        pulse_loop_wake(environment.poller)
+    }
+
+    // MARK: Connections
 
     /// Opens a cleartext connection to the server of a URL and hands it over.
     func connect(
         to server: String, for request: TransportRequest, id: UInt64, queued: TimeInterval
     ) async throws -> CurlTransfer.Connected {
         let transfer = try transfer(for: CurlRequest(connectingTo: server, for: request), id: id)
-        _ = try await run(transfer, id: id)
+        _ = try await run(transfer)
         defer { reuse(transfer) }
         return try transfer.connected(queued: queued)
     }
@@ -56,7 +192,7 @@ final class CurlLoop: Sendable {
             linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
         let transfer = try transfer(for: outgoing, id: id)
         do {
-            _ = try await run(transfer, id: id)
+            _ = try await run(transfer)
         } catch let error as CurlFailure.Unpinned {
             throw request.pinningFailure(error.keys)
         }
@@ -64,63 +200,17 @@ final class CurlLoop: Sendable {
         return try transfer.connected(queued: queued)
     }
 
-    /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
-    /// what this libcurl does not support.
-    func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
-        let idle = request.hasLink ? nil : engine.idle.withLock { $0?.popLast() }
-        guard let transfer = idle ?? CurlTransfer(request, engine.environment) else {
-            throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
+    /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
+    func needsHTTP1(_ origin: Origin) -> Bool {
+        origins.withLock { !$0.isEmpty && $0.contains(origin) }
+    }
+
+    func noteHTTP1(_ origin: Origin) {
+        origins.withLock { origins in
+            // The servers repeat the requirement.
+            if origins.count >= Self.originLimit { origins.removeAll() }
+            origins.insert(origin)
         }
-        try transfer.prepare(request, id: id)
-        return transfer
-    }
-
-    /// Takes back a transfer whose response was read, or which has failed and left the loop.
-    func reuse(_ transfer: CurlTransfer) {
-        // Its handle keeps its connection, if it has one.
-        guard !transfer.hasLink else { return }
-        transfer.rest()
-        let surplus = engine.idle.withLock { idle -> CurlTransfer? in
-            guard CurlLibrary.reusesHandles, let count = idle?.count, count < CurlEngine.idleLimit else {
-                return transfer
-            }
-            idle?.append(transfer)
-            return nil
-        }
-        withExtendedLifetime(surplus) {}
-    }
-
-    /// Runs a transfer until its response is available: complete, or the head of a streamed one.
-    func run(_ transfer: CurlTransfer, id: UInt64) async throws -> CurlTransfer.Reply {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { engine.start(transfer, $0) }
-        } onCancel: { [engine] in
-            engine.tell(.cancel(id))
-        }
-        do {
-            return try transfer.replySlot.take().get()
-        } catch {
-            // A failure leaves no settings on the handle.
-            transfer.appliedSettings = nil
-            if !transfer.isAbandoned { reuse(transfer) }
-            throw error
-        }
-    }
-
-    /// Ends a transfer, if it is under way.
-    func cancel(_ id: UInt64) {
-        engine.tell(.cancel(id))
-    }
-
-    /// Resumes a transfer that waits for a pipe.
-    func resume(_ id: UInt64) {
-        engine.tell(.resume(id))
-    }
-
-    /// Ends all transfers, closes all connections and waits for the end of the thread.
-    func shutdown() async {
-        engine.close()
-        await engine.threadEnd.wait()
     }
 }
 #endif

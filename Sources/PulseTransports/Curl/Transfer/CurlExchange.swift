@@ -10,7 +10,7 @@ struct CurlExchange: Sendable {
     final class Ticket: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
-        private let measured = Locked<CurlResponse.Measurements?>(nil)
+        private let measured = Locked<CurlMeasurements?>(nil)
 
         init(_ loop: CurlLoop, id: UInt64) {
             self.id = id
@@ -25,13 +25,13 @@ struct CurlExchange: Sendable {
             loop.withLock { $0 }?.cancel(id)
         }
 
-        func note(_ measured: CurlResponse.Measurements) {
+        func note(_ measured: CurlMeasurements) {
             self.measured.withLock { $0 = measured }
         }
 
         /// The timings of the whole transfer, once libcurl has ended it.
         func timings(queued: TimeInterval) -> TransferTimings? {
-            measured.withLock { $0 }.map { TransferTimings($0, queued: queued, isComplete: true) }
+            measured.withLock { $0 }?.timings(queued: queued, isComplete: true)
         }
 
         /// Releases the loop, so that an ended stream that is still held keeps no thread alive.
@@ -82,7 +82,7 @@ struct CurlExchange: Sendable {
         let feeding = upload?.start()
         let reply: CurlTransfer.Reply
         do {
-            reply = try await loop.run(transfer, id: id)
+            reply = try await loop.run(transfer)
         } catch {
             feeding?.end()
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
@@ -159,7 +159,7 @@ struct CurlExchange: Sendable {
         if !received.codings.isEmpty { headers.removeContentFields() }
         var response = PulseResponse(
             statusCode: head.statusCode, headers: headers, data: received.body, request: request.urlRequest,
-            timings: TransferTimings(received.measured, queued: queued, isComplete: !received.isStreamed),
+            timings: received.measured.timings(queued: queued, isComplete: !received.isStreamed),
             isTruncated: received.isTruncated)
         if !received.codings.isEmpty { response.isDecoded = true }
         return response

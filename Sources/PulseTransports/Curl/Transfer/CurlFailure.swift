@@ -42,8 +42,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
 
     /// The error for the end of a transfer, including how far the request had got.
     static func error(_ result: Int32, of transfer: CurlTransfer) -> any Error {
-        let words = String(cString: transfer.errorText)
-        let text = words.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : words
+        let text = transfer.handle.text(of: result)
         if Int(result) == PULSE_CURLE_URL_MALFORMAT { return PulseError.invalidURL(text) }
         if Int(result) == PULSE_CURLE_SSL_PINNEDPUBKEYNOTMATCH { return Unpinned(keys: []) }
         if Int(result) == PULSE_CURLE_SSL_CERTPROBLEM { return TLSSettings.ClientCertificate.unusable(text) }
@@ -90,7 +89,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return pulse_has_default_route() ? .cannotFindHost : .notConnectedToInternet
         case PULSE_CURLE_COULDNT_CONNECT:
             return connectCode(
-                pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_OS_ERRNO)),
+                transfer.handle.long(PULSE_CURLINFO_OS_ERRNO),
                 hasTriedBothFamilies: transfer.progress.hasTriedIPv4 && transfer.progress.hasTriedIPv6,
                 hasDefaultRoute: pulse_has_default_route())
         case PULSE_CURLE_OPERATION_TIMEDOUT:
@@ -98,7 +97,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case PULSE_CURLE_SSL_CONNECT_ERROR, PULSE_CURLE_SSL_CIPHER, PULSE_CURLE_SSL_CACERT_BADFILE:
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
-            return trustCode(pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_SSL_VERIFYRESULT)))
+            return trustCode(transfer.handle.long(PULSE_CURLINFO_SSL_VERIFYRESULT))
         case _ where isInvalidResponse(result, text, phase, isReadingHead: transfer.isReadingHead):
             return .badServerResponse
         // With TLS 1.3 a server requires a certificate only after the handshake.

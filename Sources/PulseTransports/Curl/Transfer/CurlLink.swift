@@ -82,9 +82,7 @@ final class CurlLink: @unchecked Sendable {
 
     private func outcome(of result: Int32) -> SocketChannel.Outcome {
         guard result != PULSE_CURLE_AGAIN else { return .blocked }
-        let text = String(cString: transfer.errorText)
-        let cause = CurlFailure(
-            code: result, text: text.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : text)
+        let cause = CurlFailure(code: result, text: transfer.handle.text(of: result))
         return .failed(refusal ?? .networkConnectionLost, underlying: cause)
     }
 }

@@ -13,12 +13,12 @@ enum CurlProxy {
 
     /// The proxy's refusal that has ended a transfer; nil for another end.
     static func refusal(_ result: Int, of transfer: CurlTransfer) -> ProxyRefusal? {
-        let status = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_HTTP_CONNECTCODE))
+        let status = transfer.handle.long(PULSE_CURLINFO_HTTP_CONNECTCODE)
         if status != 0, !(200..<300).contains(status) {
             return ProxyRefusal(proxy: name(for: transfer.request), reason: .status(status))
         }
         guard result == PULSE_CURLE_PROXY else { return nil }
-        let error = pulse_curl_get_long(transfer.easy, Int32(PULSE_CURLINFO_PROXY_ERROR))
+        let error = transfer.handle.long(PULSE_CURLINFO_PROXY_ERROR)
         return replies[error].map { ProxyRefusal(proxy: name(for: transfer.request), reason: $0) }
     }
 

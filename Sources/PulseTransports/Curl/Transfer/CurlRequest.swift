@@ -17,7 +17,7 @@ final class CurlRequest: Sendable {
         case buffered(limit: Int)
         /// Puts a 2xx body into the pipe; buffers any other body and truncates it. Delivers the measurements before the
         /// pipe ends.
-        case streamed(BytePipe, measured: @Sendable (CurlResponse.Measurements) -> Void)
+        case streamed(BytePipe, measured: @Sendable (CurlMeasurements) -> Void)
     }
 
     let url: String
@@ -161,7 +161,7 @@ final class CurlRequest: Sendable {
 
     /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
     /// URL and header fields.
-    var appliedSettings: ReusableSettings? {
+    var reusableSettings: ReusableSettings? {
         guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default else {
             return nil
         }

@@ -16,12 +16,12 @@ extension CurlTransfer {
     func willSend(isQuiet: () -> Bool, idleTimeLeft: () -> TimeInterval) -> Bool {
         // The transfer has now got a connection that another one opened.
         guard !isAbandoned else { return false }
-        guard progress.sendCount == 0 else {
+        guard upload.sendCount == 0 else {
             refuseResend()
             return false
         }
-        let isMultiplexed = request.isSecure && pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED
-        let isReused = pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_NUM_CONNECTS)) == 0
+        let isMultiplexed = request.isSecure && handle.isMultiplexed
+        let isReused = handle.isConnectionReused
         if isReused, !isMultiplexed {
             let margin = request.mayBeResent ? 0 : KeepAliveTimeout.margin
             guard !request.needsNewConnection, isQuiet(), idleTimeLeft() > margin else {
@@ -29,17 +29,14 @@ extension CurlTransfer {
                 return false
             }
         }
-        if request.isSecure { progress.notes = CurlTLSNotes(of: easy) ?? progress.notes }
-        if request.hasBody { pulse_tls_outlast_writing(easy) }
-        progress.sendCount += 1
-        (progress.isReused, progress.isMultiplexed) = (isReused, isMultiplexed)
-        progress.connectedAt = pulse_monotonic_now()
+        if request.isSecure { progress.notes = CurlTLSNotes(of: handle.easy) ?? progress.notes }
+        if request.hasBody { pulse_tls_outlast_writing(handle.easy) }
+        upload.sendCount += 1
+        (upload.isReused, upload.isMultiplexed) = (isReused, isMultiplexed)
+        timing.connectedAt = pulse_monotonic_now()
         if let pins = request.pins, library.readsVerifiedChain { return accepts(pins) }
         return true
     }
-
-    /// Whether this client checks the pins itself, and not libcurl.
-    var checksPins: Bool { library.hasPrerequest && library.readsVerifiedChain }
 
     private func accepts(_ pins: PinnedKeys) -> Bool {
         switch pins.verdict(onKeys: verifiedKeys()) {
@@ -57,15 +54,13 @@ extension CurlTransfer {
     private func verifiedKeys() -> [[UInt8]] {
         let (length, capacity) = (Int(PULSE_KEY_HASH_LENGTH), 32)
         var hashes = [UInt8](repeating: 0, count: length * capacity)
-        let count = Int(pulse_tls_verified_key_hashes(easy, &hashes, Int32(capacity)))
+        let count = Int(pulse_tls_verified_key_hashes(handle.easy, &hashes, Int32(capacity)))
         return (0..<count).map { Array(hashes[$0 * length..<($0 + 1) * length]) }
     }
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        progress.lastActivity = pulse_loop_now(poller)
-        let step = parser.receive(line, for: request.traits) { [easy] in
-            pulse_curl_get_long(easy, Int32(PULSE_CURLINFO_RESPONSE_CODE))
-        }
+        timing.lastActivity = pulse_loop_now(poller)
+        let step = parser.receive(line, for: request.traits) { handle.long(PULSE_CURLINFO_RESPONSE_CODE) }
         switch step {
         case .proceed: return true
         case .head: return receivedHead()
@@ -76,12 +71,15 @@ extension CurlTransfer {
     private func receivedHead() -> Bool {
         noteIdleLimit()
         if endsAtHead {
-            closeConnectionAtEnd()
+            handle.closeConnectionAtEnd()
             return false
         }
         // After a refusal libcurl sends no more, but would still wait for the paused body.
-        if parser.status >= 300 { resumeSending() }
-        if parser.framing.isAmbiguous { closeConnectionAtEnd() }
+        if parser.status >= 300, upload.isPaused {
+            upload.isPaused = false
+            handle.proceed()
+        }
+        if parser.framing.isAmbiguous { handle.closeConnectionAtEnd() }
         do {
             switch request.delivery {
             case .streamed where isStreaming: continueStreaming()
@@ -90,16 +88,15 @@ extension CurlTransfer {
             }
             return true
         } catch {
-            closeConnectionAtEnd()
+            handle.closeConnectionAtEnd()
             progress.failure = error
             return false
         }
     }
 
     private func noteIdleLimit() {
-        guard let seconds = parser.idleLimit, !progress.isMultiplexed else { return }
-        var socket = pulse_socket()
-        if pulse_loop_connection(poller, easy, &socket) { pulse_loop_note_idle_limit(poller, socket, seconds) }
+        guard let seconds = parser.idleLimit, !upload.isMultiplexed, let socket = handle.connection else { return }
+        pulse_loop_note_idle_limit(poller, socket, seconds)
     }
 
     /// Whether the body goes into the pipe: only a 2xx body of a stream or download.
@@ -107,10 +104,10 @@ extension CurlTransfer {
 
     /// Consumes bytes of the body. Returns the accepted count to libcurl.
     func receive(body bytes: UnsafeRawBufferPointer) -> Int {
-        progress.lastActivity = pulse_loop_now(poller)
+        timing.lastActivity = pulse_loop_now(poller)
         guard parser.isFinal else { return fail(.badServerResponse) ? bytes.count : 0 }
         if case .streamed(let pipe, _) = request.delivery, isStreaming {
-            guard pipe.offer(bytes, resume: { environment.deferred.add(.pipe($0)) }) else {
+            guard pipe.offer(bytes, resume: { owner?.add(.pipe($0)) }) else {
                 progress.isReceivingPaused = true
                 return Int(PULSE_CURL_WRITEFUNC_PAUSE)
             }
@@ -120,7 +117,7 @@ extension CurlTransfer {
             try parser.receive(bytes)
             return bytes.count
         } catch {
-            closeConnectionAtEnd()
+            handle.closeConnectionAtEnd()
             // A truncated body ends as intended: `isTruncated` distinguishes it from a failure.
             if !parser.isTruncated { progress.failure = failure(ofBody: error) }
             return Self.refusal(bytes)
@@ -134,119 +131,70 @@ extension CurlTransfer {
 
     /// Copies bytes of the request's body into the buffer. Returns their count to libcurl.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        progress.lastActivity = pulse_monotonic_now()
-        if pulse_tls_has_outlasted_writing(easy) { return fillDiscarded(buffer) }
-        switch request.body {
-        case .none:
-            return 0
-        case .bytes(let data):
-            let count = min(buffer.count, data.count - progress.bodyOffset)
-            let start = data.startIndex + progress.bodyOffset
-            data.copyBytes(to: buffer, from: start..<start + count)
-            progress.bodyOffset += count
-            if progress.bodyOffset == data.count { progress.requestSentAt = progress.lastActivity }
-            return count
-        case .pipe(let pipe, let length):
-            switch pipe.take(into: buffer, resume: { environment.deferred.add(.pipe($0)) }) {
-            case .bytes(let count):
-                progress.bodyOffset += count
-                if let length, progress.bodyOffset >= length { progress.requestSentAt = progress.lastActivity }
-                return count
-            case .nothingYet:
-                progress.isSendingPaused = true
-                return Int(PULSE_CURL_READFUNC_PAUSE)
-            case .end:
-                progress.requestSentAt = progress.lastActivity
-                return 0
-            case .failed(let error):
-                progress.failure = error
-                return Int(PULSE_CURL_READFUNC_ABORT)
-            }
+        timing.lastActivity = pulse_monotonic_now()
+        guard !pulse_tls_has_outlasted_writing(handle.easy) else {
+            return CurlUpload.fillDiscarded(buffer, of: request.body)
         }
-    }
-
-    /// Fills the buffer with bytes that are discarded, on a connection that accepts no more. libcurl reads the response
-    /// only after it has sent the declared length.
-    private func fillDiscarded(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        if case .pipe(_, nil) = request.body { return 0 }
-        buffer.initializeMemory(as: UInt8.self, repeating: 0)
-        return buffer.count
-    }
-
-    /// Seeks in the request's body before libcurl sends it again.
-    func seek(to offset: Int64) -> Bool {
-        switch request.body {
-        case .none: return offset == 0
-        case .bytes(let data):
-            guard offset >= 0, offset <= data.count else { return false }
-            progress.bodyOffset = Int(offset)
-            return true
-        case .pipe: return offset == Int64(progress.bodyOffset)
+        do {
+            return try upload.fill(buffer, from: request.body, now: timing.lastActivity) { owner?.add(.pipe($0)) }
+        } catch {
+            progress.failure = error
+            return Int(PULSE_CURL_READFUNC_ABORT)
         }
     }
 
     private func fail(_ code: URLError.Code) -> Bool {
-        closeConnectionAtEnd()
+        handle.closeConnectionAtEnd()
         progress.failure = TransportFailure(code: code, phase: .responseStarted)
         return false
     }
-}
 
-// MARK: C entry points
-
-private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
-    context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
-}
-
-let curlReceiveHeader: pulse_curl_data_callback = { bytes, size, count, context in
-    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return transfer(context)?.receive(headerLine: line) == true ? line.count : 0
-}
-
-let curlReceiveBody: pulse_curl_data_callback = { bytes, size, count, context in
-    transfer(context)?.receive(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
-}
-
-let curlFillBody: pulse_curl_data_callback = { bytes, size, count, context in
-    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return transfer(context)?.fill(buffer) ?? Int(PULSE_CURL_READFUNC_ABORT)
-}
-
-let curlSeekBody: pulse_curl_seek_callback = { context, offset, origin in
-    // libcurl always seeks relative to the start.
-    let isThere = origin == 0 && transfer(context)?.seek(to: offset) == true
-    return Int32(isThere ? PULSE_CURL_SEEKFUNC_OK : PULSE_CURL_SEEKFUNC_CANTSEEK)
-}
-
-let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, remotePort, localPort in
-    guard let transfer = transfer(context) else { return Int32(PULSE_CURL_PREREQFUNC_ABORT) }
-    let maySend = transfer.willSend {
-        pulse_loop_is_quiet(transfer.poller, transfer.easy, remote, remotePort, localPort)
-    } idleTimeLeft: {
-        pulse_loop_idle_time_left(transfer.poller, remote, remotePort, localPort)
+    /// Called when libcurl requests a socket. False ends the transfer.
+    func willOpenSocket(family: Int32) -> Bool {
+        guard !mayHaveSent, !upload.isRefused else {
+            refuseResend()
+            return false
+        }
+        progress.hasSocket = true
+        if family == AF_INET { progress.hasTriedIPv4 = true }
+        if family == AF_INET6 { progress.hasTriedIPv6 = true }
+        return !isAbandoned
     }
-    return Int32(maySend ? PULSE_CURL_PREREQFUNC_OK : PULSE_CURL_PREREQFUNC_ABORT)
-}
 
-let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
-    if let tls { transfer(context)?.progress.notes = CurlTLSNotes(begunWith: tls) }
-    return Int32(PULSE_CURLE_OK)
-}
+    // MARK: Resends
 
-let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in
-    // CURLINFO_TEXT. All other kinds are transferred data.
-    guard kind == 0 else { return 0 }
-    let text = UnsafeRawBufferPointer(start: bytes, count: count)
-    if CurlTransfer.announcesResend(text) { transfer(context)?.willSendAgain(text) }
-    return 0
-}
+    // libcurl resends a request by itself if its connection ends before the first response byte, or if an HTTP/2 server
+    // refuses it. The transport stops it: resends are decided where plugins and events see them.
 
-let curlOpenSocket: pulse_curl_opensocket_callback = { context, _, address in
-    guard let transfer = transfer(context), let address, transfer.willOpenSocket(family: address.pointee.family) else {
-        return Int32(PULSE_CURL_SOCKET_BAD)
+    /// Called with libcurl's log before 7.80. Before a resend it makes libcurl open a connection.
+    func receive(logLine line: UnsafeRawBufferPointer) {
+        let isRefused = line.hasPrefix("REFUSED_STREAM, retrying")
+        guard isRefused || line.hasPrefix("Connection died, retrying") else { return }
+        if isRefused { upload.isRefused = true }
+        upload.isReused = handle.isConnectionReused
+        handle.useNewConnection()
     }
-    let socket = pulse_loop_open_socket(transfer.poller, address)
-    transfer.progress.lacksSocket = socket < 0 && [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
-    return socket
+
+    /// Records why the transfer ends when libcurl is about to resend the request.
+    private func refuseResend() {
+        guard progress.failure == nil else { return }
+        // A connection that the server ends because it refuses the client certificate is not stale.
+        if let refusal = progress.notes?.refusal {
+            progress.failure = TransportFailure(code: refusal, phase: .maybeSent)
+        } else {
+            progress.failure = failure(lostWith: Int32(PULSE_CURLE_SEND_FAIL_REWIND), text: handle.text)
+        }
+    }
+
+    /// The failure of a request that libcurl reports as lost with this result.
+    func failure(lostWith result: Int32, text: String) -> TransportFailure {
+        let loss = upload.loss(result, handle.text)
+        let isRefused = loss == .refused || loss == .downgraded
+        let text = isRefused && text.isEmpty ? "the server did not process the request" : text
+        return TransportFailure(
+            code: .networkConnectionLost, phase: isRefused ? .beforeSend : .maybeSent,
+            underlying: CurlFailure(code: result, text: text, asksForHTTP1: loss == .downgraded),
+            isStaleConnection: isRefused || loss == .stale)
+    }
 }
 #endif

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// A libcurl handle and its current request. A handle carries one request after another.
+/// The transfer of a request, on a handle that carries one after another.
 ///
 /// The sender owns it until the loop gets the request. Then the loop owns it; a complete response returns it to the
 /// sender. The sender gives it back for the next request, also after a failure if libcurl has finished with it.
@@ -19,131 +19,186 @@ final class CurlTransfer: @unchecked Sendable {
         case streaming(CurlResponse)
     }
 
-    enum TimeoutCheck {
-        case expired(any Error)
-        case notBefore(TimeInterval)
+    /// Checked: the `resume` of an unsafe one is inlined here, and the sanitizer sees it read the sender's frame.
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    /// Where the sender waits.
+    ///
+    /// The reply goes through a lock and not through the continuation. If a continuation is resumed before its task
+    /// has suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see. The lock makes
+    /// the loop's writes visible to the sender.
+    private struct Handover {
+        var waiter: Waiter?
+        var reply: Result<Reply, any Error>?
     }
 
-    /// The state shared by the transfers of a loop.
-    struct Environment {
-        let library: CurlLibrary
-        let poller: OpaquePointer
-        let sessions: CurlSessions
-        let certificates = CurlCertificates()
-        /// Where the holder of the driver's lock stores actions until it releases the lock.
-        let deferred: CurlDeferredActions
-        /// Whether no environment variable names a proxy.
-        let hasNoProxyAround: Bool
-    }
-
-    let easy: UnsafeMutableRawPointer
-    let environment: Environment
-    /// Whether the handle is for one link.
-    let hasLink: Bool
-    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
-    /// Must live as long as libcurl may read it.
-    var headerList: UnsafeMutablePointer<pulse_curl_slist>?
-    /// The settings on the handle, if another common request can reuse them.
-    var appliedSettings: CurlRequest.ReusableSettings?
-    /// Whether nothing is set on the handle.
-    var isFresh = true
-
-    private(set) var request: CurlRequest
-    private(set) var id: UInt64 = 0
-    private(set) var startedAt: TimeInterval = 0
-    let replySlot = CurlReplySlot()
-    /// Whether the transfer has no caller any more, so that it must not open another socket.
-    private(set) var isAbandoned = false
-    var parser = CurlResponseParser()
-    var progress = Progress()
-    /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
-    private var socket: Int32?
-    /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
-    private(set) var link: OpaquePointer?
-
-    /// The progress of the request.
+    /// The way of the request to its connection, and why this client ends it.
     struct Progress {
         var hasSocket = false
         /// Whether the system had no descriptor for the latest socket.
         var lacksSocket = false
         var hasTriedIPv4 = false
         var hasTriedIPv6 = false
-        /// Why this client ended the transfer, which libcurl does not know.
-        var failure: (any Error)?
         /// Whether the reused connection is unusable and nothing was sent.
         var needsAnotherConnection = false
-        var sendCount = 0
-        /// Whether the connection is reused, and whether it is multiplexed.
-        var isReused = false
-        var isMultiplexed = false
-        /// Whether libcurl has reported that the server refused to process the request.
-        var isRefused = false
-        var connectedAt: TimeInterval?
-        var bodyOffset = 0
-        var requestSentAt: TimeInterval?
-        var unpinnedKeys: [[UInt8]]?
         /// The TLS notes of the latest connection.
         var notes: CurlTLSNotes?
+        var unpinnedKeys: [[UInt8]]?
         var isReceivingPaused = false
-        var isSendingPaused = false
-        var lastActivity: TimeInterval = 0
-        var uploadCount = UploadCount()
+        /// Why this client ended the transfer, which libcurl does not know.
+        var failure: (any Error)?
     }
+
+    let handle: CurlHandle
+    private(set) var request: CurlRequest
+    private(set) var id: UInt64 = 0
+    private let handover = Locked(Handover())
+    /// The transfers that it belongs to while libcurl has it.
+    private(set) var owner: CurlTransfers?
+    /// Whether the transfer has no caller any more, so that it must not open another socket.
+    private(set) var isAbandoned = false
+    var progress = Progress()
+    var upload = CurlUpload()
+    var parser = CurlResponseParser()
+    var timing = CurlTiming()
 
     /// Nil without memory for a handle.
-    init?(_ request: CurlRequest, _ environment: Environment) {
-        guard let easy = environment.sessions.makeHandle(sharing: !request.hasLink) else { return nil }
-        self.easy = easy
-        self.environment = environment
+    init?(_ request: CurlRequest, _ environment: CurlEnvironment) {
+        guard let handle = CurlHandle(environment, hasLink: request.hasLink) else { return nil }
+        self.handle = handle
         self.request = request
-        hasLink = request.hasLink
-        errorText.initialize(repeating: 0, count: 256)
-        guard request.hasLink else { return }
-        link = pulse_link_create(environment.poller, easy, !environment.library.writesWithoutSignal)
-        if link == nil { return nil }
     }
 
-    deinit {
-        if let link { pulse_link_close(link) } else if let socket { close(socket) }
-        environment.sessions.free(easy)
-        free(headerList)
-        errorText.deallocate()
-    }
+    var library: CurlLibrary { handle.library }
+    var poller: OpaquePointer { handle.environment.poller }
 
-    var library: CurlLibrary { environment.library }
-    var poller: OpaquePointer { environment.poller }
+    // MARK: Sender side
 
     /// Prepares for a request while the sender owns the transfer. Throws ``PulseError`` for what this libcurl does not
     /// support.
     func prepare(_ request: CurlRequest, id: UInt64) throws {
         self.request = request
         self.id = id
-        errorText[0] = 0
-        try configure()
-        isFresh = false
+        try handle.prepare(request, for: self)
     }
 
     /// Passes the ownership to the loop.
-    func begin(_ waiter: CurlReplySlot.Waiter) {
-        replySlot.wait(waiter)
-        startedAt = pulse_monotonic_now()
-        progress.lastActivity = startedAt
+    func begin(_ waiter: Waiter) {
+        handover.withLock { $0.waiter = waiter }
+        timing = CurlTiming(startedAt: pulse_monotonic_now())
+    }
+
+    /// The reply, once, for the resumed sender.
+    func takeReply() throws -> Reply {
+        let reply = handover.withLock { handover in
+            defer { handover.reply = nil }
+            return handover.reply
+        }
+        guard let reply else { throw CancellationError() }
+        return try reply.get()
+    }
+
+    /// Moves the response out.
+    func takeResponse(isStreamed: Bool = false) -> CurlResponse {
+        CurlResponse(
+            head: ResponseHead(parser.head), body: parser.takeBody(), codings: parser.codings,
+            isStreamed: isStreamed, isTruncated: parser.isTruncated, measured: measurements,
+            unpinnedKeys: progress.unpinnedKeys)
+    }
+
+    private var measurements: CurlMeasurements {
+        CurlMeasurements(
+            handle, requestSent: upload.endedAt.map { $0 - timing.startedAt }, bytesDecoded: parser.byteCount)
+    }
+
+    /// A connection for another owner.
+    struct Connected {
+        let channel: SocketChannel
+        let timings: TransferTimings
+    }
+
+    /// Hands the connection over, once.
+    func connected(queued: TimeInterval) throws -> Connected {
+        let timings = measurements.timings(queued: queued, isComplete: false)
+        guard let (descriptor, link) = handle.handOver() else {
+            throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
+        }
+        let channel = link.map { SocketChannel(CurlLink(self, $0, descriptor: descriptor)) }
+        return Connected(channel: channel ?? SocketChannel(descriptor), timings: timings)
     }
 
     /// Releases the resources of the last request.
     func rest() {
-        free(headerList)
-        headerList = nil
-        if appliedSettings == nil {
-            pulse_curl_easy_reset(easy)
-            isFresh = true
-        }
+        handle.rest()
         if let nothing = CurlRequest.nothing { request = nothing }
         progress = Progress()
-        if let socket { close(socket) }
-        socket = nil
+        upload = CurlUpload()
         parser.reset()
     }
+
+    // MARK: Loop side
+
+    /// Lets libcurl begin. False without memory.
+    func join(_ owner: CurlTransfers) -> Bool {
+        let hasJoined = handle.join(request.group)
+        if hasJoined { self.owner = owner }
+        return hasJoined
+    }
+
+    /// Takes the transfer from libcurl.
+    func leave() {
+        handle.leave(request.group)
+        owner = nil
+    }
+
+    /// Prepares for a restart. libcurl has closed the unusable connection, but may have another one like it.
+    func restart() {
+        progress.needsAnotherConnection = false
+        handle.useNewConnection()
+    }
+
+    /// Continues after a pipe was full or empty.
+    func resume() {
+        guard progress.isReceivingPaused || upload.isPaused else { return }
+        (progress.isReceivingPaused, upload.isPaused) = (false, false)
+        timing.lastActivity = pulse_monotonic_now()
+        handle.proceed()
+    }
+
+    /// Ends the transfer at its next socket request: until then libcurl would block on name resolution.
+    func abandon() {
+        isAbandoned = true
+    }
+
+    /// Passes the sender the head of a response whose body continues.
+    func continueStreaming() {
+        if let waiter = reply(.success(.streaming(takeResponse(isStreamed: true)))) { owner?.add(.resume(waiter)) }
+    }
+
+    /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.
+    func finish(_ outcome: Result<Void, any Error>) {
+        if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
+        if let waiter = reply(outcome.map { .ended }) {
+            waiter.resume()
+        } else if case .streamed(let pipe, let measured) = request.delivery {
+            measured(measurements)
+            switch outcome {
+            case .success: pipe.finish()
+            case .failure(let error): pipe.finish(error)
+            }
+        }
+    }
+
+    /// Stores the reply, if it is the first, and returns the sender to resume; nil without a waiting one.
+    private func reply(_ reply: Result<Reply, any Error>) -> Waiter? {
+        handover.withLock { handover in
+            guard let waiter = handover.waiter else { return nil }
+            handover = Handover(waiter: nil, reply: reply)
+            return waiter
+        }
+    }
+
+    // MARK: Outcome
 
     // libcurl expects no body after HEAD only if the request has none.
     var endsAtHead: Bool {
@@ -155,75 +210,14 @@ final class CurlTransfer: @unchecked Sendable {
     var isReadingHead: Bool { parser.hasBegun && !parser.isFinal }
 
     var phase: PulseError.Phase {
-        !mayHaveSent ? .beforeSend : parser.hasBegun ? .responseStarted : .maybeSent
+        !mayHaveSent ? .beforeSend : phaseOfSent
     }
+
+    private var phaseOfSent: PulseError.Phase { parser.hasBegun ? .responseStarted : .maybeSent }
 
     /// Whether anything of the request may have been sent.
     var mayHaveSent: Bool {
-        library.hasPrerequest
-            ? progress.sendCount > 0 : pulse_curl_get_offset(easy, Int32(PULSE_CURLINFO_PRETRANSFER_TIME_T)) > 0
-    }
-
-    /// Prepares for a restart. libcurl has closed the unusable connection, but may have another one like it.
-    func restart() {
-        progress.needsAnotherConnection = false
-        appliedSettings = nil
-        _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FRESH_CONNECT), 1)
-    }
-
-    /// Makes libcurl close the connection when the transfer ends, unless others are using it.
-    ///
-    /// Necessary before an early end over HTTP/2: libcurl 7.88 tells the server of it only with the next request.
-    func closeConnectionAtEnd() {
-        appliedSettings = nil
-        _ = pulse_curl_set_long(easy, Int32(PULSE_CURLOPT_FORBID_REUSE), 1)
-    }
-
-    /// Continues after a pipe was full or empty.
-    func resume() {
-        guard progress.isReceivingPaused || progress.isSendingPaused else { return }
-        (progress.isReceivingPaused, progress.isSendingPaused) = (false, false)
-        progress.lastActivity = pulse_monotonic_now()
-        _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
-    }
-
-    /// Makes libcurl request the body again, which may still be empty.
-    func resumeSending() {
-        guard progress.isSendingPaused else { return }
-        progress.isSendingPaused = false
-        _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
-    }
-
-    /// Joins the loop. False without memory.
-    func join(_ poller: OpaquePointer) -> Bool {
-        link.map { pulse_link_connect($0) } ?? pulse_loop_add(poller, request.group, easy)
-    }
-
-    /// Leaves the loop, unless it has left it with its connection.
-    func leave(_ poller: OpaquePointer) {
-        guard hasLink else { return pulse_loop_remove(poller, request.group, easy) }
-        guard socket == nil, let link else { return }
-        pulse_link_close(link)
-        self.link = nil
-    }
-
-    // MARK: Ending
-
-    /// Ends the transfer at its next socket request: until then libcurl would block on name resolution.
-    func abandon() {
-        isAbandoned = true
-    }
-
-    /// Called when libcurl requests a socket. False ends the transfer.
-    func willOpenSocket(family: Int32) -> Bool {
-        guard !mayHaveSent, !progress.isRefused else {
-            refuseResend()
-            return false
-        }
-        progress.hasSocket = true
-        if family == AF_INET { progress.hasTriedIPv4 = true }
-        if family == AF_INET6 { progress.hasTriedIPv6 = true }
-        return !isAbandoned
+        library.hasPrerequest ? upload.sendCount > 0 : handle.offset(PULSE_CURLINFO_PRETRANSFER_TIME_T) > 0
     }
 
     /// The outcome of a transfer that libcurl has ended.
@@ -234,8 +228,7 @@ final class CurlTransfer: @unchecked Sendable {
             return .failure(CurlFailure.error(result, of: self))
         }
         guard parser.isFinal else {
-            let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : .maybeSent
-            return .failure(TransportFailure(code: .networkConnectionLost, phase: phase))
+            return .failure(TransportFailure(code: .networkConnectionLost, phase: phaseOfSent))
         }
         guard !parser.isTruncated, !endsAtHead else { return .success(()) }
         // Without the close alert a body that ends with the connection may be truncated (RFC 9112, section 9.8).
@@ -246,6 +239,17 @@ final class CurlTransfer: @unchecked Sendable {
         return Result { try parser.finishBody() }.mapError(failure(ofBody:))
     }
 
+    /// Takes over the new connection before libcurl closes it.
+    private func takeSocket() -> Result<Void, any Error> {
+        if let pins = request.pins, !pins.isReportOnly, handle.checksPins, upload.sendCount == 0 {
+            return .failure(CurlFailure.Unpinned(keys: []))
+        }
+        guard handle.takeSocket() else {
+            return .failure(TransportFailure(code: .resourceUnavailable, phase: .beforeSend))
+        }
+        return .success(())
+    }
+
     /// The failure of a buffered body, with the head if it is useful.
     func failure(ofBody error: any Error) -> any Error {
         guard let failure = error as? TransportFailure, failure.code == .cannotDecodeContentData,
@@ -254,69 +258,54 @@ final class CurlTransfer: @unchecked Sendable {
         return CurlFailure.Undecodable(failure: failure, head: head)
     }
 
-    /// Takes over the new connection before libcurl closes it.
-    private func takeSocket() -> Result<Void, any Error> {
-        if let pins = request.pins, !pins.isReportOnly, checksPins, progress.sendCount == 0 {
-            return .failure(CurlFailure.Unpinned(keys: []))
-        }
-        let descriptor = link.map { pulse_link_leave_loop($0) } ?? pulse_loop_take_socket(poller, easy)
-        guard descriptor >= 0 else {
-            return .failure(TransportFailure(code: .resourceUnavailable, phase: .beforeSend))
-        }
-        socket = descriptor
-        return .success(())
+    // MARK: Timeouts
+
+    enum TimeoutCheck {
+        case expired(any Error)
+        case notBefore(TimeInterval)
     }
 
-    /// A connection for another owner.
-    struct Connected {
-        let channel: SocketChannel
-        let timings: TransferTimings
-    }
-
-    /// Hands the connection over, once.
-    func connected(queued: TimeInterval) throws -> Connected {
-        guard let descriptor = socket else {
-            throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
+    func timeout(now: TimeInterval) -> TimeoutCheck {
+        if timing.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
+            // Uses the time, not just the fact: this may be the first check for as long as the timeout.
+            let ready = handle.offset(PULSE_CURLINFO_PRETRANSFER_TIME_T)
+            timing.connectedAt = min(now, timing.startedAt + TimeInterval(ready) / 1e6)
         }
-        let timings = TransferTimings(measurements, queued: queued, isComplete: false)
-        socket = nil
-        guard let link else { return Connected(channel: SocketChannel(descriptor), timings: timings) }
-        self.link = nil
-        return Connected(channel: SocketChannel(CurlLink(self, link, descriptor: descriptor)), timings: timings)
-    }
-
-    /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.
-    func finish(_ outcome: Result<Void, any Error>) {
-        if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
-        if let waiter = replySlot.store(outcome.map { .ended }) {
-            waiter.resume()
-        } else if case .streamed(let pipe, let measured) = request.delivery {
-            measured(measurements)
-            switch outcome {
-            case .success: pipe.finish()
-            case .failure(let error): pipe.finish(error)
-            }
+        if timing.connectedAt != nil, !isBlocked, let length = request.bodyLength,
+            upload.moves(to: handle.offset(PULSE_CURLINFO_SIZE_UPLOAD_T), of: length)
+        {
+            timing.lastActivity = now
+        }
+        // The activity of a connection that serves other transfers says nothing about this one.
+        let timeout = timing.timeout(request, now: now, isBlocked: isBlocked) {
+            sharesConnection ? 0 : pulse_loop_last_activity(poller, handle.easy)
+        }
+        switch timeout {
+        case .notBefore(let time): return .notBefore(time)
+        case .idle: return .expired(TransportFailure(code: .timedOut, phase: phaseOfSent))
+        case .connect:
+            return .expired(
+                TransportFailure(code: .timedOut, phase: .beforeSend, underlying: CurlFailure.slowProxy(request)))
         }
     }
 
-    /// Passes the sender the head of a response whose body continues.
-    func continueStreaming() {
-        guard let waiter = replySlot.store(.success(.streaming(takeResponse(isStreamed: true)))) else { return }
-        environment.deferred.add(.resume(waiter))
+    /// Whether a pipe on this side is blocked, which does not make the server slow. With an error response libcurl
+    /// sends no more and requests no more of the body.
+    private var isBlocked: Bool { progress.isReceivingPaused || upload.isPaused && parser.status < 300 }
+
+    /// For how many seconds it tolerates a silent server.
+    var patience: TimeInterval { isBlocked ? .infinity : request.idleTimeout }
+
+    /// Whether a part of the request's body is unsent.
+    var isSendingBody: Bool {
+        guard let length = request.bodyLength, upload.endedAt == nil else { return false }
+        return handle.offset(PULSE_CURLINFO_SIZE_UPLOAD_T) < length
     }
 
-    /// Moves the response out.
-    func takeResponse(isStreamed: Bool = false) -> CurlResponse {
-        CurlResponse(
-            head: ResponseHead(parser.head), body: parser.takeBody(), codings: parser.codings,
-            isStreamed: isStreamed, isTruncated: parser.isTruncated, measured: measurements,
-            unpinnedKeys: progress.unpinnedKeys)
-    }
-
-    private var measurements: CurlResponse.Measurements {
-        var measured = CurlResponse.Measurements(easy, bytesDecoded: parser.byteCount)
-        measured.requestSent = progress.requestSentAt.map { Int64(($0 - startedAt) * 1e6) }
-        return measured
+    /// The version is known from the status line on; before that TLS knows the negotiated protocol. Without OpenSSL
+    /// only the version is available.
+    private var sharesConnection: Bool {
+        handle.long(PULSE_CURLINFO_HTTP_VERSION) >= PULSE_CURL_HTTP_VERSION_2_0 || handle.isMultiplexed
     }
 }
 #endif

@@ -4,26 +4,15 @@
 import CPulsePlatform
 import PulseCore
 
-extension CurlTransfer {
+extension CurlHandle {
     /// A body up to this size is copied and sent with the head.
     private static let copiedBodyLimit = 64 << 10
 
-    /// Configures the handle for its request. Throws ``PulseError/unsupported(_:)`` for what this libcurl does not
-    /// support.
-    func configure() throws {
-        let wanted = library.hasPrerequest ? request.appliedSettings : nil
-        if wanted == nil || wanted != appliedSettings {
-            appliedSettings = nil
-            if !isFresh { pulse_curl_easy_reset(easy) }
-            try setEverything()
-            appliedSettings = wanted
-        }
-        set(PULSE_CURLOPT_URL, request.url)
-        setHeaders()
-    }
-
-    private func setEverything() throws {
-        let context = Unmanaged.passUnretained(self).toOpaque()
+    /// Sets all options of a request but its URL and header fields. Throws ``PulseError/unsupported(_:)`` for what this
+    /// libcurl does not support.
+    ///
+    /// - Parameter context: the transfer, which the callbacks get.
+    func setOptions(of request: CurlRequest, _ context: UnsafeRawPointer) throws {
         set(PULSE_CURLOPT_PRIVATE, context)
         set(PULSE_CURLOPT_ERRORBUFFER, errorText)
         set(PULSE_CURLOPT_NOSIGNAL, 1)
@@ -31,12 +20,12 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(PULSE_CURLOPT_TCP_KEEPALIVE, 1)
         set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
-        setCallbacks(context)
-        setTimeout()
+        setCallbacks(of: request, context)
+        setTimeout(request.connectTimeout)
         if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
         // Through a proxy, an upgrade in cleartext needs a tunnel, too.
-        if request.hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
-        setBody()
+        if hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
+        setBody(of: request, context)
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
             set(PULSE_CURLOPT_PREREQDATA, context)
@@ -51,11 +40,11 @@ extension CurlTransfer {
         if let path = request.unixSocketPath {
             try demand("unix-domain sockets", set(PULSE_CURLOPT_UNIX_SOCKET_PATH, path))
         }
-        try setProxy()
-        if request.isSecure { try setTLS() }
+        try setProxy(request.proxy)
+        if request.isSecure { try setTLS(of: request, context) }
     }
 
-    private func setCallbacks(_ context: UnsafeMutableRawPointer) {
+    private func setCallbacks(of request: CurlRequest, _ context: UnsafeRawPointer) {
         setFunction(PULSE_CURLOPT_HEADERFUNCTION, curlReceiveHeader)
         set(PULSE_CURLOPT_HEADERDATA, context)
         setFunction(PULSE_CURLOPT_WRITEFUNCTION, curlReceiveBody)
@@ -64,28 +53,28 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_OPENSOCKETDATA, context)
         // A connection outlives its transfer, or the loop's part in it.
         let closeSocket: pulse_curl_closesocket_callback =
-            request.hasLink ? pulse_link_close_socket : pulse_loop_close_socket
+            hasLink ? pulse_link_close_socket : pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
-        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(request.hasLink ? link : poller))
+        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(hasLink ? link : environment.poller))
         // Holds the largest head that libcurl accepts. Over HTTP/2 libcurl 7.88 delivers only as much of a head as
         // fits, and waits for the socket before it delivers the rest.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
         // A link reads at most a record of TLS at a time.
-        set(PULSE_CURLOPT_BUFFERSIZE, request.hasLink ? 16 << 10 : isStreamed ? 512 << 10 : 128 << 10)
+        set(PULSE_CURLOPT_BUFFERSIZE, hasLink ? 16 << 10 : isStreamed ? 512 << 10 : 128 << 10)
     }
 
     /// Sets libcurl's connect timeout, which divides it among a host's addresses. The loop enforces the timeout itself.
-    private func setTimeout() {
+    private func setTimeout(_ connectTimeout: TimeInterval) {
         if library.leavesResolverBehind {
             set(PULSE_CURLOPT_QUICK_EXIT, 1)
-            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(request.connectTimeout, 1e6) * 1000)))
+            set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(connectTimeout, 1e6) * 1000)))
         } else {
             // A timeout during name resolution would block the loop.
             set(PULSE_CURLOPT_CONNECTTIMEOUT_MS, 1_000_000_000)
         }
     }
 
-    private func setBody() {
+    private func setBody(of request: CurlRequest, _ context: UnsafeRawPointer) {
         let method = request.method
         switch request.body {
         case .none where method == "GET":
@@ -106,10 +95,10 @@ extension CurlTransfer {
             }
         case .bytes(let data):
             post(length: Int64(data.count))
-            setReading()
+            setReading(context)
         case .pipe(_, let length):
             post(length: length ?? -1)
-            setReading()
+            setReading(context)
         }
         set(PULSE_CURLOPT_CUSTOMREQUEST, method)
     }
@@ -119,8 +108,7 @@ extension CurlTransfer {
         _ = pulse_curl_set_offset(easy, Int32(PULSE_CURLOPT_POSTFIELDSIZE_LARGE), length)
     }
 
-    private func setReading() {
-        let context = Unmanaged.passUnretained(self).toOpaque()
+    private func setReading(_ context: UnsafeRawPointer) {
         setFunction(PULSE_CURLOPT_READFUNCTION, curlFillBody)
         set(PULSE_CURLOPT_READDATA, context)
         setFunction(PULSE_CURLOPT_SEEKFUNCTION, curlSeekBody)
@@ -128,16 +116,10 @@ extension CurlTransfer {
         set(PULSE_CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     }
 
-    private func setHeaders() {
-        free(headerList)
-        headerList = request.headerLines.withUnsafeBytes { pulse_curl_lines($0.baseAddress, $0.count) }
-        set(PULSE_CURLOPT_HTTPHEADER, headerList)
-    }
-
     // The following are policies: if this libcurl cannot enforce one, the request must not be sent.
 
-    private func setProxy() throws {
-        switch request.proxy.route {
+    private func setProxy(_ proxy: ProxySettings) throws {
+        switch proxy.route {
         case .environment:
             // Otherwise libcurl reads its environment variables for each request.
             if environment.hasNoProxyAround { set(PULSE_CURLOPT_NOPROXY, "*") }
@@ -152,16 +134,16 @@ extension CurlTransfer {
                 set(PULSE_CURLOPT_PROXYTYPE, type))
             // The environment's list does not apply: the request has the exact exclusions.
             try demand("proxy exclusions", set(PULSE_CURLOPT_NOPROXY, ""))
-            if request.proxy.username != nil || request.proxy.password != nil {
+            if proxy.username != nil || proxy.password != nil {
                 // Only some versions of libcurl decode the two options for the parts; all decode this one.
-                let parts = [request.proxy.username, request.proxy.password].map { PercentEncoding.segment($0 ?? "") }
+                let parts = [proxy.username, proxy.password].map { PercentEncoding.segment($0 ?? "") }
                 try demand(
                     "a proxy's credentials", set(PULSE_CURLOPT_PROXYUSERPWD, parts.joined(separator: ":")))
             }
         }
     }
 
-    private func setTLS() throws {
+    private func setTLS(of request: CurlRequest, _ context: UnsafeRawPointer) throws {
         // Waiting for a connection that may be multiplexed is better than opening one more.
         if request.sharesConnection { set(PULSE_CURLOPT_PIPEWAIT, 1) }
         if request.needsHTTP1 { set(PULSE_CURLOPT_HTTP_VERSION, PULSE_CURL_HTTP_VERSION_1_1) }
@@ -186,9 +168,9 @@ extension CurlTransfer {
         }
         // Unavailable without OpenSSL; then the error texts must suffice.
         setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
-        set(PULSE_CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
+        set(PULSE_CURLOPT_SSL_CTX_DATA, context)
         // The tickets of a link come outside the loop, so that no other connection can resume its sessions.
-        if request.hasLink { set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0) }
+        if hasLink { set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0) }
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
         if !checksPins, !pins.isReportOnly {
@@ -198,30 +180,15 @@ extension CurlTransfer {
         }
     }
 
+    /// Whether this client checks the pins itself, and not libcurl.
+    var checksPins: Bool { library.hasPrerequest && library.readsVerifiedChain }
+
     private func demand(_ what: String, _ results: Int32...) throws {
         guard results.allSatisfy({ $0 == PULSE_CURLE_OK }) else { throw Self.unsupported(what) }
     }
 
     private static func unsupported(_ what: String) -> PulseError {
         .unsupported("\(what) with the system's libcurl")
-    }
-
-    // MARK: Values
-
-    @discardableResult
-    private func set(_ option: Int, _ value: Int) -> Int32 {
-        pulse_curl_set_long(easy, Int32(option), value)
-    }
-
-    @discardableResult
-    private func set(_ option: Int, _ value: UnsafeRawPointer?) -> Int32 {
-        pulse_curl_set_pointer(easy, Int32(option), value)
-    }
-
-    /// libcurl copies the text.
-    @discardableResult
-    private func set(_ option: Int, _ text: String) -> Int32 {
-        text.withCString { pulse_curl_set_pointer(easy, Int32(option), $0) }
     }
 
     private func setBlob(_ option: Int, _ data: Data) -> Int32 {

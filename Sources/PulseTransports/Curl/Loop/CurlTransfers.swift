@@ -4,96 +4,118 @@
 import CPulsePlatform
 import PulseCore
 
-/// Drives the transfers of a loop: only the holder of the lock around it calls libcurl.
-struct CurlDriver: @unchecked Sendable {
-    // Unchecked: the pointer and the transfers are used only under the lock.
+/// The transfers of a loop that are under way. Only its driver, the holder of the lock around them, calls libcurl.
+final class CurlTransfers: @unchecked Sendable {
+    // Unchecked: used only under the lock.
+
+    /// An action to perform after the lock is released: no caller's code runs under the lock.
+    enum Step: Sendable {
+        /// A transfer has ended and left libcurl.
+        case end(CurlTransfer, Result<Void, any Error>)
+        /// The head of a streamed response is available.
+        case resume(CurlTransfer.Waiter)
+        case pipe(BytePipe.Resumption)
+
+        func perform() {
+            switch self {
+            case .end(let transfer, let outcome): transfer.finish(outcome)
+            case .resume(let waiter): waiter.resume()
+            case .pipe(let resumption): resumption.perform()
+            }
+        }
+    }
 
     private let library: CurlLibrary
     private let poller: OpaquePointer
-    private let deferred: CurlDeferredActions
     private var transfers: [UInt64: CurlTransfer] = [:]
     /// Transfers whose caller has left. Ending them now would block on name resolution.
     private var abandoned: [ObjectIdentifier: CurlTransfer] = [:]
+    private var steps: [Step] = []
     /// When the first timeout can expire, in seconds of the monotonic clock.
     private var nextCheck = TimeInterval.infinity
     /// When the waiting thread wakes by itself.
-    private var wake = TimeInterval.infinity
+    private(set) var wake = TimeInterval.infinity
     private var hasEnded = false
 
-    init(_ environment: CurlTransfer.Environment) {
-        library = environment.library
-        poller = environment.poller
-        deferred = environment.deferred
+    init(_ environment: CurlEnvironment) {
+        (library, poller) = (environment.library, environment.poller)
+    }
+
+    deinit {
+        pulse_loop_destroy(poller)
     }
 
     /// The number of transfers under way.
     var count: Int { transfers.count }
 
-    /// The thread's first step after each wait. Returns the actions to perform outside the lock.
-    mutating func act() -> [CurlDeferredActions.Step] {
+    /// Whether the thread would wake too late.
+    var isThreadLate: Bool { nextWake < wake }
+
+    private var nextWake: TimeInterval { min(nextCheck, pulse_loop_next_timer(poller)) }
+
+    /// The thread's first step after each wait.
+    func act() -> [Step] {
         pulse_loop_act(poller)
         endFinished()
-        return deferred.take()
+        return takeSteps()
     }
 
-    /// The thread's second step. Also returns when the next wait ends.
-    mutating func process(_ commands: [CurlCommandQueue.Command]) -> (
-        wake: TimeInterval, rest: [CurlDeferredActions.Step]
-    ) {
+    /// The thread's second step.
+    func process(_ commands: [CurlCommandQueue.Command]) -> [Step] {
         perform(commands)
         if pulse_loop_now(poller) >= nextCheck { checkTimeouts() }
-        wake = min(nextCheck, pulse_loop_next_timer(poller))
-        return (wake, deferred.take())
+        wake = nextWake
+        return takeSteps()
     }
 
-    /// The outcome for a sender that found the lock free.
-    struct InPlaceResult {
-        /// Whether the thread would wake too late.
-        var isLate = false
-        var rest: [CurlDeferredActions.Step] = []
+    /// The step of a sender that found the lock free.
+    func processInPlace(_ commands: [CurlCommandQueue.Command]) -> [Step] {
+        if !hasEnded { perform(commands) }
+        return takeSteps()
     }
 
-    private var isLate: Bool { min(nextCheck, pulse_loop_next_timer(poller)) < wake }
+    /// Defers an action of a callback.
+    func add(_ step: Step) {
+        steps.append(step)
+    }
 
-    mutating func processInPlace(_ commands: [CurlCommandQueue.Command]) -> InPlaceResult {
-        guard !hasEnded else { return InPlaceResult() }
-        perform(commands)
-        return InPlaceResult(isLate: isLate, rest: deferred.take())
+    private func takeSteps() -> [Step] {
+        defer { steps = [] }
+        return steps
     }
 
     /// Ends all transfers and notifies their callers.
-    mutating func end() -> [CurlDeferredActions.Step] {
+    func end() -> [Step] {
         hasEnded = true
         for transfer in transfers.values {
             transfer.abandon()
             abandoned[ObjectIdentifier(transfer)] = transfer
-            deferred.add(.end(transfer, .failure(CancellationError())))
+            add(.end(transfer, .failure(CancellationError())))
         }
         transfers = [:]
-        return deferred.take()
+        return takeSteps()
     }
 
     /// Closes all connections, which may block on name resolution.
-    mutating func close() {
-        for transfer in abandoned.values { release(transfer) }
+    func close() {
+        for transfer in abandoned.values { transfer.leave() }
         abandoned = [:]
         pulse_loop_close(poller)
     }
 
-    private mutating func perform(_ commands: [CurlCommandQueue.Command]) {
+    private func perform(_ commands: [CurlCommandQueue.Command]) {
         for command in commands { perform(command) }
         // A request that was just added is sent here, if a connection is available.
         if !commands.isEmpty { pulse_loop_act_on_timers(poller) }
         endFinished()
     }
 
-    private mutating func perform(_ command: CurlCommandQueue.Command) {
+    private func perform(_ command: CurlCommandQueue.Command) {
         switch command {
         case .start(let transfer):
             guard add(transfer) else { return }
             transfers[transfer.id] = transfer
-            let request = transfer.request
-            nextCheck = min(nextCheck, transfer.startedAt + min(request.connectTimeout, transfer.checkPeriod))
+            nextCheck = min(nextCheck, transfer.timing.firstCheck(transfer.request))
         case .cancel(let id):
             if let transfer = transfers[id] { cancel(transfer) }
         case .resume(let id):
@@ -101,22 +123,22 @@ struct CurlDriver: @unchecked Sendable {
         }
     }
 
-    private mutating func add(_ transfer: CurlTransfer) -> Bool {
-        if transfer.join(poller) { return true }
+    private func add(_ transfer: CurlTransfer) -> Bool {
+        if transfer.join(self) { return true }
         let failure = TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
-        deferred.add(.end(transfer, .failure(failure)))
+        add(.end(transfer, .failure(failure)))
         return false
     }
 
     // MARK: Ending transfers
 
-    private mutating func endFinished() {
+    private func endFinished() {
         var result: Int32 = 0
         while let easy = pulse_loop_next_ended(poller, &result) {
             guard let pointer = pulse_curl_get_string(easy, Int32(PULSE_CURLINFO_PRIVATE)) else { continue }
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(pointer).takeUnretainedValue()
             if abandoned.removeValue(forKey: ObjectIdentifier(transfer)) != nil {
-                release(transfer)
+                transfer.leave()
             } else if transfer.progress.needsAnotherConnection {
                 restart(transfer)
             } else {
@@ -125,40 +147,36 @@ struct CurlDriver: @unchecked Sendable {
         }
     }
 
-    private mutating func restart(_ transfer: CurlTransfer) {
-        release(transfer)
+    private func restart(_ transfer: CurlTransfer) {
+        transfer.leave()
         transfer.restart()
         if !add(transfer) { transfers[transfer.id] = nil }
     }
 
-    private mutating func end(_ transfer: CurlTransfer, _ outcome: Result<Void, any Error>) {
+    private func end(_ transfer: CurlTransfer, _ outcome: Result<Void, any Error>) {
         transfers[transfer.id] = nil
-        release(transfer)
-        deferred.add(.end(transfer, outcome))
+        transfer.leave()
+        add(.end(transfer, outcome))
     }
 
     /// Ends a transfer early and resumes its caller at once. If libcurl would block on name resolution, the transfer
     /// itself ends when it next requests a socket.
-    private mutating func abandon(_ transfer: CurlTransfer, _ error: any Error) {
+    private func abandon(_ transfer: CurlTransfer, _ error: any Error) {
         // A transfer that has sent something has a connection, possibly opened by another transfer.
         guard !library.leavesResolverBehind, !transfer.progress.hasSocket, transfer.phase == .beforeSend else {
-            transfer.closeConnectionAtEnd()
+            transfer.handle.closeConnectionAtEnd()
             return end(transfer, .failure(error))
         }
         transfers[transfer.id] = nil
         transfer.abandon()
         abandoned[ObjectIdentifier(transfer)] = transfer
-        deferred.add(.end(transfer, .failure(error)))
-    }
-
-    private func release(_ transfer: CurlTransfer) {
-        transfer.leave(poller)
+        add(.end(transfer, .failure(error)))
     }
 
     // MARK: Timeouts
 
     /// Checks every transfer, at most once per timeout period.
-    private mutating func checkTimeouts() {
+    private func checkTimeouts() {
         let now = pulse_loop_now(poller)
         var expired: [(transfer: CurlTransfer, error: any Error)] = []
         nextCheck = .infinity
@@ -189,14 +207,14 @@ struct CurlDriver: @unchecked Sendable {
         var others = transfers
         for transfer in expired {
             others[transfer.id] = nil
-            guard transfer.phase != .beforeSend, let socket = connection(of: transfer) else { continue }
+            guard transfer.phase != .beforeSend, let socket = transfer.handle.connection else { continue }
             var suspect = suspects[socket.descriptor] ?? Suspect(socket: socket)
             suspect.timeout = min(suspect.timeout, transfer.request.idleTimeout)
             suspects[socket.descriptor] = suspect
         }
         guard !suspects.isEmpty else { return [] }
         for transfer in others.values {
-            guard let socket = connection(of: transfer), let suspect = suspects[socket.descriptor] else { continue }
+            guard let socket = transfer.handle.connection, let suspect = suspects[socket.descriptor] else { continue }
             // The other transfers may be recent. Until an upload ends, the server need not respond.
             let patience = transfer.isSendingBody ? .infinity : 2 * transfer.patience
             suspects[socket.descriptor]?.patience = max(suspect.patience, patience)
@@ -209,20 +227,15 @@ struct CurlDriver: @unchecked Sendable {
     }
 
     /// Calls that end by their deadlines never trigger a timeout.
-    private mutating func cancel(_ transfer: CurlTransfer) {
+    private func cancel(_ transfer: CurlTransfer) {
         var dead: pulse_socket?
-        if transfer.phase != .beforeSend, let socket = connection(of: transfer),
-            pulse_loop_is_unreachable(poller, socket, transfer.idleTime(now: pulse_monotonic_now()))
+        if transfer.phase != .beforeSend, let socket = transfer.handle.connection,
+            pulse_loop_is_unreachable(poller, socket, transfer.timing.idleTime(now: pulse_monotonic_now()))
         {
             dead = socket
         }
         abandon(transfer, CancellationError())
         if let dead { pulse_loop_cut(poller, dead) }
-    }
-
-    private func connection(of transfer: CurlTransfer) -> pulse_socket? {
-        var socket = pulse_socket()
-        return pulse_loop_connection(poller, transfer.easy, &socket) ? socket : nil
     }
 }
 #endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// A handle of libcurl with its options, which carries one request after another.
+final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    let environment: CurlEnvironment
+    /// Whether the handle is for one link.
+    let hasLink: Bool
+    /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
+    private(set) var link: OpaquePointer?
+    /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
+    private var socket: Int32?
+    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+    /// Must live as long as libcurl may read it.
+    private var headerList: UnsafeMutablePointer<pulse_curl_slist>?
+    /// The settings on the handle, if another common request can reuse them.
+    private var settings: CurlRequest.ReusableSettings?
+    /// Whether nothing is set on the handle.
+    private var isFresh = true
+
+    /// Nil without memory.
+    init?(_ environment: CurlEnvironment, hasLink: Bool) {
+        guard let easy = environment.makeHandle(sharing: !hasLink) else { return nil }
+        self.easy = easy
+        self.environment = environment
+        self.hasLink = hasLink
+        errorText.initialize(repeating: 0, count: 256)
+        guard hasLink else { return }
+        link = pulse_link_create(environment.poller, easy, !environment.library.writesWithoutSignal)
+        if link == nil { return nil }
+    }
+
+    deinit {
+        if let link { pulse_link_close(link) } else { closeSocket() }
+        environment.free(easy)
+        free(headerList)
+        errorText.deallocate()
+    }
+
+    var library: CurlLibrary { environment.library }
+
+    /// libcurl's text for the failure; empty without one.
+    var text: String { String(cString: errorText) }
+
+    /// libcurl's text for a result of this handle.
+    func text(of result: Int32) -> String {
+        text.isEmpty ? String(cString: pulse_curl_easy_strerror(result)) : text
+    }
+
+    /// Sets the options of a request whose callbacks get the transfer. Throws ``PulseError`` for what this libcurl does
+    /// not support.
+    func prepare(_ request: CurlRequest, for transfer: CurlTransfer) throws {
+        errorText[0] = 0
+        let wanted = library.hasPrerequest ? request.reusableSettings : nil
+        if wanted == nil || wanted != settings {
+            settings = nil
+            if !isFresh { pulse_curl_easy_reset(easy) }
+            isFresh = false
+            try setOptions(of: request, Unmanaged.passUnretained(transfer).toOpaque())
+            settings = wanted
+        }
+        set(PULSE_CURLOPT_URL, request.url)
+        free(headerList)
+        headerList = request.headerLines.withUnsafeBytes { pulse_curl_lines($0.baseAddress, $0.count) }
+        set(PULSE_CURLOPT_HTTPHEADER, headerList)
+    }
+
+    /// Makes the next request set all options again.
+    func forgetSettings() {
+        settings = nil
+    }
+
+    /// Releases the resources of the last request.
+    func rest() {
+        free(headerList)
+        headerList = nil
+        if settings == nil {
+            pulse_curl_easy_reset(easy)
+            isFresh = true
+        }
+        closeSocket()
+    }
+
+    /// Makes libcurl open a connection, even if it has an idle one.
+    func useNewConnection() {
+        settings = nil
+        set(PULSE_CURLOPT_FRESH_CONNECT, 1)
+    }
+
+    /// Makes libcurl close the connection when the transfer ends, unless others are using it.
+    ///
+    /// Necessary before an early end over HTTP/2: libcurl 7.88 tells the server of it only with the next request.
+    func closeConnectionAtEnd() {
+        settings = nil
+        set(PULSE_CURLOPT_FORBID_REUSE, 1)
+    }
+
+    /// Continues after a callback has paused libcurl.
+    func proceed() {
+        _ = pulse_curl_easy_pause(easy, Int32(PULSE_CURLPAUSE_CONT))
+    }
+
+    /// Joins the loop. False without memory.
+    func join(_ group: Int32) -> Bool {
+        link.map { pulse_link_connect($0) } ?? pulse_loop_add(environment.poller, group, easy)
+    }
+
+    /// Leaves the loop, unless it has left it with its connection.
+    func leave(_ group: Int32) {
+        guard hasLink else { return pulse_loop_remove(environment.poller, group, easy) }
+        guard socket == nil, let link else { return }
+        pulse_link_close(link)
+        self.link = nil
+    }
+
+    /// Takes a new connection before libcurl closes it. False without a descriptor.
+    func takeSocket() -> Bool {
+        let descriptor = link.map { pulse_link_leave_loop($0) } ?? pulse_loop_take_socket(environment.poller, easy)
+        socket = descriptor < 0 ? nil : descriptor
+        return descriptor >= 0
+    }
+
+    /// Hands the connection over, once: its descriptor, and the link that has it.
+    func handOver() -> (descriptor: Int32, link: OpaquePointer?)? {
+        guard let socket else { return nil }
+        defer { (self.socket, link) = (nil, nil) }
+        return (socket, link)
+    }
+
+    private func closeSocket() {
+        if let socket { close(socket) }
+        socket = nil
+    }
+
+    // MARK: Options
+
+    @discardableResult
+    func set(_ option: Int, _ value: Int) -> Int32 {
+        pulse_curl_set_long(easy, Int32(option), value)
+    }
+
+    @discardableResult
+    func set(_ option: Int, _ value: UnsafeRawPointer?) -> Int32 {
+        pulse_curl_set_pointer(easy, Int32(option), value)
+    }
+
+    /// libcurl copies the text.
+    @discardableResult
+    func set(_ option: Int, _ text: String) -> Int32 {
+        text.withCString { pulse_curl_set_pointer(easy, Int32(option), $0) }
+    }
+
+    // MARK: What libcurl knows
+
+    var isConnectionReused: Bool { long(PULSE_CURLINFO_NUM_CONNECTS) == 0 }
+
+    /// Whether TLS has negotiated HTTP/2.
+    var isMultiplexed: Bool { pulse_tls_state(easy) == PULSE_TLS_MULTIPLEXED }
+
+    func long(_ info: Int) -> Int {
+        pulse_curl_get_long(easy, Int32(info))
+    }
+
+    func offset(_ info: Int) -> Int64 {
+        pulse_curl_get_offset(easy, Int32(info))
+    }
+
+    /// The socket of the transfer's connection; nil if it is unknown.
+    var connection: pulse_socket? {
+        var socket = pulse_socket()
+        return pulse_loop_connection(environment.poller, easy, &socket) ? socket : nil
+    }
+}
+#endif
