@@ -8,7 +8,7 @@ extension HTTPCache {
 
     /// Stores a part, joined with stored bytes of the same version.
     func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
-        guard (try? await parts.acquire(lookup.key)) != nil else { return }
+        await holdParts(of: lookup.key)
         defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
         switch placement(of: part.head, among: stored) {
@@ -23,7 +23,7 @@ extension HTTPCache {
     /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
     /// all other calls.
     func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
-        guard (try? await parts.acquire(lookup.key)) != nil else { return }
+        await holdParts(of: lookup.key)
         defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
         let placement = placement(of: head, among: stored)
@@ -38,6 +38,13 @@ extension HTTPCache {
             else { return }
             await join(part, to: stored[index], under: joined, for: lookup)
         }
+    }
+
+    /// Waits for the permit in a task of its own: a part is stored even if its call is cancelled meanwhile. The stored
+    /// entry that it contradicts would be served again otherwise.
+    private func holdParts(of key: CacheKey) async {
+        guard let id = parts.enter(key) else { return }
+        _ = await Task { try? await parts.wait(key, id, priority: .normal) }.value
     }
 
     private func placement(of part: CachedHead, among stored: [CachedResponse]) -> PartPlacement {
