@@ -79,7 +79,8 @@ public final class CurlTransport: Transport {
     ) async throws -> CurlTransfer.Connected {
         guard let library else { throw CancellationError() }
         let (loop, id) = try nextTransfer(library)
-        return try await loop.connect(to: server, for: request, id: id, queued: queued)
+        let outgoing = CurlRequest(connectingTo: server, for: request)
+        return try await loop.open(outgoing, for: request, id: id, queued: queued)
     }
 
     /// The thread of the connections that have left libcurl's loop. Throws `CancellationError` after shutdown, and
@@ -131,8 +132,9 @@ extension CurlTransport: HTTP1Connector {
         guard let library else { throw CancellationError() }
         let sockets = try sockets()
         let (loop, id) = try nextTransfer(library)
-        let made = try await loop.link(
-            to: server, isSecure: isSecure, unixSocketPath, for: request, id: id, queued: queued)
+        let outgoing = try CurlRequest(
+            linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
+        let made = try await loop.open(outgoing, for: request, id: id, queued: queued)
         let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
         return (connection, made.timings)
     }

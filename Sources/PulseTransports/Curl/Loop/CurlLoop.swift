@@ -73,12 +73,12 @@ final class CurlLoop: Sendable {
 
     /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
     /// what this libcurl does not support.
-    func transfer(for request: CurlRequest, id: UInt64) throws -> CurlTransfer {
+    func transfer(for request: CurlRequest, id: UInt64, queued: TimeInterval) throws -> CurlTransfer {
         let idle = request.hasLink ? nil : idle.withLock { $0?.popLast() }
         guard let transfer = idle ?? CurlTransfer(request, environment) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
-        try transfer.prepare(request, id: id)
+        try transfer.prepare(request, id: id, queued: queued)
         return transfer
     }
 
@@ -173,31 +173,19 @@ final class CurlLoop: Sendable {
 
     // MARK: Connections
 
-    /// Opens a cleartext connection to the server of a URL and hands it over.
-    func connect(
-        to server: String, for request: TransportRequest, id: UInt64, queued: TimeInterval
+    /// Opens the connection of a request that only connects, and hands it over.
+    func open(
+        _ outgoing: CurlRequest, for request: TransportRequest, id: UInt64, queued: TimeInterval
     ) async throws -> CurlTransfer.Connected {
-        let transfer = try transfer(for: CurlRequest(connectingTo: server, for: request), id: id)
-        _ = try await run(transfer)
-        defer { reuse(transfer) }
-        return try transfer.connected(queued: queued)
-    }
-
-    /// Opens a connection that stays with its handle, for one upgrade.
-    func link(
-        to server: String, isSecure: Bool, _ unixSocketPath: String?, for request: TransportRequest, id: UInt64,
-        queued: TimeInterval
-    ) async throws -> CurlTransfer.Connected {
-        let outgoing = try CurlRequest(
-            linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
-        let transfer = try transfer(for: outgoing, id: id)
+        let transfer = try transfer(for: outgoing, id: id, queued: queued)
         do {
             _ = try await run(transfer)
         } catch let error as CurlFailure.Unpinned {
             throw request.pinningFailure(error.keys)
         }
+        defer { reuse(transfer) }
         if let keys = transfer.progress.unpinnedKeys { request.tellUnpinned(keys) }
-        return try transfer.connected(queued: queued)
+        return try transfer.connected()
     }
 
     /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).

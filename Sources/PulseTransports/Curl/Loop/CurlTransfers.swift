@@ -181,10 +181,7 @@ final class CurlTransfers: @unchecked Sendable {
         var expired: [(transfer: CurlTransfer, error: any Error)] = []
         nextCheck = .infinity
         for transfer in transfers.values {
-            switch transfer.timeout(now: now) {
-            case .expired(let error): expired.append((transfer, error))
-            case .notBefore(let time): nextCheck = min(nextCheck, time)
-            }
+            if let error = transfer.timeout(now: now, nextCheck: &nextCheck) { expired.append((transfer, error)) }
         }
         guard !expired.isEmpty else { return }
         let dead = deadConnections(ofExpired: expired.map(\.transfer))

@@ -10,7 +10,8 @@ struct CurlExchange: Sendable {
     final class Ticket: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
-        private let measured = Locked<CurlMeasurements?>(nil)
+        /// The timings of the whole transfer, once libcurl has ended it.
+        let timings = Locked<TransferTimings?>(nil)
 
         init(_ loop: CurlLoop, id: UInt64) {
             self.id = id
@@ -23,15 +24,6 @@ struct CurlExchange: Sendable {
 
         func cancel() {
             loop.withLock { $0 }?.cancel(id)
-        }
-
-        func note(_ measured: CurlMeasurements) {
-            self.measured.withLock { $0 = measured }
-        }
-
-        /// The timings of the whole transfer, once libcurl has ended it.
-        func timings(queued: TimeInterval) -> TransferTimings? {
-            measured.withLock { $0 }?.timings(queued: queued, isComplete: true)
         }
 
         /// Releases the loop, so that an ended stream that is still held keeps no thread alive.
@@ -69,7 +61,7 @@ struct CurlExchange: Sendable {
             if let upload { .pipe(upload.pipe, length: upload.length) } else { .init(bytes: request.body) }
         let delivery: CurlRequest.Delivery =
             if case .buffered(let limit) = request.delivery { .buffered(limit: limit) } else {
-                .streamed(BytePipe(wake: wake)) { ticket?.note($0) }
+                .streamed(BytePipe(wake: wake)) { timings in ticket?.timings.withLock { $0 = timings } }
             }
         outgoing = try CurlRequest(
             request, url: url, isSecure: origin.scheme == "https", body: body, delivery: delivery,
@@ -78,7 +70,7 @@ struct CurlExchange: Sendable {
     }
 
     func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
-        let transfer = try loop.transfer(for: outgoing, id: id)
+        let transfer = try loop.transfer(for: outgoing, id: id, queued: queued)
         let feeding = upload?.start()
         let reply: CurlTransfer.Reply
         do {
@@ -96,11 +88,11 @@ struct CurlExchange: Sendable {
             feeding?.end()
             let received = transfer.takeResponse()
             loop.reuse(transfer)
-            return try response(from: received, queued: queued)
+            return try response(from: received)
         }
         // Created before anything can fail: dropping the stream ends the transfer.
-        let stream = stream(of: received, from: pipe, ticket, queued: queued, holding: slot, feeding)
-        var response = try response(from: received, queued: queued)
+        let stream = stream(of: received, from: pipe, ticket, holding: slot, feeding)
+        var response = try response(from: received)
         guard case .file(let file, let offset) = request.delivery else {
             response.body = .stream(stream)
             return response
@@ -119,8 +111,8 @@ struct CurlExchange: Sendable {
 
     /// The stream keeps the loop and the slot until it ends.
     private func stream(
-        of received: CurlResponse, from pipe: BytePipe, _ ticket: Ticket, queued: TimeInterval,
-        holding slot: HostSlots.Slot, _ feeding: BodyFeed.Feeding?
+        of received: CurlTransfer.Response, from pipe: BytePipe, _ ticket: Ticket, holding slot: HostSlots.Slot,
+        _ feeding: BodyFeed.Feeding?
     ) -> ByteStream {
         let decoded = received.codings.isEmpty ? nil : DecodedStream(received.codings) { try await pipe.read() }
         // Captures the request and not the exchange, which holds the loop.
@@ -138,7 +130,7 @@ struct CurlExchange: Sendable {
             ticket.cancel()
         }
         stream.timingsAtEnd = {
-            guard var timings = ticket.timings(queued: queued) else { return nil }
+            guard var timings = ticket.timings.withLock({ $0 }) else { return nil }
             timings.bytesDecoded = decoded?.decodedCount ?? timings.bytesReceived
             return timings
         }
@@ -150,7 +142,7 @@ struct CurlExchange: Sendable {
         return stream
     }
 
-    private func response(from received: CurlResponse, queued: TimeInterval) throws -> PulseResponse {
+    private func response(from received: CurlTransfer.Response) throws -> PulseResponse {
         if let keys = received.unpinnedKeys { request.tellUnpinned(keys) }
         guard let head = received.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
@@ -159,8 +151,7 @@ struct CurlExchange: Sendable {
         if !received.codings.isEmpty { headers.removeContentFields() }
         var response = PulseResponse(
             statusCode: head.statusCode, headers: headers, data: received.body, request: request.urlRequest,
-            timings: received.measured.timings(queued: queued, isComplete: !received.isStreamed),
-            isTruncated: received.isTruncated)
+            timings: received.timings, isTruncated: received.isTruncated)
         if !received.codings.isEmpty { response.isDecoded = true }
         return response
     }

@@ -15,9 +15,9 @@ final class CurlRequest: Sendable {
 
     enum Delivery: Sendable {
         case buffered(limit: Int)
-        /// Puts a 2xx body into the pipe; buffers any other body and truncates it. Delivers the measurements before the
-        /// pipe ends.
-        case streamed(BytePipe, measured: @Sendable (CurlMeasurements) -> Void)
+        /// Puts a 2xx body into the pipe; buffers any other body and truncates it. Delivers the timings before the pipe
+        /// ends.
+        case streamed(BytePipe, timings: @Sendable (TransferTimings) -> Void)
     }
 
     let url: String

@@ -59,59 +59,40 @@ extension CurlRequest {
     }
 }
 
-/// libcurl's times of a transfer, in microseconds from its start, and what else it has measured.
-struct CurlMeasurements: Sendable {
-    private let nameResolved, connected, secured, ready, firstByte, total: Int64
-    /// When libcurl got the last byte of the request's body, if there is one.
-    private let requestSent: Int64?
-    private let isConnectionReused: Bool
-    private let version: Int
-    private let remoteAddress: String?
-    private let bytesReceived: Int64
-    private let bytesDecoded: Int64
-
-    init(_ handle: CurlHandle, requestSent: TimeInterval?, bytesDecoded: Int64) {
-        nameResolved = handle.offset(PULSE_CURLINFO_NAMELOOKUP_TIME_T)
-        connected = handle.offset(PULSE_CURLINFO_CONNECT_TIME_T)
-        secured = handle.offset(PULSE_CURLINFO_APPCONNECT_TIME_T)
-        ready = handle.offset(PULSE_CURLINFO_PRETRANSFER_TIME_T)
-        firstByte = handle.offset(PULSE_CURLINFO_STARTTRANSFER_TIME_T)
-        total = handle.offset(PULSE_CURLINFO_TOTAL_TIME_T)
-        self.requestSent = requestSent.map { Int64($0 * 1e6) }
+extension TransferTimings {
+    /// The phases that libcurl has measured, in microseconds from the start of the transfer.
+    ///
+    /// - Parameter requestSent: when libcurl got the last byte of the request's body, if there is one.
+    init(
+        _ handle: CurlHandle, queued: TimeInterval, requestSent: TimeInterval?, bytesDecoded: Int64, isComplete: Bool
+    ) {
+        func end(of phase: Int) -> TimeInterval? {
+            let microseconds = handle.offset(phase)
+            return microseconds > 0 ? queued + TimeInterval(microseconds) / 1e6 : nil
+        }
+        self.init()
+        self.queued = queued
         isConnectionReused = handle.isConnectionReused
-        version = handle.long(PULSE_CURLINFO_HTTP_VERSION)
-        remoteAddress = pulse_curl_get_string(handle.easy, Int32(PULSE_CURLINFO_PRIMARY_IP))
-            .map { String(cString: $0) }
-        bytesReceived = handle.offset(PULSE_CURLINFO_SIZE_DOWNLOAD_T)
-        self.bytesDecoded = bytesDecoded
-    }
-
-    func timings(queued: TimeInterval, isComplete: Bool) -> TransferTimings {
-        func seconds(_ microseconds: Int64) -> TimeInterval? {
-            microseconds > 0 ? queued + TimeInterval(microseconds) / 1e6 : nil
+        if isConnectionReused == false {
+            nameResolved = end(of: PULSE_CURLINFO_NAMELOOKUP_TIME_T)
+            connected = end(of: PULSE_CURLINFO_CONNECT_TIME_T)
+            secured = end(of: PULSE_CURLINFO_APPCONNECT_TIME_T)
         }
-        var timings = TransferTimings()
-        timings.queued = queued
-        timings.isConnectionReused = isConnectionReused
-        if !isConnectionReused {
-            timings.nameResolved = seconds(nameResolved)
-            timings.connected = seconds(connected)
-            timings.secured = seconds(secured)
-        }
-        timings.requestSent = seconds(requestSent ?? ready)
-        timings.firstByte = seconds(firstByte)
-        switch version {
-        case PULSE_CURL_HTTP_VERSION_1_0: timings.networkProtocol = "http/1.0"
-        case PULSE_CURL_HTTP_VERSION_1_1: timings.networkProtocol = "http/1.1"
-        case PULSE_CURL_HTTP_VERSION_2_0: timings.networkProtocol = "h2"
-        case PULSE_CURL_HTTP_VERSION_3: timings.networkProtocol = "h3"
+        self.requestSent = requestSent.map { queued + $0 } ?? end(of: PULSE_CURLINFO_PRETRANSFER_TIME_T)
+        firstByte = end(of: PULSE_CURLINFO_STARTTRANSFER_TIME_T)
+        switch handle.long(PULSE_CURLINFO_HTTP_VERSION) {
+        case PULSE_CURL_HTTP_VERSION_1_0: networkProtocol = "http/1.0"
+        case PULSE_CURL_HTTP_VERSION_1_1: networkProtocol = "http/1.1"
+        case PULSE_CURL_HTTP_VERSION_2_0: networkProtocol = "h2"
+        case PULSE_CURL_HTTP_VERSION_3: networkProtocol = "h3"
         default: break
         }
-        timings.remoteAddress = remoteAddress.flatMap { $0.isEmpty ? nil : $0 }
-        guard isComplete else { return timings }
-        timings.lastByte = seconds(total)
-        (timings.bytesReceived, timings.bytesDecoded) = (bytesReceived, bytesDecoded)
-        return timings
+        let address = pulse_curl_get_string(handle.easy, Int32(PULSE_CURLINFO_PRIMARY_IP))
+        remoteAddress = address.flatMap { $0.pointee == 0 ? nil : String(cString: $0) }
+        guard isComplete else { return }
+        lastByte = end(of: PULSE_CURLINFO_TOTAL_TIME_T)
+        bytesReceived = handle.offset(PULSE_CURLINFO_SIZE_DOWNLOAD_T)
+        self.bytesDecoded = bytesDecoded
     }
 }
 #endif

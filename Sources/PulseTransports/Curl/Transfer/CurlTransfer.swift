@@ -16,7 +16,21 @@ final class CurlTransfer: @unchecked Sendable {
         /// The response is complete: the sender owns the transfer again and reads the response.
         case ended
         /// The head of a response whose body continues in the request's pipe.
-        case streaming(CurlResponse)
+        case streaming(Response)
+    }
+
+    /// What the sender's task reads; for a streamed response the loop does, when the head arrives.
+    struct Response: Sendable {
+        /// Nil if the first line is not a status line.
+        let head: ResponseHead?
+        let body: Data
+        /// The content codings of the body, the one applied last first. A buffered body is already decoded; a streamed
+        /// one is not.
+        let codings: [ContentCoding]
+        let isTruncated: Bool
+        let timings: TransferTimings
+        /// The keys of the verified chain, if none is pinned and the policy only reports.
+        let unpinnedKeys: [[UInt8]]?
     }
 
     /// Checked: the `resume` of an unsafe one is inlined here, and the sanitizer sees it read the sender's frame.
@@ -52,6 +66,8 @@ final class CurlTransfer: @unchecked Sendable {
     let handle: CurlHandle
     private(set) var request: CurlRequest
     private(set) var id: UInt64 = 0
+    /// For how many seconds the request waited before the transfer.
+    private var queued: TimeInterval = 0
     private let handover = Locked(Handover())
     /// The transfers that it belongs to while libcurl has it.
     private(set) var owner: CurlTransfers?
@@ -76,9 +92,8 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Prepares for a request while the sender owns the transfer. Throws ``PulseError`` for what this libcurl does not
     /// support.
-    func prepare(_ request: CurlRequest, id: UInt64) throws {
-        self.request = request
-        self.id = id
+    func prepare(_ request: CurlRequest, id: UInt64, queued: TimeInterval = 0) throws {
+        (self.request, self.id, self.queued) = (request, id, queued)
         try handle.prepare(request, for: self)
     }
 
@@ -99,32 +114,30 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Moves the response out.
-    func takeResponse(isStreamed: Bool = false) -> CurlResponse {
-        CurlResponse(
+    func takeResponse(isStreamed: Bool = false) -> Response {
+        Response(
             head: ResponseHead(parser.head), body: parser.takeBody(), codings: parser.codings,
-            isStreamed: isStreamed, isTruncated: parser.isTruncated, measured: measurements,
+            isTruncated: parser.isTruncated, timings: timings(isComplete: !isStreamed),
             unpinnedKeys: progress.unpinnedKeys)
     }
 
-    private var measurements: CurlMeasurements {
-        CurlMeasurements(
-            handle, requestSent: upload.endedAt.map { $0 - timing.startedAt }, bytesDecoded: parser.byteCount)
+    private func timings(isComplete: Bool) -> TransferTimings {
+        TransferTimings(
+            handle, queued: queued, requestSent: upload.endedAt.map { $0 - timing.startedAt },
+            bytesDecoded: parser.byteCount, isComplete: isComplete)
     }
 
     /// A connection for another owner.
-    struct Connected {
-        let channel: SocketChannel
-        let timings: TransferTimings
-    }
+    typealias Connected = (channel: SocketChannel, timings: TransferTimings)
 
     /// Hands the connection over, once.
-    func connected(queued: TimeInterval) throws -> Connected {
-        let timings = measurements.timings(queued: queued, isComplete: false)
+    func connected() throws -> Connected {
+        let timings = timings(isComplete: false)
         guard let (descriptor, link) = handle.handOver() else {
             throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
         }
         let channel = link.map { SocketChannel(CurlLink(self, $0, descriptor: descriptor)) }
-        return Connected(channel: channel ?? SocketChannel(descriptor), timings: timings)
+        return (channel ?? SocketChannel(descriptor), timings)
     }
 
     /// Releases the resources of the last request.
@@ -180,8 +193,8 @@ final class CurlTransfer: @unchecked Sendable {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
         if let waiter = reply(outcome.map { .ended }) {
             waiter.resume()
-        } else if case .streamed(let pipe, let measured) = request.delivery {
-            measured(measurements)
+        } else if case .streamed(let pipe, let report) = request.delivery {
+            report(timings(isComplete: true))
             switch outcome {
             case .success: pipe.finish()
             case .failure(let error): pipe.finish(error)
@@ -209,9 +222,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     var isReadingHead: Bool { parser.hasBegun && !parser.isFinal }
 
-    var phase: PulseError.Phase {
-        !mayHaveSent ? .beforeSend : phaseOfSent
-    }
+    var phase: PulseError.Phase { mayHaveSent ? phaseOfSent : .beforeSend }
 
     private var phaseOfSent: PulseError.Phase { parser.hasBegun ? .responseStarted : .maybeSent }
 
@@ -260,12 +271,8 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: Timeouts
 
-    enum TimeoutCheck {
-        case expired(any Error)
-        case notBefore(TimeInterval)
-    }
-
-    func timeout(now: TimeInterval) -> TimeoutCheck {
+    /// The error of a timeout that has expired; otherwise the next check is no later than the next that can.
+    func timeout(now: TimeInterval, nextCheck: inout TimeInterval) -> TransportFailure? {
         if timing.connectedAt == nil, !library.hasPrerequest, mayHaveSent {
             // Uses the time, not just the fact: this may be the first check for as long as the timeout.
             let ready = handle.offset(PULSE_CURLINFO_PRETRANSFER_TIME_T)
@@ -281,11 +288,13 @@ final class CurlTransfer: @unchecked Sendable {
             sharesConnection ? 0 : pulse_loop_last_activity(poller, handle.easy)
         }
         switch timeout {
-        case .notBefore(let time): return .notBefore(time)
-        case .idle: return .expired(TransportFailure(code: .timedOut, phase: phaseOfSent))
+        case .notBefore(let time):
+            nextCheck = min(nextCheck, time)
+            return nil
+        case .idle:
+            return TransportFailure(code: .timedOut, phase: phaseOfSent)
         case .connect:
-            return .expired(
-                TransportFailure(code: .timedOut, phase: .beforeSend, underlying: CurlFailure.slowProxy(request)))
+            return TransportFailure(code: .timedOut, phase: .beforeSend, underlying: CurlFailure.slowProxy(request))
         }
     }
 
