@@ -12,7 +12,7 @@
 package final class CallGroup: Sendable {
     private struct State {
         /// The calls by their number in the group.
-        var calls = Members<Call>()
+        var calls: [Int: Call] = [:]
         var joined = 0
         /// The deadline of the last call that left; set once no call waits.
         var lastDeadline: TimeInterval?
@@ -58,7 +58,7 @@ package final class CallGroup: Sendable {
         // Read outside the lock: the call may itself be shared work, whose deadline comes from other calls.
         let (isExpired, deadline) = (call.isExpired, call.deadline)
         let failure = state.withLock { state -> PulseError? in
-            guard state.calls.remove(place) != nil else { return nil }
+            guard state.calls.removeValue(forKey: place) != nil else { return nil }
             if state.calls.isEmpty { (state.lastDeadline, state.isExpired) = (deadline, isExpired) }
             return isExpired ? state.lastFailure : nil
         }
@@ -70,7 +70,7 @@ package final class CallGroup: Sendable {
         let (calls, lastDeadline) = state.withLock { ($0.calls, $0.lastDeadline) }
         guard !calls.isEmpty else { return lastDeadline }
         var latest = -TimeInterval.infinity
-        calls.forEach { latest = max(latest, $0.deadline ?? .infinity) }
+        for call in calls.values { latest = max(latest, call.deadline ?? .infinity) }
         return latest < .infinity ? latest : nil
     }
 
@@ -83,22 +83,22 @@ package final class CallGroup: Sendable {
     /// call leaves because of its deadline.
     func record(_ note: Call.Note) {
         // The replaced value is released outside the lock.
-        let (calls, replaced) = state.withLock { state -> (Members<Call>?, (any Sendable)?) in
+        let (calls, replaced) = state.withLock { state -> ([Int: Call], (any Sendable)?) in
             switch note {
-            case .sent, .unsent: return (nil, nil)
+            case .sent, .unsent: return ([:], nil)
             case .request(let request):
                 defer { state.request = request }
                 return (state.calls, state.request)
             case .responded(let status): state.status = status
             case .failure(let failure):
                 defer { state.lastFailure = failure }
-                return (nil, state.lastFailure)
+                return ([:], state.lastFailure)
             case .failsForOtherWork(let isSo): state.failsForOtherWork = isSo
             case .secret(let header, let isSignature): state.secrets[header] = isSignature
             }
             return (state.calls, nil)
         }
-        calls?.forEach { $0.record(note) }
+        for call in calls.values { call.record(note) }
         withExtendedLifetime(replaced) {}
     }
 

@@ -118,8 +118,8 @@ extension CachePlugin {
     /// The ended request that this call shares with others; nil if it must send its own.
     private func flight(of fetch: CacheFetch, _ next: PluginChain) async throws -> HTTPCache.Flights.Subscription? {
         let lookup = fetch.lookup
-        guard !cache.isUnshareable(lookup.key), let key = lookup.sharedFlightKey else { return nil }
-        return try await cache.flights.join(key, for: lookup.context, running: next) { waiting, rest in
+        let key = { self.cache.isUnshareable(lookup.key) ? nil : lookup.sharedFlightKey }
+        return try await cache.flights.join(key(), for: lookup.context, running: next) { waiting, rest in
             let outcome = await fetch.outcome(for: waiting) { await rest.result($0) }
             self.cache.note(lookup.key, isShareable: fetch.isShareable(outcome))
             return outcome

@@ -43,9 +43,10 @@ public struct CoalescingPlugin: PulsePlugin {
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        guard let key = CoalescingKey(request, for: context) else { return try await pass(request, context, next) }
-        let flight = try await flights.join(key, for: context, running: next) { await $1.result(request) }
-        guard let flight else { return try await next(request) }
+        let flight = try await flights.join(CoalescingKey(request, for: context), for: context, running: next) {
+            await $1.result(request)
+        }
+        guard let flight else { return try await pass(request, context, next) }
         if flight.isFirst { return try flight.outcome.get() }
         // A call that has left sends nothing more.
         if case .failure(.cancelled) = flight.outcome { throw PulseError.cancelled }

@@ -7,11 +7,15 @@ extension SingleFlight {
     typealias ChainWork = @Sendable (CallGroup, DetachedChain) async -> Outcome
 
     /// Joins the flight for this key, whose work runs the rest of the first call's chain. Nil for a call that must send
-    /// its own request: its endpoint adds inner plugins, or other calls may wait for it.
+    /// its own request: it has no key, its endpoint adds inner plugins, other calls may wait for it, or it is a part of
+    /// the flight itself.
+    ///
+    /// - Parameter makeKey: not called for a call that shares nothing.
     func join(
-        _ key: Key, for context: PluginContext, running next: PluginChain, _ work: @escaping ChainWork
+        _ makeKey: @autoclosure () -> Key?, for context: PluginContext, running next: PluginChain,
+        _ work: @escaping ChainWork
     ) async throws -> Subscription? {
-        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls else { return nil }
+        guard !next.holdsPluginsOfTheEndpoint, !WorkScope.mayBlockOtherCalls, let key = makeKey() else { return nil }
         // A call that ended while it waited in an outer plugin sends nothing.
         try Task.checkCancellation()
         return await join(key, for: context.call) { await work($0, next.detached(for: $0)) }

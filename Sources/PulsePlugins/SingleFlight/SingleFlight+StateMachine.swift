@@ -22,12 +22,12 @@ extension SingleFlight {
             /// Whether the run continues without subscribers.
             let isBackground: Bool
             /// By the tickets' numbers.
-            var subscribers = Members<Subscriber>()
+            var subscribers: [Int: Subscriber] = [:]
         }
 
         /// The unfinished runs, by their numbers.
         private var runs: [Int: Run] = [:]
-        /// The numbers of the runs that callers may still join. A lookup compares all parts of two requests.
+        /// The numbers of the runs that callers may still join.
         private var open: [Key: Int] = [:]
         private var count = 0
 
@@ -70,7 +70,7 @@ extension SingleFlight {
         /// Removes a subscriber. Returns the run if it is to be cancelled, since it has no subscribers left; callers
         /// cannot join it then.
         mutating func leave(_ ticket: Ticket) -> Work? {
-            guard runs[ticket.run]?.subscribers.remove(ticket.number) != nil, let run = runs[ticket.run],
+            guard runs[ticket.run]?.subscribers.removeValue(forKey: ticket.number) != nil, let run = runs[ticket.run],
                 !run.isBackground, run.subscribers.isEmpty
             else { return nil }
             close(ticket.run, run.key)
@@ -78,11 +78,11 @@ extension SingleFlight {
         }
 
         /// Ends a run; returns the subscribers that get the result.
-        mutating func finish(_ number: Int) -> Members<Subscriber> {
-            guard let run = runs.removeValue(forKey: number) else { return Members() }
+        mutating func finish(_ number: Int) -> [Subscriber] {
+            guard let run = runs.removeValue(forKey: number) else { return [] }
             close(number, run.key)
             if runs.isEmpty, runs.capacity > 64 { runs = [:] }
-            return run.subscribers
+            return Array(run.subscribers.values)
         }
 
         /// Closes these runs to new subscribers.
@@ -97,7 +97,7 @@ extension SingleFlight {
             return unattended.values.map(\.work)
         }
 
-        /// Shrinks the empty dictionary, which would otherwise keep the capacity of its peak.
+        /// Closes a run to new subscribers. The empty dictionary does not keep the capacity of its peak.
         private mutating func close(_ number: Int, _ key: Key) {
             guard let index = open.index(forKey: key), open.values[index] == number else { return }
             open.remove(at: index)

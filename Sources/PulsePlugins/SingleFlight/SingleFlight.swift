@@ -175,10 +175,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     private func finish(_ run: Run, _ number: Int, _ outcome: Outcome) {
         let (waiters, endWaiters) = state.withLock { state in
-            var waiters: [CheckedContinuation<Void, Never>] = []
-            state.machine.finish(number).forEach { subscription in
-                if let waiter = subscription.settle(outcome) { waiters.append(waiter) }
-            }
+            let waiters = state.machine.finish(number).compactMap { $0.settle(outcome) }
             run.hasEnded = true
             return (waiters, run.endWaiters)
         }

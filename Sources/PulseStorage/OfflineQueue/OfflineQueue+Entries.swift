@@ -105,15 +105,16 @@ extension OfflineQueue {
         (updated.url, updated.headers) = (request.url.absoluteString, request.headers)
         var newFile: String?
         if let body = request.body {
-            let name = "\(id.uuidString)-\(store.randomness.uuid().uuidString)"
-            (updated.body, updated.file) = try await store.placed(body, name)
+            (updated.body, updated.file) = try await store.placed(
+                body, "\(id.uuidString)-\(store.randomness.uuid().uuidString)")
             newFile = updated.file
         } else if stored.file == nil {
             updated.body = nil
         }
-        let record = LogRecord(
-            QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry, payload: try updated.encoded())
         do {
+            let record = LogRecord(
+                QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry,
+                payload: try updated.encoded())
             try await store.append(record) { machine in
                 guard let entry = machine.entries[id], entry.deadLetter == nil else { throw Self.unknown(id) }
                 guard !machine.isInFlight(id, entry) else {
@@ -144,6 +145,9 @@ extension OfflineQueue {
             store.read { machine in machine.entries[id].map { $0.deadLetter == nil } ?? false }
         }
         if let response { return response }
+        // The entry may have ended just now, so that its outcome is known once the journal's worker is done.
+        try await store.open()
+        if let response = try await waiters.outcome(of: id, isPending: { false }) { return response }
         guard let letter = try await deadLetters().first(where: { $0.id == id }) else { throw Self.unknown(id) }
         throw PulseError.custom(letter.reason)
     }
@@ -155,7 +159,7 @@ extension OfflineQueue {
     public func drain() async throws -> Int {
         try await store.open()
         if !store.read(\.isIdle), !Task.isCancelled {
-            // First, so that no pass can see the waiter without it.
+            // First: a pass that began after the waiter has got its number has seen this.
             store.decide { $0.resume() }
             await waiters.waitUntilIdle { drainer.start() }
         }

@@ -326,9 +326,8 @@ final class QueueDrainer: Sendable {
 
     private func replay(_ id: UUID) async -> ReplayOutcome {
         do {
-            let replay = try await store.replay(of: id)
             guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
-            return await send(replay)
+            return await send(try await store.replay(of: id))
         } catch {
             return ReplayOutcome(result: .failure(PulseError(wrapping: error)))
         }

@@ -64,8 +64,9 @@ extension QueueStore {
     // MARK: Bodies
 
     /// The body for the record, or the name of the file that it was written to.
-    func placed(_ body: Data, _ name: String) async throws -> (body: Data?, file: String?) {
+    func placed(_ body: Data, _ name: @autoclosure () -> String) async throws -> (body: Data?, file: String?) {
         guard let files, body.count > BodyFiles.limit else { return (body, nil) }
+        let name = name()
         try await files.write(name, body)
         return (nil, name)
     }
@@ -125,9 +126,9 @@ extension QueueStore {
             guard case .failure(let error) = result else { return Data() }
             return StoredReason(error, now: now).encoded
         }
+        let verdict = outcome.verdict(now: now)
         let record = decide {
-            $0.finish(
-                id, tag: tag, outcome.verdict(now: now), reason: reason(), uptime: clock.uptime, randomness: randomness)
+            $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
         }
         guard let record else { return settle(id, tag: tag) }
         // The outcome of an entry that stays queued is not stored: it may end later with another outcome, or elsewhere.
@@ -142,6 +143,8 @@ extension QueueStore {
                 if read({ $0.isOutdated(record, tag: tag) }) { throw Outdated() }
                 return []
             }
+            // Without an effect if the entry was removed just before.
+            waiters.drop(id)
             settle(id, tag: tag)
             await compactIfNeeded()
         } catch PulseError.custom(is Outdated) {

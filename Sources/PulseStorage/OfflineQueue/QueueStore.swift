@@ -18,7 +18,7 @@ final class QueueStore: Sendable {
     let log: any RecordLog
     let files: BodyFiles?
     let ended: EndedEntries?
-    /// Applies a change of the journal. It does not retain the store, which owns the journal.
+    /// Applies a change of the journal; tests call it themselves. It does not retain the store, which owns the journal.
     let apply: @Sendable (LogChange) -> Void
     private let journal: URL?
     private let requestExpiry: TimeInterval
@@ -56,7 +56,8 @@ final class QueueStore: Sendable {
         try state.withLock { try body($0.machine) }
     }
 
-    /// Changes the machine's state without waking the drainer: it runs a pass anyway, or has less to do.
+    /// Changes the machine's state without waking the drainer: it runs a pass anyway, has less to do, or is woken by the
+    /// caller.
     func decide<Value>(_ body: (inout StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body(&$0.machine) }
     }
@@ -124,8 +125,8 @@ final class QueueStore: Sendable {
         return (entry, stored)
     }
 
-    /// Reads the requests of entries one by one, in their order: in memory the store keeps only their locations. An
-    /// entry of a newer version fails when it is sent.
+    /// Reads the requests of entries one by one, in their order: in memory the store keeps only their locations. Those
+    /// of a newer version are unreadable, and fail when they are sent.
     func requests(
         _ isWanted: (StateMachine.Entry) -> Bool
     ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {

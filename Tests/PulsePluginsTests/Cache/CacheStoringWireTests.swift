@@ -181,6 +181,12 @@ struct CacheStoringWireTests {
             #expect(try await stage.text() == "body 1 cache")
             try await stage.get(cache: .reload, method: .head)
             #expect(await stage.cache.statistics.entries == 1)
+            // A second one changes nothing: the response is stale already.
+            let stores = await stage.cache.statistics.stores
+            let age = try await stage.get(cache: .cacheElseNetwork).headers["Age"]
+            try await stage.get(cache: .reload, method: .head)
+            #expect(await stage.cache.statistics.stores == stores)
+            #expect(try await stage.get(cache: .cacheElseNetwork).headers["Age"] == age)
             #expect(try await stage.text(cache: .cacheElseNetwork) == "body 1 stale")
             // RFC 5861 lets a response be served for a while after it has become stale.
             let isServed = control.contains("stale-while-revalidate")

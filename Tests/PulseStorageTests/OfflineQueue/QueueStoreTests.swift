@@ -49,7 +49,8 @@ struct QueueStoreTests {
 
     @Test func anotherEntryDoesNotWakeAPausedDrainer() async {
         #expect(await Self.wakes { $0.apply(.appended([Self.item(2)])) } == 0)
-        #expect(await Self.wakes { store in store.decide { $0.pause(0, store.randomness) } } == 0)
+        #expect(await Self.wakes { $0.delay(nil, after: .noConnection) } == 0)
+        #expect(await Self.wakes { $0.delay(nil, after: .cannotConnect) } == 0)
     }
 
     @Test func everyRelevantChangeWakesAPausedDrainer() async {

@@ -137,7 +137,7 @@ struct CacheControl: Sendable, Equatable {
 }
 
 extension CacheControl.Seconds? {
-    /// The argument in seconds. An invalid argument counts as a missing one, which is the strictest value.
+    /// The argument in seconds. An invalid argument counts as a missing one.
     func seconds(absent: TimeInterval = 0, missing: TimeInterval = 0) -> TimeInterval {
         switch self {
         case nil: absent

@@ -96,7 +96,12 @@ extension CachePolicy {
         let isSame = ["ETag", "Last-Modified", "Content-Length"].allSatisfy { name in
             newer[name] == nil || newer[name] == head.headers[name]
         }
-        guard isSame else { return .outdate(index, outdated(head, at: response.responseTime)) }
+        guard isSame else {
+            let freshness = CacheFreshness(of: head, by: self, now: response.responseTime)
+            // One that is stale already stays as it is.
+            guard freshness.lifetime > freshness.age else { return .nothing }
+            return .outdate(index, outdated(head, at: response.responseTime))
+        }
         // Section 5.2.1.5: no response to a request with `no-store` is stored.
         guard newer.contains("ETag") || newer.contains("Last-Modified"), !request.directives.noStore else {
             return .nothing
@@ -112,7 +117,7 @@ extension CachePolicy {
     /// validation drops it.
     private func outdated(_ head: CachedHead, at time: Date) -> CachedHead {
         let freshness = CacheFreshness(of: head, by: self, now: head.responseTime)
-        let age = max(freshness.age, freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime)))
+        let age = freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime))
         var outdated = head
         outdated.headers["Age"] = String(Int(min(age.rounded(.up), TimeInterval(DeltaSeconds.most))))
         return outdated

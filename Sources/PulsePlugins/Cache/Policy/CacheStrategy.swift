@@ -11,7 +11,7 @@ enum CacheStrategy: Sendable, Equatable {
     case useAndRevalidate(Int, CacheUse)
     /// Sends the request with conditions: to validate stored responses, or to complete a partial one.
     case validate(CacheConditions)
-    /// Sends the request unchanged.
+    /// Sends the request without conditions.
     case fetch
     /// Fails: no stored response may be served, and the network is forbidden.
     case fail(Refusal)

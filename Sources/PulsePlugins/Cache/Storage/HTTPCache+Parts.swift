@@ -75,7 +75,10 @@ extension HTTPCache {
         _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
         by response: PulseResponse
     ) async -> FetchOutcome? {
-        guard let known = stored.head.parts, let length = head.contentLength else { return nil }
+        guard let known = stored.head.parts, let length = head.contentLength else {
+            response.discard()
+            return nil
+        }
         let gap = known.count(below: rest.start)..<known.count(below: rest.end ?? .max)
         guard let bytes = response.bytes else {
             guard let old = try? await stored.body.data() else { return nil }

@@ -41,6 +41,9 @@ struct CurlCommandQueue: Sendable {
         state.withLock { $0.commands.isEmpty }
     }
 
+    /// Posts a command. Returns what its sender must do.
+    ///
+    /// - Parameter mayDrive: whether the sender can process it itself.
     /// - Parameter isCancelled: evaluated under the lock, because an earlier cancellation has found nothing to cancel.
     func post(_ command: Command, mayDrive: Bool = false, unless isCancelled: () -> Bool = { false }) -> Duty {
         state.withLock { state in

@@ -9,10 +9,11 @@ import PulseCore
 /// libcurl counts the handles of such sessions without a lock, so this type creates and frees them under its own lock.
 /// libcurl uses the sessions only in the loop, where one transfer at a time runs.
 final class CurlEnvironment: @unchecked Sendable {
-    // Unchecked: the store is used under the lock, and the loop behind the poller only by its driver.
+    // Unchecked: the sessions are used under the lock; the loop behind the poller by its driver, except to wake it and
+    // to create links.
 
     let library: CurlLibrary
-    /// Valid as long as the loop's transfers exist.
+    /// Valid as long as the loop's ``CurlTransfers``.
     let poller: OpaquePointer
     let certificates = CurlCertificates()
     /// Whether no environment variable names a proxy.

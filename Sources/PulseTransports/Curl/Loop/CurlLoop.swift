@@ -41,6 +41,8 @@ final class CurlLoop: Sendable {
 
     deinit {
         close()
+        // Before the poller goes, to which they refer.
+        releaseIdle()
     }
 
     // MARK: Thread side
@@ -159,6 +161,10 @@ final class CurlLoop: Sendable {
     func shutdown() async {
         close()
         await threadEnd.wait()
+        releaseIdle()
+    }
+
+    private func releaseIdle() {
         let unused = idle.withLock { idle in
             defer { idle = nil }
             return idle

@@ -49,7 +49,7 @@ final class CurlTransfers: @unchecked Sendable {
     var count: Int { transfers.count }
 
     /// Whether the thread would wake too late.
-    var isThreadLate: Bool { nextWake < wake }
+    var isThreadLate: Bool { !hasEnded && nextWake < wake }
 
     private var nextWake: TimeInterval { min(nextCheck, pulse_loop_next_timer(poller)) }
 

@@ -60,9 +60,10 @@ extension CurlRequest {
 }
 
 extension TransferTimings {
-    /// The phases that libcurl has measured, in microseconds from the start of the transfer.
+    /// The phases that libcurl has measured, after the wait of `queued` seconds.
     ///
-    /// - Parameter requestSent: when libcurl got the last byte of the request's body, if there is one.
+    /// - Parameter requestSent: the seconds from the start of the transfer until libcurl got the last byte of the
+    ///   request's body, if there is one.
     init(
         _ handle: CurlHandle, queued: TimeInterval, requestSent: TimeInterval?, bytesDecoded: Int64, isComplete: Bool
     ) {

@@ -19,7 +19,7 @@ final class CurlTransfer: @unchecked Sendable {
         case streaming(Response)
     }
 
-    /// What the sender's task reads; for a streamed response the loop does, when the head arrives.
+    /// A response, as the sender's task takes it from the transfer; the loop takes the head of a streamed one.
     struct Response: Sendable {
         /// Nil if the first line is not a status line.
         let head: ResponseHead?
@@ -46,7 +46,7 @@ final class CurlTransfer: @unchecked Sendable {
         var reply: Result<Reply, any Error>?
     }
 
-    /// The way of the request to its connection, and why this client ends it.
+    /// The way of the request to its connection, whether its response waits, and why this client ends it.
     struct Progress {
         var hasSocket = false
         /// Whether the system had no descriptor for the latest socket.
@@ -69,7 +69,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// For how many seconds the request waited before the transfer.
     private var queued: TimeInterval = 0
     private let handover = Locked(Handover())
-    /// The transfers that it belongs to while libcurl has it.
+    /// The transfers that it belongs to while it is in the loop.
     private(set) var owner: CurlTransfers?
     /// Whether the transfer has no caller any more, so that it must not open another socket.
     private(set) var isAbandoned = false

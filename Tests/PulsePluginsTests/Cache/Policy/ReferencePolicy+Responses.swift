@@ -177,7 +177,8 @@ extension ReferencePolicy {
             var head = stored[selected]
             let known = Self.judge(head, now: head.responseTime)
             let resident = max(0, response.responseTime.timeIntervalSince(head.responseTime))
-            let age = known.age + resident >= known.lifetime ? known.age : known.lifetime - resident
+            if known.age + resident >= known.lifetime { return .nothing }
+            let age = known.lifetime - resident
             head.headers["Age"] = "\(Int(min(age.rounded(.up), 2_147_483_647)))"
             return .outdate(selected, head)
         }
