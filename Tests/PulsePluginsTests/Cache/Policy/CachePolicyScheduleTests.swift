@@ -25,7 +25,8 @@ struct CachePolicyScheduleTests {
             if step % 20 == 0 { await Task.yield() }
             let now = random.time()
             let (method, headers) = random.request()
-            let mode = random.mode()
+            // Only a HEAD that is sent although the stored response is fresh can make that stale.
+            let mode = method == .head && random.chance(2) ? .reload : random.mode()
             let stored = random.stored(for: method, headers)
             let judges = random.chance(2)
             let reference = ReferencePolicy(

@@ -125,7 +125,8 @@ struct RandomMessages {
         if chance(12) { headers["If-None-Match"] = pick([tag(), tag() + ", " + tag(), "*", "x"]) }
         if chance(12) { headers["if-modified-since"] = date() }
         if chance(40) { headers[pick(["If-Range", "If-Match", "If-Unmodified-Since"])] = tag() }
-        let method: HTTPMethod = chance(3) ? pick([.head, .query, .post, .put, .options, .delete]) : .get
+        if chance(5) { return (.head, headers) }
+        let method: HTTPMethod = chance(3) ? pick([.query, .post, .put, .options, .delete]) : .get
         return (method, headers)
     }
 
