@@ -56,8 +56,8 @@ final class QueueStore: Sendable {
         try state.withLock { try body($0.machine) }
     }
 
-    /// Changes the machine's state without waking the drainer: it runs a pass anyway, has less to do, or is woken by the
-    /// caller.
+    /// Changes the machine's state without waking the drainer: it runs a pass anyway, has less to do, or is woken by
+    /// the caller.
     func decide<Value>(_ body: (inout StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body(&$0.machine) }
     }

@@ -22,11 +22,9 @@ struct HTTP1TransportWireTests {
 /// The same engine over TLS: the whole list, and the list of TLS servers.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct HTTP1OverTLSWireTests {
-    static let conformance = TransportConformance.engineOverTLS
-
-    @Test(.serialized, arguments: conformance.cases)
+    @Test(.serialized, arguments: TransportConformance.engineOverTLS.cases)
     func theEnginePassesOverTLS(_ promise: TransportConformance.Case) async throws {
-        try await Self.conformance.run(promise)
+        try await TransportConformance.engineOverTLS.run(promise)
     }
 
     /// With HTTP/2 allowed, libcurl sends the request, and the engine has no connection for it.

@@ -102,10 +102,17 @@ struct SocketDescriptor: Sendable, Hashable {
         _ = shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Makes the next ``dispose()`` send RST and drop unsent data.
-    func armReset() {
+    /// Sends RST and drops unsent data: on Linux at once, elsewhere with the next ``dispose()``.
+    func reset() {
         var value = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(number, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+        #if !canImport(Darwin)
+        // Dissolves the association (connect(2)). The descriptor is closed only when its sources have ended, which may
+        // take long in a busy process.
+        var address = sockaddr()
+        address.sa_family = sa_family_t(AF_UNSPEC)
+        _ = connect(number, &address, socklen_t(MemoryLayout<sockaddr>.size))
+        #endif
     }
 
     func setBufferSizes(receive: Int?, send: Int?) {

@@ -188,7 +188,7 @@ final class SocketStream: Sendable {
             guard state.isOpen else { return Woken() }
             state.isOpen = false
             if resetting {
-                descriptor.armReset()
+                descriptor.reset()
             } else if !state.isBroken {
                 // Unread bytes would turn the FIN into a reset, as in servers that refuse a handshake.
                 var reads = 0
