@@ -14,25 +14,27 @@ struct SaveNote: Endpoint {
     let isQueueableWhenOffline = true
 }
 
-let server = try await MockServer.start()
-server.on(.post, "/notes") { _ in .status(201) }
-
-// An app leaves out the monitor and the directory: the system reports the network, and the queue has its own place.
+// An app leaves out these three: the system reports the network, and the queue has a place of its own.
 let network = ManualConnectivityMonitor(.unsatisfied)
+let transport = MockTransport { request in
+    guard network.current.path == .satisfied else { throw PulseError.noConnection }
+    return PulseResponse(statusCode: 201, request: request)
+}
 let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: server.baseURL)
+    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
         .with(\.connectivity, value: network)
-        .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory)))
+        .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory)),
+    transport: transport)
 
 do {
     _ = try await client.request(SaveNote(text: "Buy tea"))
 } catch PulseError.queuedOffline(let id) {
-    print("saved on disk, requests at the server: \(server.requests.count)")
+    print("saved on disk")
     network.set(.satisfied)
     let response = try await client.offlineQueue?.result(of: id)
-    print("sent, status: \(response?.statusCode ?? 0)")
+    print("sent, status \(response?.statusCode ?? 0)")
 }
 await client.shutdown()
-await server.shutdown()
 try FileManager.default.removeItem(at: directory)
