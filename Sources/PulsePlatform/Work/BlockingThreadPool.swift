@@ -61,16 +61,27 @@ package struct BlockingThreadPool: Sendable {
     // MARK: Awaiting results
 
     /// Runs a job, even if its caller is cancelled.
+    ///
+    /// The thread releases the job before the caller goes on: a file whose last reference the caller drops then is
+    /// closed at once.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            begin { continuation.resume(returning: body()) }
+            let job = Locked<(@Sendable () -> Value)?>(body)
+            begin {
+                guard let value = Self.result(of: job) else { return }
+                continuation.resume(returning: value)
+            }
         }
     }
 
     /// Runs a job that may fail.
     package func result<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            begin { continuation.resume(with: Result(catching: body)) }
-        }
+        try await run { Result(catching: body) }.get()
+    }
+
+    /// Takes the job, which nothing else does, and runs it.
+    private static func result<Value>(of job: Locked<(@Sendable () -> Value)?>) -> Value? {
+        let body = job.withLock { $0.take() }
+        return body?()
     }
 }

@@ -35,6 +35,24 @@ struct BlockingThreadPoolTests {
         #expect(order.withLock { $0 } == Array(0..<1_000))
     }
 
+    /// Else a file that the job has used would be closed some time after its last user has dropped it.
+    @Test func aJobIsReleasedBeforeItsCallerGoesOn() async {
+        final class Probe: Sendable {
+            let isGone: Locked<Bool>
+            init(_ isGone: Locked<Bool>) { self.isGone = isGone }
+            deinit { isGone.withLock { $0 = true } }
+        }
+        func use(_ isGone: Locked<Bool>) async {
+            let probe = Probe(isGone)
+            await BlockingThreadPool.files.run { withExtendedLifetime(probe) {} }
+        }
+        for _ in 0..<2_000 {
+            let isGone = Locked(false)
+            await use(isGone)
+            #expect(isGone.withLock { $0 })
+        }
+    }
+
     @Test func aFailureReachesTheCaller() async {
         await #expect(throws: CancellationError.self) {
             try await BlockingThreadPool.files.result { throw CancellationError() }
