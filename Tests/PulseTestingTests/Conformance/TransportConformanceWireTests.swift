@@ -48,9 +48,16 @@ struct TransportConformanceWireTests {
 
     private func expectFailure(ofCaseNamed name: String, in conformance: TransportConformance) async throws {
         let promise = try #require(conformance.cases.first { $0.name.hasPrefix(name) }, "\(name)")
-        let failure = await #expect(throws: TransportConformance.Failure.self, "\(name)") {
-            try await conformance.run(promise)
+        var failure: TransportConformance.Failure?
+        // Some cases have a server that closes a connection after a second: a machine that stalls that long hides the
+        // defect.
+        for _ in 0..<3 where failure == nil {
+            do {
+                try await conformance.run(promise)
+            } catch let error as TransportConformance.Failure {
+                failure = error
+            }
         }
-        #expect(failure?.reason.contains("unexpected error") == false, "\(name): \(failure?.reason ?? "")")
+        #expect(failure?.reason.contains("unexpected error") == false, "\(name): \(failure?.reason ?? "not noticed")")
     }
 }
