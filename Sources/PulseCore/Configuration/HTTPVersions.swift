@@ -6,7 +6,7 @@ public enum HTTPVersions: Sendable, Hashable {
     /// offers it (ALPN, RFC 7301), else HTTP/1.1. The default.
     case automatic
     /// HTTP/1.1 alone. On Linux the default transport then sends small requests over TLS with its own engine, as it
-    /// does in cleartext: that costs less than libcurl with any version, and needs a connection for each request in
-    /// progress. A transport that cannot be restricted refuses the request with ``PulseError/unsupported(_:)``.
+    /// does in cleartext. Each request in progress needs a connection. A transport that cannot be restricted refuses
+    /// the request with ``PulseError/unsupported(_:)``.
     case http1
 }
