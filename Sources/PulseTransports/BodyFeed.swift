@@ -2,26 +2,21 @@
 
 import PulseCore
 
-/// A body that a task feeds into a pipe during the upload: a file, a stream, or bytes with a progress closure.
+/// A body that a task feeds into the upload: a file, a stream, or bytes.
 struct BodyFeed: Sendable {
     private static let chunkSize = 256 << 10
 
-    let pipe: BytePipe
-    /// Nil if unknown.
+    /// In bytes; nil if unknown.
     let length: Int64?
     private let makeStream: @Sendable () async throws -> ByteStream
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Nil for a body that needs no task. Throws ``TransportFailure`` for an unreadable file.
-    init?(
-        _ body: TransportRequest.Body, progress: (@Sendable (TransferProgress) -> Void)?,
-        wake: @escaping @Sendable () -> Void
-    ) throws {
+    /// Nil without a body. Throws ``TransportFailure`` for an unreadable file.
+    init?(_ body: TransportRequest.Body, progress: (@Sendable (TransferProgress) -> Void)?) throws {
         switch body {
         case .none:
             return nil
         case .bytes(let data):
-            guard progress != nil else { return nil }
             length = Int64(data.count)
             makeStream = { ByteStream(data, chunkSize: Self.chunkSize) }
         case .file(let url):
@@ -33,7 +28,11 @@ struct BodyFeed: Sendable {
             makeStream = stream.make
         }
         self.progress = progress
-        pipe = BytePipe(capacity: 2 * Self.chunkSize, wake: wake)
+    }
+
+    /// A pipe for the body.
+    static func pipe(wake: @escaping @Sendable () -> Void) -> BytePipe {
+        BytePipe(capacity: 2 * chunkSize, wake: wake)
     }
 
     /// The task that feeds the pipe.
@@ -49,12 +48,11 @@ struct BodyFeed: Sendable {
     }
 
     /// Feeds the pipe until the body is complete, or until the pipe ends.
-    func start() -> Feeding {
-        // At once: no byte holds back the response, which may come before the task runs.
-        if length == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
+    func start(into pipe: BytePipe) -> Feeding {
+        begin()
         let task = Task {
             do {
-                try await feed()
+                try await write { try await pipe.write($0) }
                 pipe.finish()
             } catch {
                 pipe.finish(Self.failure(of: error))
@@ -65,12 +63,18 @@ struct BodyFeed: Sendable {
 
     /// The error of a body's source, without its own claim about what was sent: a part of the request may have been
     /// sent. The underlying error stays as the cause.
-    private static func failure(of error: any Error) -> any Error {
+    static func failure(of error: any Error) -> any Error {
         guard PulseError(wrapping: error).phase == .beforeSend else { return error }
         return TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
     }
 
-    private func feed() async throws {
+    /// Reports the progress of an empty body, before the task: no byte holds back the response.
+    func begin() {
+        if length == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
+    }
+
+    /// Writes the whole body in chunks. Throws the errors of its source and of `write`.
+    func write(_ write: (Data) async throws -> Void) async throws {
         var completed: Int64 = 0
         let stream = try await makeStream()
         defer { stream.cancel() }
@@ -80,9 +84,9 @@ struct BodyFeed: Sendable {
             if let length, completed > length { throw Self.wrongLength }
             // Reports no progress after the result.
             try Task.checkCancellation()
-            // Reports before writing, so that the last step comes before the server's response. The pipe is short.
+            // Reports before writing, so that the last step comes before the server's response. Chunks are short.
             progress?(TransferProgress(completed: completed, total: length))
-            try await pipe.write(chunk)
+            try await write(chunk)
         }
         if let length, completed < length { throw Self.wrongLength }
         if completed == 0, length == nil { progress?(TransferProgress(completed: 0, total: 0)) }
@@ -91,6 +95,15 @@ struct BodyFeed: Sendable {
     // Not a constant: the leak checker reports the box of an indirect enum, because its pointer is tagged.
     private static var wrongLength: PulseError {
         .invalidRequest(reason: "the body's length differs from the declared one")
+    }
+}
+
+extension TransportRequest {
+    /// The body that a task feeds; nil without one, and for bytes up to the limit whose progress is of no interest.
+    /// Throws ``TransportFailure`` for an unreadable file.
+    func feed(beyond limit: Int = .max) throws -> BodyFeed? {
+        if case .bytes(let data) = body, data.count <= limit, progress == nil { return nil }
+        return try BodyFeed(body, progress: progress)
     }
 }
 

@@ -9,6 +9,11 @@ struct ResponseHead: Sendable {
 
     var headers: HTTPHeaders { HTTPHeaders(fields) }
 
+    /// The response without its body.
+    func response(to request: URLRequest) -> PulseResponse {
+        PulseResponse(statusCode: statusCode, headers: headers, request: request)
+    }
+
     /// Nil if the first line is not a status line. Lines end with LF, optionally preceded by CR.
     init?(_ bytes: [UInt8]) {
         let head = bytes.withUnsafeBytes { bytes -> ResponseHead? in

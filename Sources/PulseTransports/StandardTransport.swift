@@ -7,7 +7,7 @@ import CPulsePlatform
 #endif
 
 /// The transport of a client that is given none. On Linux with a usable libcurl this is ``CurlTransport``, with an
-/// engine of its own for small requests in cleartext; elsewhere it is ``URLSessionTransport``.
+/// engine of its own for HTTP/1.1; elsewhere it is ``URLSessionTransport``.
 ///
 /// For code that wraps a transport, such as a recorder of cassettes, on every platform.
 public struct StandardTransport: Transport {

@@ -128,6 +128,25 @@ extension TransferProgress {
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 
 extension PulseResponse {
+    /// Gives the response its body as the request asks for it: the stream, or a file once the stream is complete.
+    mutating func deliver(_ stream: ByteStream, for request: TransportRequest) async throws {
+        guard case .file(let file, let offset) = request.delivery else {
+            body = .stream(stream)
+            return
+        }
+        let start = try fileOffset(asked: offset)
+        let total = bodyLength
+        try await withTaskCancellationHandler {
+            // With a request body, progress is that of the upload.
+            try await FileSink(file, offset: start).take(
+                stream, total: total, request.body.isPresent ? nil : request.progress)
+        } onCancel: {
+            stream.cancel()
+        }
+        body = .file(file)
+        timings = stream.timingsAtEnd?() ?? timings
+    }
+
     /// The file offset of the body: a partial response goes to the requested offset, a complete one to the start (RFC
     /// 9110, section 14.4).
     func fileOffset(asked offset: Int64) throws -> Int64 {

@@ -35,6 +35,9 @@ public struct PulseResponse: Sendable {
         }
     }
 
+    /// The maximum size in bytes of the body of an error that a stream or a download returns; a longer one is truncated.
+    package static let errorBodyLimit = 64 << 10
+
     private struct Values: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders

@@ -4,9 +4,6 @@ package import PulseCore
 
 /// Converts a response that comes without a wire to the requested delivery, by the rules of every transport.
 package struct SimulatedDelivery: Sendable {
-    /// The bytes of an error's body that are kept in a stream or download.
-    private static let errorBodyLimit = 64 << 10
-
     private let delivery: TransportRequest.Delivery
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
@@ -63,10 +60,10 @@ package struct SimulatedDelivery: Sendable {
         var body = Data()
         for try await chunk in try stream(of: response) {
             body.append(chunk)
-            if body.count > Self.errorBodyLimit { break }
+            if body.count > PulseResponse.errorBodyLimit { break }
         }
-        response.isTruncated = response.isTruncated || body.count > Self.errorBodyLimit
-        response.data = Data(body.prefix(Self.errorBodyLimit))
+        response.isTruncated = response.isTruncated || body.count > PulseResponse.errorBodyLimit
+        response.data = Data(body.prefix(PulseResponse.errorBodyLimit))
     }
 
     /// A 206 continues the file at `offset`; any other response is the whole of it.

@@ -3,30 +3,48 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The reader of a coded stream. It decodes only as much as its own reader requests. So buffered bytes are bytes from
-/// the wire, however large they are when decoded.
+/// The reader of a streamed body, which removes its content codings. It decodes only as much as its own reader requests.
+/// So buffered bytes are bytes from the wire, however large they are when decoded.
 final class DecodedStream: @unchecked Sendable {
     // Unchecked: every stream has one reader at a time; a lock protects the count.
 
     private let next: @Sendable () async throws -> Data?
-    private let decoder: ContentDecoder
+    private let response: PulseResponse?
+    /// Nil for a body that is not coded.
+    private let decoder: ContentDecoder?
     private var piece = Data()
     private var offset = 0
     private let count = Locked<Int64>(0)
 
-    /// - Parameter codings: in the order of decoding.
-    /// - Parameter next: returns the next bytes from the wire, nil after the last.
-    init(_ codings: [ContentCoding], next: @escaping @Sendable () async throws -> Data?) {
+    /// - Parameters:
+    ///   - codings: in the order of decoding.
+    ///   - response: the head, for the failure of a body that is not coded as it says.
+    ///   - next: returns the next bytes from the wire, nil after the last.
+    init(
+        _ codings: [ContentCoding], of response: PulseResponse? = nil,
+        next: @escaping @Sendable () async throws -> Data?
+    ) {
         self.next = next
-        decoder = ContentDecoder(codings)
+        self.response = response
+        decoder = codings.isEmpty ? nil : ContentDecoder(codings)
     }
 
-    /// The number of bytes decoded so far.
-    var decodedCount: Int64 { count.withLock { $0 } }
+    /// The number of bytes decoded so far; nil for a body that is not coded.
+    var decodedCount: Int64? { decoder.map { _ in count.withLock { $0 } } }
 
     /// The next decoded bytes; nil after the last. Throws ``TransportFailure`` if the body is not coded as its header
     /// fields say.
     func read() async throws -> Data? {
+        guard let decoder else { return try await next() }
+        do {
+            return try await read(with: decoder)
+        } catch var failure as TransportFailure where failure.code == .cannotDecodeContentData {
+            failure.response = response
+            throw failure
+        }
+    }
+
+    private func read(with decoder: ContentDecoder) async throws -> Data? {
         while true {
             let decoded = try piece.withUnsafeBytes { try Data(decoder.decode($0, from: &offset)) }
             guard decoded.isEmpty else {

@@ -51,34 +51,34 @@ public final class CurlTransport: Transport {
     public var capabilities: TransportCapabilities { library?.capabilities ?? [] }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
-        guard let library else { throw PulseError.unsupported("there is no libcurl of version 7.68 or later") }
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
             throw PulseError.invalidURL("an http or https URL with a host is needed")
         }
         let start = pulse_monotonic_now()
-        if case .upgrade = request.delivery {
-            let exchange = try HTTP1Exchange(upgrade: request, url, origin, self, startedAt: start)
-            let slot = try await slots.slot(origin, for: request)
-            defer { withExtendedLifetime(slot) {} }
-            var response = try await exchange.run()
-            response.latency = pulse_monotonic_now() - start
-            return response
-        }
         let slot = try await slots.slot(origin, for: request)
-        let (loop, id) = try nextTransfer(library)
-        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
-        let queued = pulse_monotonic_now() - start
-        var response = try await exchange.run(queued: queued, holding: slot)
+        var response = try await send(request, url, origin, holding: slot, startedAt: start)
         response.latency = pulse_monotonic_now() - start
         return response
+    }
+
+    /// Sends a request that has its slot.
+    func send(
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, holding slot: HostSlots.Slot, startedAt: TimeInterval
+    ) async throws -> PulseResponse {
+        if case .upgrade = request.delivery {
+            let exchange = try HTTP1Exchange(upgrade: request, url, origin, self, startedAt: startedAt)
+            return try await exchange.runOnNewConnection(holding: slot)
+        }
+        let (loop, id) = try nextTransfer()
+        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
+        return try await exchange.run(queued: pulse_monotonic_now() - startedAt, holding: slot)
     }
 
     /// Opens a cleartext connection to the server of a URL and hands it over.
     func connect(
         to server: String, for request: TransportRequest, queued: TimeInterval
     ) async throws -> CurlTransfer.Connected {
-        guard let library else { throw CancellationError() }
-        let (loop, id) = try nextTransfer(library)
+        let (loop, id) = try nextTransfer()
         let outgoing = CurlRequest(connectingTo: server, for: request)
         return try await loop.open(outgoing, for: request, id: id, queued: queued)
     }
@@ -110,9 +110,11 @@ public final class CurlTransport: Transport {
         await loop?.shutdown()
     }
 
-    /// The loop, started by the first request, and a number for a transfer. Throws `CancellationError` after shutdown.
-    private func nextTransfer(_ library: CurlLibrary) throws -> (CurlLoop, UInt64) {
-        try state.withLock { state in
+    /// The loop, started by the first request, and a number for a transfer. Throws `CancellationError` after shutdown,
+    /// and ``PulseError/unsupported(_:)`` without a libcurl.
+    private func nextTransfer() throws -> (CurlLoop, UInt64) {
+        guard let library else { throw PulseError.unsupported("there is no libcurl of version 7.68 or later") }
+        return try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
             let loop = try state.loop ?? CurlLoop(library, connections: connections)
             state.loop = loop
@@ -128,15 +130,14 @@ extension CurlTransport: HTTP1Connector {
 
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
-        guard let library else { throw CancellationError() }
+    ) async throws -> HTTP1Opening {
         let sockets = try sockets()
-        let (loop, id) = try nextTransfer(library)
+        let (loop, id) = try nextTransfer()
         let outgoing = try CurlRequest(
             linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
         let made = try await loop.open(outgoing, for: request, id: id, queued: queued)
         let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
-        return (connection, made.timings)
+        return HTTP1Opening(connection: connection, timings: made.timings, unpinnedKeys: made.unpinnedKeys)
     }
 }
 #endif

@@ -13,8 +13,20 @@ struct ConnectionKey: Sendable, Hashable {
 struct PooledConnection: Sendable {
     let connection: any ReusableConnection
     let key: ConnectionKey
+    /// The keys of the verified chain, if none is pinned and the policy only reports.
+    var unpinnedKeys: [[UInt8]]?
     /// For how many seconds the server keeps it idle; infinity if it does not say.
     var idleLimit = TimeInterval.infinity
+
+    /// Ends an exchange: the pool keeps the connection if it can carry another one; else it is closed.
+    ///
+    /// - Parameter isSent: whether the whole request is sent.
+    func release(to pool: HTTP1ConnectionPool?, after parser: HTTP1ResponseParser, isSent: Bool, now: TimeInterval) {
+        guard let pool, isSent, parser.keepsConnection else { return connection.close() }
+        var pooled = self
+        pooled.idleLimit = parser.idleLimit ?? idleLimit
+        pool.keep(pooled, now: now)
+    }
 }
 
 /// The idle connections of a transport.

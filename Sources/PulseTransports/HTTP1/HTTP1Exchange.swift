@@ -12,18 +12,24 @@ protocol HTTP1Connector: Sendable {
     /// - Parameter queued: the seconds for which the request has waited.
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings)
+    ) async throws -> HTTP1Opening
+}
+
+/// A new connection, and how it came about.
+struct HTTP1Opening: Sendable {
+    let connection: any ReusableConnection
+    let timings: TransferTimings
+    /// The keys of the verified chain, if none is pinned and the policy only reports.
+    var unpinnedKeys: [[UInt8]]?
 }
 
 /// One request over HTTP/1.1, on its sender's task. An upgrade has a new connection, which it keeps.
 struct HTTP1Exchange: Sendable {
-    /// The maximum size of a refused upgrade's body.
-    private static let refusalLimit = 64 << 10
-
     let origin: Origin
     private let key: ConnectionKey
     private let request: TransportRequest
     private let outgoing: HTTP1Request
+    private let feed: BodyFeed?
     private let isUpgrade: Bool
     private let connector: any HTTP1Connector
     private let startedAt: TimeInterval
@@ -34,22 +40,29 @@ struct HTTP1Exchange: Sendable {
         startedAt: TimeInterval
     ) throws {
         let outgoing = try HTTP1Request(upgrade: request, url, origin)
-        try self.init(request, outgoing, origin, connector, startedAt: startedAt)
+        try self.init(request, outgoing, nil, origin, connector, startedAt: startedAt)
     }
 
     init(
-        _ request: TransportRequest, _ outgoing: HTTP1Request, _ origin: Origin, _ connector: any HTTP1Connector,
-        startedAt: TimeInterval
+        _ request: TransportRequest, _ outgoing: HTTP1Request, _ feed: BodyFeed?, _ origin: Origin,
+        _ connector: any HTTP1Connector, startedAt: TimeInterval
     ) throws {
         try request.validate()
-        (self.request, self.outgoing, self.origin) = (request, outgoing, origin)
+        (self.request, self.outgoing, self.feed, self.origin) = (request, outgoing, feed, origin)
         key = ConnectionKey(origin: origin, policies: origin.scheme == "https" ? request.policies : nil)
         isUpgrade = request.delivery == .upgrade
         (self.connector, self.startedAt) = (connector, startedAt)
     }
 
-    /// - Parameter isBatched: whether the loop sends the request, together with others.
-    func run(isBatched: Bool = false) async throws -> PulseResponse {
+    /// Nil without an idle connection, if the exchange may open no other one. Nothing is sent then.
+    ///
+    /// - Parameters:
+    ///   - isBatched: whether the loop sends the request, together with others.
+    ///   - slot: kept until the response is complete, or its stream has ended.
+    ///   - mayOpen: evaluated before a connection is opened.
+    func run(
+        isBatched: Bool, holding slot: HostSlots.Slot, mayOpen: () -> Bool
+    ) async throws -> PulseResponse? {
         let queuedAt = SystemClock().uptime
         var timings = TransferTimings()
         timings.queued = queuedAt - startedAt
@@ -58,61 +71,67 @@ struct HTTP1Exchange: Sendable {
             let pooled = try connector.pool?.take(key, now: queuedAt, mayBeResent: request.mayBeResent)
         {
             // Nothing was sent on a stale connection, so the request can use another one.
-            if let response = try await exchange(over: pooled, timings, isReused: true, isBatched) {
-                return response
+            if let received = try await exchange(over: pooled, timings, isReused: true, isBatched) {
+                return try await response(received, holding: slot)
             }
         }
+        return mayOpen() ? try await runOnNewConnection(isBatched: isBatched, holding: slot) : nil
+    }
+
+    func runOnNewConnection(isBatched: Bool = false, holding slot: HostSlots.Slot) async throws -> PulseResponse {
+        let queued = SystemClock().uptime - startedAt
         let made = try await connector.open(
-            to: outgoing.server, isSecure: origin.scheme == "https", for: request,
-            queued: SystemClock().uptime - startedAt)
-        timings = made.timings
-        timings.queued = queuedAt - startedAt
-        let pooled = PooledConnection(connection: made.connection, key: key)
-        guard let response = try await exchange(over: pooled, timings, isReused: false, isBatched) else {
+            to: outgoing.server, isSecure: origin.scheme == "https", for: request, queued: queued)
+        var timings = made.timings
+        timings.queued = queued
+        let pooled = PooledConnection(connection: made.connection, key: key, unpinnedKeys: made.unpinnedKeys)
+        guard let received = try await exchange(over: pooled, timings, isReused: false, isBatched) else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
-        return response
+        return try await response(received, holding: slot)
+    }
+
+    /// What was read: a whole response, or the head of a streamed one.
+    private struct Received {
+        let pooled: PooledConnection
+        let upload: HTTP1Upload?
+        let parser: HTTP1ResponseParser
+        let timings: TransferTimings
     }
 
     /// Nil if a reused connection turned out stale before a byte of the request was sent.
     private func exchange(
         over pooled: PooledConnection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
-    ) async throws -> PulseResponse? {
+    ) async throws -> Received? {
         let connection = pooled.connection
         var parser = parser
         var timings = timings
+        connection.begin(idleTimeout: request.idleTimeout)
+        connection.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched && feed == nil)
+        let upload = try upload(over: connection)
         do {
-            connection.begin(idleTimeout: request.idleTimeout)
-            connection.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched)
-            try await read(from: connection, into: &parser, &timings)
+            try await read(from: connection, upload, into: &parser, &timings)
+            // The server may read on after a response that does not refuse the body.
+            if let upload, !parser.isStreaming, !parser.refusesBody { try await upload.end() }
+            return Received(pooled: pooled, upload: upload, parser: parser, timings: timings)
         } catch {
+            upload?.cancel()
             // Before the sent bytes are counted: the loop may be about to send.
             connection.close()
+            if let failure = upload?.failure { throw failure }
             if let failure = failure(error, parser, isReused: isReused, sentCount: connection.sent.count) {
                 throw failure
             }
             return nil
         }
-        let now = SystemClock().uptime
-        let sent = connection.sent
-        // The response may have come before the whole request was sent.
-        let isSent = sent.count == outgoing.bytes.count
-        if isSent { timings.requestSent = sent.time - startedAt }
-        timings.lastByte = now - startedAt
-        var response = try response(parser, timings, connection.remoteAddress)
-        if parser.isUpgrade {
-            // A server cannot accept a request that it has not got.
-            guard isSent else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
-            connection.upgrade(unread: parser.surplus)
-            response.body = .connection(connection)
-        } else if isSent, !isUpgrade, parser.keepsConnection {
-            var pooled = pooled
-            pooled.idleLimit = parser.idleLimit ?? pooled.idleLimit
-            connector.pool?.keep(pooled, now: now)
-        } else {
-            connection.close()
+    }
+
+    private func upload(over connection: any ReusableConnection) throws -> HTTP1Upload? {
+        guard let feed else { return nil }
+        guard let connection = connection as? any ReusableConnection & EagerConnection else {
+            throw PulseError.unsupported("an upload over a connection of this system")
         }
-        return response
+        return HTTP1Upload(feed, over: connection, idleTimeout: request.idleTimeout)
     }
 
     /// The parser of the response.
@@ -120,7 +139,8 @@ struct HTTP1Exchange: Sendable {
         if case .buffered(let limit) = request.delivery {
             HTTP1ResponseParser(outgoing.traits, limit: limit)
         } else {
-            HTTP1ResponseParser(outgoing.traits, limit: Self.refusalLimit, cuts: true)
+            HTTP1ResponseParser(
+                outgoing.traits, limit: PulseResponse.errorBodyLimit, cuts: true, isStreamed: !isUpgrade)
         }
     }
 
@@ -129,13 +149,13 @@ struct HTTP1Exchange: Sendable {
         let cause: any Error
     }
 
-    /// Reads until the response is complete.
+    /// Reads until the response is complete, or the head of a streamed one.
     private func read(
-        from connection: any ReusableConnection, into parser: inout HTTP1ResponseParser,
+        from connection: any ReusableConnection, _ upload: HTTP1Upload?, into parser: inout HTTP1ResponseParser,
         _ timings: inout TransferTimings
     ) async throws {
         var readCount = 0
-        while !parser.isComplete, !parser.body.isTruncated {
+        while !parser.isComplete, !parser.body.isTruncated, !parser.isStreaming {
             let bytes: Data?
             do {
                 bytes = try await connection.read()
@@ -148,6 +168,7 @@ struct HTTP1Exchange: Sendable {
             } else if try !parser.readEnd() {
                 throw Lost(cause: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
             }
+            if let upload, parser.refusesBody { upload.stop() }
             readCount += 1
             // The cooperative pool has few threads.
             if readCount % 64 == 0 { await Task.yield() }
@@ -156,22 +177,75 @@ struct HTTP1Exchange: Sendable {
 
     // MARK: Outcome
 
+    private func response(_ received: Received, holding slot: HostSlots.Slot) async throws -> PulseResponse {
+        let (connection, parser) = (received.pooled.connection, received.parser)
+        if let keys = received.pooled.unpinnedKeys { request.tellUnpinned(keys) }
+        var timings = received.timings
+        timings.networkProtocol = parser.isVersion10 ? "http/1.0" : "http/1.1"
+        timings.remoteAddress = connection.remoteAddress
+        let now = SystemClock().uptime
+        let sent = connection.sent
+        // The response may have come before the whole request was sent.
+        let isSent = received.upload?.isSent(behind: outgoing.bytes.count) ?? (sent.count == outgoing.bytes.count)
+        if isSent { timings.requestSent = sent.time - startedAt }
+        if parser.isStreaming { return try await stream(received, timings, holding: slot) }
+        timings.lastByte = now - startedAt
+        timings.bytesReceived = parser.body.receivedCount
+        timings.bytesDecoded = Int64(parser.body.data.count)
+        var response = try response(parser, timings, data: parser.body.data)
+        if parser.isUpgrade {
+            // A server cannot accept a request that it has not got.
+            guard isSent else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
+            connection.upgrade(unread: parser.surplus)
+            response.body = .connection(connection)
+        } else {
+            received.pooled.release(to: isUpgrade ? nil : connector.pool, after: parser, isSent: isSent, now: now)
+            received.upload?.cancel()
+        }
+        return response
+    }
+
     private func response(
-        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, _ remoteAddress: String?
+        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, data: Data = Data()
     ) throws -> PulseResponse {
         guard let head = parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         var headers = head.headers
-        if parser.isDecoded { headers.removeContentFields() }
-        var timings = timings
-        timings.networkProtocol = parser.isVersion10 ? "http/1.0" : "http/1.1"
-        timings.remoteAddress = remoteAddress
-        timings.bytesReceived = parser.body.receivedCount
-        timings.bytesDecoded = Int64(parser.body.data.count)
-        return PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: parser.body.data, request: request.urlRequest,
-            timings: timings, isTruncated: parser.body.isTruncated)
+        if !parser.codings.isEmpty { headers.removeContentFields() }
+        var response = PulseResponse(
+            statusCode: head.statusCode, headers: headers, data: data, request: request.urlRequest, timings: timings,
+            isTruncated: parser.body.isTruncated)
+        if !parser.codings.isEmpty { response.isDecoded = true }
+        return response
+    }
+
+    private func stream(
+        _ received: Received, _ timings: TransferTimings, holding slot: HostSlots.Slot
+    ) async throws -> PulseResponse {
+        let parser = received.parser
+        let reader = HTTP1BodyReader(
+            parser, timings, from: received.pooled, to: connector.pool, received.upload,
+            headSize: outgoing.bytes.count, startedAt: startedAt)
+        let head = parser.head?.response(to: request.urlRequest)
+        let decoded = DecodedStream(parser.codings, of: head) { try await reader.read() }
+        // Created before anything can fail: dropping the stream closes the connection.
+        let stream = ByteStream {
+            try await decoded.read()
+        } cancel: {
+            reader.cancel()
+        }
+        stream.timingsAtEnd = {
+            var timings = reader.timings
+            timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
+            return timings
+        }
+        stream.onEnd { _ in
+            withExtendedLifetime(slot) {}
+        }
+        var response = try response(parser, timings)
+        try await response.deliver(stream, for: request)
+        return response
     }
 
     /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
@@ -193,9 +267,7 @@ struct HTTP1Exchange: Sendable {
             return TransportFailure(
                 code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
         case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
-            failure.response = parser.head.map {
-                PulseResponse(statusCode: $0.statusCode, headers: $0.headers, request: request.urlRequest)
-            }
+            failure.response = parser.head?.response(to: request.urlRequest)
             return failure
         default:
             return error
@@ -204,6 +276,9 @@ struct HTTP1Exchange: Sendable {
 }
 
 extension HTTP1ResponseParser {
+    /// Whether the status says that the server does not want the rest of the request's body.
+    fileprivate var refusesBody: Bool { status.map { $0 >= 300 } ?? false }
+
     /// Reads bytes. A body that is truncated at its limit is no error.
     fileprivate mutating func readOrTruncate(_ bytes: Data) throws {
         do {

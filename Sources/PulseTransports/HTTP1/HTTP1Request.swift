@@ -4,7 +4,10 @@ import PulseCore
 
 /// A request in the wire format of HTTP/1.1 (RFC 9112, section 3).
 struct HTTP1Request {
-    /// The head, followed by the body.
+    /// The largest body that is sent with the head, in bytes.
+    static let inlineLimit = 64 << 10
+
+    /// The head, followed by the body unless that is fed.
     let bytes: Data
     let traits: HTTP1ResponseParser.RequestTraits
     /// The host, with its port unless this is the default.
@@ -16,23 +19,23 @@ struct HTTP1Request {
     /// A URL of the same server, to connect to.
     var server: String { ownServer ?? (isSecure ? "https://" : "http://") + host + "/" }
 
-    /// Nil for a request that libcurl must handle: that may use HTTP/2, or goes through a proxy in cleartext; with more
-    /// than a method, target, fields and small body; or with a response that is neither buffered nor an upgrade in
-    /// cleartext. Throws ``PulseError`` for a request that cannot be sent.
-    init?(_ request: TransportRequest, _ url: URL, _ origin: Origin, hasNoProxyAround: Bool) throws {
+    /// Nil for a request that libcurl must handle: that goes through a proxy in cleartext, or asks for an upgrade over
+    /// TLS; with more than a method, target, fields and small body. Throws ``PulseError`` for a request that cannot be sent.
+    ///
+    /// - Parameter feed: what sends the body; nil for one that is sent with the head.
+    init?(
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed? = nil, hasNoProxyAround: Bool
+    ) throws {
         let isSecure = origin.scheme == "https"
-        guard isSecure ? request.isForSecureEngine : request.isForPlainEngine(hasNoProxyAround),
-            let body = request.smallBody
-        else { return nil }
-        try self.init(request, url.absoluteString, body: body, isSecure: isSecure)
+        guard isSecure ? request.delivery != .upgrade : request.isDirect(hasNoProxyAround) else { return nil }
+        try self.init(request, url.absoluteString, feed, isSecure: isSecure)
     }
 
     /// A request for an upgrade, on any connection. Throws ``PulseError`` for a request that cannot be sent.
     init(upgrade request: TransportRequest, _ url: URL, _ origin: Origin) throws {
         let parts = UpgradeURL(url, origin)
         let made = try HTTP1Request(
-            request, parts.text, body: Data(), isSecure: parts.isSecure, server: parts.server,
-            credentials: parts.credentials)
+            request, parts.text, isSecure: parts.isSecure, server: parts.server, credentials: parts.credentials)
         guard let made else {
             throw PulseError.invalidURL("its host, its target or the method cannot be sent over HTTP/1.1")
         }
@@ -40,12 +43,13 @@ struct HTTP1Request {
     }
 
     private init?(
-        _ request: TransportRequest, _ text: String, body: Data, isSecure: Bool = false, server: String? = nil,
-        credentials: String? = nil
+        _ request: TransportRequest, _ text: String, _ feed: BodyFeed? = nil, isSecure: Bool = false,
+        server: String? = nil, credentials: String? = nil
     ) throws {
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else { return nil }
         var text = text
+        let body: Data = if feed == nil, case .bytes(let data) = request.body { data } else { Data() }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024 + body.count)
         bytes += method
@@ -60,7 +64,9 @@ struct HTTP1Request {
         if let credentials, !fields.keys.contains(where: { $0.equalsIgnoringASCIICase("Authorization") }) {
             bytes += "Authorization: Basic \(credentials)\r\n"
         }
-        if case .bytes = request.body {
+        if let feed {
+            bytes += feed.length.map { "Content-Length: \($0)\r\n" } ?? "Transfer-Encoding: chunked\r\n"
+        } else if case .bytes = request.body {
             bytes += "Content-Length: \(body.count)\r\n"
         } else if method == "POST" || method == "PUT" || method == "PATCH" {
             // A length of 0 must be declared (RFC 9110, section 8.6).
@@ -185,32 +191,11 @@ extension TransportRequest {
         if let problem = proxy.problem { throw PulseError.invalidRequest(reason: problem) }
     }
 
-    /// An upgrade over TLS has a path of its own.
-    fileprivate var isForSecureEngine: Bool {
-        if case .buffered = delivery { httpVersions == .http1 } else { false }
-    }
-
-    fileprivate func isForPlainEngine(_ hasNoProxyAround: Bool) -> Bool {
-        switch delivery {
-        case .buffered, .upgrade: isDirect(hasNoProxyAround)
-        case .streamed, .file: false
-        }
-    }
-
-    private func isDirect(_ hasNoProxyAround: Bool) -> Bool {
+    fileprivate func isDirect(_ hasNoProxyAround: Bool) -> Bool {
         switch proxy.route {
         case .environment: hasNoProxyAround && proxy == .environment
         case .direct: proxy == .direct
         case .proxy: false
-        }
-    }
-
-    /// The bytes of a body that are sent with the head; nil for other bodies. libcurl sends larger ones.
-    fileprivate var smallBody: Data? {
-        switch body {
-        case .none: Data()
-        case .bytes(let data): data.count <= 64 << 10 && progress == nil ? data : nil
-        case .file, .stream: nil
         }
     }
 }

@@ -48,16 +48,24 @@ struct HTTP1ResponseParser {
     private var framing = ResponseFraming()
     private(set) var body: BufferedBody
     private(set) var hasBegun = false
-    /// Whether the body is already decoded, so that the head's content codings no longer apply.
-    private(set) var isDecoded = false
+    /// The content codings that the body has no longer, or that its reader removes; the one applied last first.
+    private(set) var codings: [ContentCoding] = []
+    private let isStreamed: Bool
+    /// The status; nil until the head is complete.
+    private(set) var status: Int?
+    /// Whether ``takeBody()`` returns the body piece by piece: the head is complete.
+    private(set) var isStreaming = false
     private var isConnectionOver = false
     /// The bytes that came after the end, which belong to no response. After a 101 they are of the other protocol.
     private(set) var surplus = Data()
     private var chunk = ChunkLine()
 
-    /// - Parameter cuts: whether a body beyond the limit is truncated there, so that it is a success.
-    init(_ traits: RequestTraits = RequestTraits(), limit: Int, cuts: Bool = false) {
+    /// - Parameters:
+    ///   - cuts: whether a body beyond the limit is truncated there, so that it is a success.
+    ///   - isStreamed: whether the body of a 2xx response is taken piece by piece, without a limit and with its codings.
+    init(_ traits: RequestTraits = RequestTraits(), limit: Int, cuts: Bool = false, isStreamed: Bool = false) {
         self.traits = traits
+        self.isStreamed = isStreamed
         body = BufferedBody(limit: limit, cuts: cuts)
     }
 
@@ -156,25 +164,32 @@ struct HTTP1ResponseParser {
             head = nil
             return
         }
-        let codings = framing.contentCodings(isHead: traits.isHead)
-        isDecoded = !codings.isEmpty
+        status = framing.status
+        codings = framing.contentCodings(isHead: traits.isHead)
+        isStreaming = isStreamed && (200..<300).contains(framing.status)
+        if isStreaming { body = BufferedBody(limit: .max) }
+        let decoded = isStreaming ? [] : codings
         switch try framing.bodyLength(isHead: traits.isHead) {
         case .none:
             try finish()
         case .bytes(let length):
-            try body.begin(codings: codings, length: length)
+            // The pieces of a stream need no room for the whole.
+            try body.begin(codings: decoded, length: isStreaming ? nil : length)
             position = .bytes(length)
             if length == 0 { try finish() }
         case .chunks:
-            try body.begin(codings: codings, length: nil)
+            try body.begin(codings: decoded, length: nil)
             position = .chunkSize
         case .rest:
-            try body.begin(codings: codings, length: nil)
+            try body.begin(codings: decoded, length: nil)
             position = .rest
         }
     }
 
     // MARK: Body
+
+    /// Moves out what has come of a streamed body.
+    mutating func takeBody() -> Data { body.takeData() }
 
     private mutating func takeBody(_ bytes: UnsafeRawBufferPointer, from index: Int, upTo left: Int64) throws -> Int {
         let count = Int(min(Int64(bytes.count - index), left))

@@ -89,7 +89,11 @@ final class CallbackConnection: ReusableConnection {
     // MARK: The exchange before the upgrade
 
     func begin(idleTimeout: TimeInterval) {
-        state.limit(to: idleTimeout, clock)
+        limitIdleTime(to: idleTimeout)
+    }
+
+    func limitIdleTime(to timeout: TimeInterval) {
+        state.limit(to: timeout, clock)
     }
 
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) {

@@ -10,6 +10,9 @@ protocol ReusableConnection: DuplexConnection {
     ///   `.timedOut`.
     func begin(idleTimeout: TimeInterval)
 
+    /// Begins to limit the time without a byte in either direction, in place of earlier limits.
+    func limitIdleTime(to timeout: TimeInterval)
+
     /// Sends bytes without waiting: what the system does not take at once is sent when it has room. A read that finds
     /// no bytes throws the failure to send them.
     ///

@@ -116,6 +116,8 @@ extension SocketConnection.State {
         try Task.checkCancellation()
         let arrival = try nextArrival()
         isReading = arrival == nil
+        // The time without a reader is not the peer's.
+        if arrival == nil, !isAgain { lastActivity = pulse_monotonic_now() }
         return arrival
     }
 

@@ -91,6 +91,15 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
+    func limitIdleTime(to timeout: TimeInterval) {
+        let now = pulse_monotonic_now()
+        let deadline = state.withLock { state in
+            (state.idleTimeout, state.lastActivity) = (timeout, now)
+            return state.reader == nil && state.writer == nil ? .infinity : state.deadline
+        }
+        if deadline < .infinity { loop.core.note(deadline) }
+    }
+
     func upgrade(unread: Data) {
         state.withLock { state in
             state.idleTimeout = .infinity

@@ -13,8 +13,6 @@ struct SessionExchange: Sendable {
         case pipe(BytePipe)
     }
 
-    /// The maximum size of an error's body that a stream or download returns.
-    static let errorBodyLimit = 64 << 10
     /// The maximum size of an error's body that a download task may write: it delivers nothing before its end.
     static let errorFileLimit: Int64 = 1 << 20
 
@@ -85,8 +83,8 @@ struct SessionExchange: Sendable {
             data.append(bytes)
             return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .proceed
         case .pipe, .download:
-            data.append(bytes.prefix(Self.errorBodyLimit - data.count + 1))
-            guard data.count > Self.errorBodyLimit else { return .proceed }
+            data.append(bytes.prefix(PulseResponse.errorBodyLimit - data.count + 1))
+            guard data.count > PulseResponse.errorBodyLimit else { return .proceed }
             data.removeLast()
             isTruncated = true
             return .finish

@@ -65,12 +65,12 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
         var input: InputStream?
         Stream.getBoundStreams(withBufferSize: Self.bufferSize, inputStream: &input, outputStream: &output)
         do {
-            let upload = try BodyFeed(.stream(body), progress: progress) { [weak self] in
+            guard let upload = try BodyFeed(.stream(body), progress: progress), let output else { return nil }
+            let pipe = BodyFeed.pipe { [weak self] in
                 self?.wake()
             }
-            guard let upload, let output else { return nil }
-            pipe = upload.pipe
-            feeding = upload.start()
+            self.pipe = pipe
+            feeding = upload.start(into: pipe)
             output.delegate = self
             CFWriteStreamSetDispatchQueue(output, queue)
             output.open()

@@ -29,15 +29,7 @@ extension URLSessionTransport {
         stream.onEnd { _ in
             withExtendedLifetime((session, slot)) {}
         }
-        guard case .file(let file, let offset) = request.delivery else {
-            response.body = .stream(stream)
-            return response
-        }
-        let start = try response.fileOffset(asked: offset)
-        try await FileSink(file, offset: start).take(
-            stream, total: response.bodyLength, hasBody ? nil : request.progress)
-        response.body = .file(file)
-        response.timings = timings.withLock { $0 }
+        try await response.deliver(stream, for: request)
         return response
     }
 
@@ -63,8 +55,8 @@ extension URLSessionTransport {
         defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
         let source = try temporary.map { try FileSource($0) }
         guard (200..<300).contains(response.statusCode) else {
-            response.data = try await source?.read(upTo: SessionExchange.errorBodyLimit) ?? Data()
-            if response.isTruncated || source.map({ $0.length > SessionExchange.errorBodyLimit }) ?? true {
+            response.data = try await source?.read(upTo: PulseResponse.errorBodyLimit) ?? Data()
+            if response.isTruncated || source.map({ $0.length > PulseResponse.errorBodyLimit }) ?? true {
                 response.isTruncated = true
             }
             return response

@@ -44,8 +44,7 @@ final class UpgradeConnector: HTTP1Connector {
         sent.urlRequest.add(settings().httpAdditionalHeaders ?? [:])
         let exchange = try HTTP1Exchange(upgrade: sent, url, origin, self, startedAt: start)
         let slot = try await slots.slot(origin, for: request)
-        defer { withExtendedLifetime(slot) {} }
-        var response = try await exchange.run()
+        var response = try await exchange.runOnNewConnection(holding: slot)
         response.request = request.urlRequest
         response.latency = SystemClock().uptime - start
         return response
@@ -53,7 +52,7 @@ final class UpgradeConnector: HTTP1Connector {
 
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> (connection: any ReusableConnection, timings: TransferTimings) {
+    ) async throws -> HTTP1Opening {
         let configuration = settings()
         if configuration.connectionProxyDictionary?.isEmpty == false {
             throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
@@ -68,7 +67,7 @@ final class UpgradeConnector: HTTP1Connector {
         let ready = queued + SystemClock().uptime - start
         // A channel over TLS does not say when TCP was connected.
         if isSecure { timings.secured = ready } else { timings.connected = ready }
-        return (connection, timings)
+        return HTTP1Opening(connection: connection, timings: timings)
     }
 
     private func channelSettings(

@@ -119,6 +119,117 @@ struct HTTP1ExchangeWireTests {
         }
     }
 
+    /// A body that can be made once only must not be begun for a connection that is stale.
+    @Test func aStaleConnectionTakesNothingOfTheBody() async throws {
+        try await MockServer.run { server in
+            server.fallback { request in request.path == "/first" ? .text("a").fault(.close, at: .end) : .text("b") }
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            _ = try await transport.send(Self.request("first", server))
+            try await server.wait { $0.openConnectionCount == 0 }
+            let makes = Locked(0)
+            var request = Self.request("second", server)
+            request.urlRequest.httpMethod = "PUT"
+            request.body = .stream(
+                BodyStream(length: nil, isOneShot: true) {
+                    makes.withLock { $0 += 1 }
+                    return ByteStream([Data("some ".utf8), Data(), Data("bytes".utf8)])
+                })
+            let response = try await transport.send(request)
+            #expect(response.timings?.isConnectionReused == false && makes.withLock { $0 } == 1)
+            #expect(server.requests.last?.body == Data("some bytes".utf8))
+            await transport.shutdown()
+        }
+    }
+
+    /// Streams, files and uploads share one pool with small requests.
+    @Test func allRequestsUseOneConnection() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(count: 300_000)) }
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            _ = try await transport.send(Self.request("small", server))
+            var streamed = Self.request("streamed", server)
+            streamed.delivery = .streamed
+            let stream = try #require(try await transport.send(streamed).bytes)
+            // The loop ends with the last byte, and asks for no end.
+            var count = 0
+            for try await piece in stream {
+                count += piece.count
+                if count == 300_000 { break }
+            }
+            var upload = Self.request("upload", server)
+            upload.urlRequest.httpMethod = "PUT"
+            upload.body = .bytes(Data(count: 3_000_000))
+            _ = try await transport.send(upload)
+            let last = try await transport.send(Self.request("last", server))
+            #expect(last.timings?.isConnectionReused == true)
+            #expect(server.connectionCount == 1 && server.requests.map(\.body.count) == [0, 0, 3_000_000, 0])
+            await transport.shutdown()
+        }
+    }
+
+    /// What is cut before its end cannot carry another exchange.
+    @Test func aStreamThatIsLeftClosesItsConnection() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(count: 10_000_000)) }
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            var streamed = Self.request("streamed", server)
+            streamed.delivery = .streamed
+            for try await _ in try #require(try await transport.send(streamed).bytes) { break }
+            try await server.wait { $0.openConnectionCount == 0 }
+            await transport.shutdown()
+        }
+    }
+
+    @Test func anUploadMayHaveAStreamedResponse() async throws {
+        try await MockServer.run { server in
+            server.fallback { request in .text("\(request.body.count)") }
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            var request = Self.request("upload", server)
+            request.urlRequest.httpMethod = "POST"
+            request.delivery = .streamed
+            let size = 5 << 20
+            let steps = Locked<[TransferProgress]>([])
+            request.progress = { step in steps.withLock { $0.append(step) } }
+            request.body = .bytes(Data(count: size))
+            let response = try await transport.send(request)
+            let text = try await response.bytes?.collect(upTo: 100)
+            #expect(text == Data("\(size)".utf8))
+            #expect(steps.withLock { $0.last } == TransferProgress(completed: Int64(size), total: Int64(size)))
+            await transport.shutdown()
+        }
+    }
+
+    @Test(arguments: [TransportRequest.Delivery.buffered(limit: 100), .streamed])
+    func theErrorOfABodyEndsTheRequest(delivery: TransportRequest.Delivery) async throws {
+        struct Broken: Error {}
+        try await MockServer.run { server in
+            server.fallback { _ in .text("late") }
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            var request = Self.request("upload", server)
+            request.urlRequest.httpMethod = "PUT"
+            request.delivery = delivery
+            let isFirst = Locked(true)
+            request.body = .stream(
+                BodyStream(length: nil) {
+                    ByteStream(next: {
+                        guard isFirst.withLock({ first in
+                            defer { first = false }
+                            return first
+                        }) else { throw Broken() }
+                        return Data("first".utf8)
+                    })
+                })
+            await #expect {
+                try await transport.send(request)
+            } throws: {
+                let error = PulseError(wrapping: $0)
+                return "\(error)".contains("Broken") && error.phase != .beforeSend
+            }
+            #expect(server.requests.isEmpty)
+            await transport.shutdown()
+        }
+    }
+
     @Test func theHostFieldComesFirst() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .text("response") }

@@ -120,6 +120,43 @@ struct HTTP1ResponseParserTests {
         #expect(reader.body.data == Data(response.body.utf8))
         #expect(reader.keepsConnection == response.keeps)
         #expect(reader.surplus.isEmpty)
+        try expectStreamed(response, in: pieces)
+    }
+
+    private func expectStreamed(_ response: Whole, in pieces: [ArraySlice<UInt8>]) throws {
+        var reader = HTTP1ResponseParser(.init(isHead: response.isHead), limit: 100, cuts: true, isStreamed: true)
+        var body = Data()
+        for piece in pieces {
+            try piece.withUnsafeBytes { try reader.read($0) }
+            #expect(reader.isStreaming || (reader.status ?? 0) / 100 != 2)
+            if reader.isStreaming { body += reader.takeBody() }
+        }
+        if response.endsWithConnection { #expect(try reader.readEnd()) }
+        #expect(reader.isComplete)
+        #expect(reader.status == response.status && reader.isStreaming == (response.status / 100 == 2))
+        #expect(body == Data(response.body.utf8))
+        #expect(reader.body.receivedCount == Int64(response.body.utf8.count))
+        #expect(reader.keepsConnection == response.keeps)
+    }
+
+    @Test func aStreamHasNoLimitAndKeepsItsCodings() throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n"
+        var reader = HTTP1ResponseParser(limit: 10, cuts: true, isStreamed: true)
+        try Array(head.utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(reader.isStreaming && reader.codings == [.gzip] && reader.takeBody().isEmpty)
+        for _ in 0..<10 {
+            try [UInt8](repeating: 7, count: 100).withUnsafeBytes { try reader.read($0) }
+            #expect(reader.takeBody() == Data(repeating: 7, count: 100))
+        }
+        #expect(reader.isComplete)
+    }
+
+    @Test func theBodyOfAnErrorIsBufferedAndCut() throws {
+        let text = "HTTP/1.1 404 No\r\nContent-Length: 20\r\n\r\n01234567890123456789"
+        var reader = HTTP1ResponseParser(limit: 10, cuts: true, isStreamed: true)
+        #expect(throws: PulseError.self) { try Array(text.utf8).withUnsafeBytes { try reader.read($0) } }
+        #expect(!reader.isStreaming && reader.body.isTruncated)
+        #expect(reader.body.data == Data("0123456789".utf8))
     }
 
     @Test(arguments: whole.filter { !$0.endsWithConnection })

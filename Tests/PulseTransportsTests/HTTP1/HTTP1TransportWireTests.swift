@@ -27,25 +27,45 @@ struct HTTP1OverTLSWireTests {
         try await TransportConformance.engineOverTLS.run(promise)
     }
 
-    /// With HTTP/2 allowed, libcurl sends the request, and the engine has no connection for it.
+    /// With HTTP/2 allowed, libcurl finds out what the server speaks. The engine takes over once its own handshake pays.
     @Test(arguments: [HTTPVersions.automatic, .http1])
-    func onlyARestrictedRequestGoesThroughTheEngine(versions: HTTPVersions) async throws {
+    func theEngineTakesOverAServerThatSpeaksNothingNewer(versions: HTTPVersions) async throws {
         try await MockServer.run(over: true) { server, tls in
             server.fallback { _ in .text("response") }
-            let transport = HTTP1Transport(over: CurlTransport(4, library: .system))
+            let transport = HTTP1Transport(over: CurlTransport(4, library: .system), price: 3)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
                 httpVersions: versions)
-            for _ in 0..<3 {
+            let origin = try #require(Origin(server.baseURL))
+            let key = ConnectionKey(origin: origin, policies: request.policies)
+            for sent in 1...8 {
                 let response = try await transport.send(request)
                 #expect(response.data == Data("response".utf8))
                 #expect(response.timings?.networkProtocol == "http/1.1")
+                let pooled = try transport.pool?.take(key, now: SystemClock().uptime)
+                #expect((pooled != nil) == (versions == .http1 || sent > 3))
+                if let pooled { transport.pool?.keep(pooled, now: SystemClock().uptime) }
             }
-            #expect(server.connectionCount == 1)
-            let origin = try #require(Origin(server.baseURL))
-            let key = ConnectionKey(origin: origin, policies: request.policies)
-            let pooled = try transport.pool?.take(key, now: SystemClock().uptime)
-            #expect((pooled != nil) == (versions == .http1))
+            #expect(server.connectionCount == (versions == .http1 ? 1 : 2))
+            await transport.shutdown()
+        }
+    }
+
+    /// Each of many requests at a time finds no idle connection; each handshake of the engine is paid for.
+    @Test func aCrowdOpensNoMoreConnectionsThanItPaysFor() async throws {
+        try await MockServer.run(over: true) { server, tls in
+            server.fallback { _ in .text("response") }
+            let transport = HTTP1Transport(over: CurlTransport(8, library: .system), price: 10)
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls)
+            for _ in 0..<5 {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<8 { group.addTask { _ = try await transport.send(request) } }
+                    try await group.waitForAll()
+                }
+            }
+            // libcurl opened at most 8, and 40 requests pay for at most 4.
+            #expect(server.connectionCount <= 12)
             await transport.shutdown()
         }
     }
@@ -67,6 +87,39 @@ struct HTTP1OverTLSWireTests {
             #expect(server.requests.count == 2 && server.connectionCount == 3)
             await transport.shutdown()
         }
+    }
+}
+
+/// What the engine remembers of servers over TLS.
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct HTTP1ServersTests {
+    private static func origin(_ number: Int = 0) throws -> Origin {
+        try #require(URL(string: "https://server\(number).test/").flatMap { Origin($0) })
+    }
+
+    @Test func aConnectionIsPaidOnce() throws {
+        let (servers, origin) = (HTTP1Servers(price: 2), try Self.origin())
+        #expect(!servers.contains(origin) && !servers.pays(for: origin))
+        servers.note(origin, speaks: "http/1.1")
+        #expect(servers.contains(origin) && !servers.pays(for: origin))
+        servers.note(origin, speaks: "http/1.1")
+        #expect(servers.pays(for: origin))
+        #expect(servers.contains(origin) && !servers.pays(for: origin))
+    }
+
+    @Test(arguments: ["h2", "http/1.0", nil])
+    func aServerThatSpeaksAnotherVersionIsForgotten(version: String?) throws {
+        let (servers, origin) = (HTTP1Servers(price: 1), try Self.origin())
+        servers.note(origin, speaks: "http/1.1")
+        servers.note(origin, speaks: version)
+        #expect(!servers.contains(origin) && !servers.pays(for: origin))
+    }
+
+    @Test func theMemoryIsBounded() throws {
+        let servers = HTTP1Servers(price: 1)
+        for number in 0..<10_000 { servers.note(try Self.origin(number), speaks: "http/1.1") }
+        let known = try (0..<10_000).filter { servers.contains(try Self.origin($0)) }
+        #expect(known.count <= 256 && known.contains(9_999))
     }
 }
 

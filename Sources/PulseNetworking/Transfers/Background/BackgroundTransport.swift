@@ -142,8 +142,6 @@ final class BackgroundTransport: Transport {
 }
 
 extension BackgroundCoordinator.Delivery {
-    private static let errorBodyLimit = 64 << 10
-
     var isResponse: Bool {
         if case .response = entry.outcome { true } else { false }
     }
@@ -168,8 +166,8 @@ extension BackgroundCoordinator.Delivery {
         let file = content
         guard (200..<300).contains(head.status) else {
             response.data = try await BlockingThreadPool.files.result { try Self.bytes(of: file) }
-            response.isTruncated = response.data.count > Self.errorBodyLimit
-            response.data = response.data.prefix(Self.errorBodyLimit)
+            response.isTruncated = response.data.count > PulseResponse.errorBodyLimit
+            response.data = response.data.prefix(PulseResponse.errorBodyLimit)
             return response
         }
         let isInFile = body == nil
@@ -185,7 +183,7 @@ extension BackgroundCoordinator.Delivery {
         guard FileManager.default.fileExists(atPath: file.path) else { return Data() }
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
-        return try handle.read(upToCount: errorBodyLimit + 1) ?? Data()
+        return try handle.read(upToCount: PulseResponse.errorBodyLimit + 1) ?? Data()
     }
 
     /// Nil for a missing file. An empty content may have none yet.

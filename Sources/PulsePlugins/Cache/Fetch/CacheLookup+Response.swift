@@ -4,9 +4,6 @@ import PulseCore
 import PulseStorage
 
 extension CacheLookup {
-    /// The most bytes of an error body in a streamed call, as in transports.
-    private static let errorBodyLimit = 64 << 10
-
     /// A stored response in the form that the call wants, with the call's own request; nil if the body is damaged.
     /// Throws ``PulseError/responseTooLarge(limit:)`` as a transport would.
     ///
@@ -48,7 +45,7 @@ extension CacheLookup {
                 response.body = .stream(try await body.stream())
             } else {
                 let data = try await body.data()
-                response.data = isStreamed ? Data(data.prefix(Self.errorBodyLimit)) : data
+                response.data = isStreamed ? Data(data.prefix(PulseResponse.errorBodyLimit)) : data
                 response.isTruncated = response.data.count < data.count
             }
         } catch {

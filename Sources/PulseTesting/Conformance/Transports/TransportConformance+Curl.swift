@@ -24,7 +24,7 @@ extension TransportConformance {
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
 
-    /// The conformance of the default transport over TLS with HTTP/1.1 alone: its own engine sends small requests.
+    /// The conformance of the default transport over TLS with HTTP/1.1 alone, which its own engine speaks.
     ///
     /// Made for each use: what a global refers to through `Data` is a leak to the address sanitizer.
     package static var engineOverTLS: TransportConformance {

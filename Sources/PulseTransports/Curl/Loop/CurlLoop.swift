@@ -190,7 +190,6 @@ final class CurlLoop: Sendable {
             throw request.pinningFailure(error.keys)
         }
         defer { reuse(transfer) }
-        if let keys = transfer.progress.unpinnedKeys { request.tellUnpinned(keys) }
         return try transfer.connected()
     }
 

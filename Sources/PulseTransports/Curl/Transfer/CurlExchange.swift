@@ -42,7 +42,7 @@ struct CurlExchange: Sendable {
     private let id: UInt64
     private let outgoing: CurlRequest
     private let ticket: Ticket?
-    private let upload: BodyFeed?
+    private let upload: (feed: BodyFeed, pipe: BytePipe)?
 
     /// - Parameter id: of the transfer in its loop.
     init(
@@ -53,12 +53,14 @@ struct CurlExchange: Sendable {
         self.origin = origin
         self.loop = loop
         self.id = id
-        let ticket = request.needsPipe ? Ticket(loop, id: id) : nil
+        let feed = try request.feed()
+        let isBuffered = if case .buffered = request.delivery { true } else { false }
+        let ticket = feed == nil && isBuffered ? nil : Ticket(loop, id: id)
         self.ticket = ticket
         let wake: @Sendable () -> Void = { ticket?.resume() }
-        upload = request.hasBody ? try BodyFeed(request.body, progress: request.uploadProgress, wake: wake) : nil
+        upload = feed.map { ($0, BodyFeed.pipe(wake: wake)) }
         let body: CurlRequest.Body =
-            if let upload { .pipe(upload.pipe, length: upload.length) } else { .init(bytes: request.body) }
+            if let upload { .pipe(upload.pipe, length: upload.feed.length) } else { .init(bytes: request.body) }
         let delivery: CurlRequest.Delivery =
             if case .buffered(let limit) = request.delivery { .buffered(limit: limit) } else {
                 .streamed(BytePipe(wake: wake)) { timings in ticket?.timings.withLock { $0 = timings } }
@@ -71,7 +73,7 @@ struct CurlExchange: Sendable {
 
     func run(queued: TimeInterval, holding slot: HostSlots.Slot) async throws -> PulseResponse {
         let transfer = try loop.transfer(for: outgoing, id: id, queued: queued)
-        let feeding = upload?.start()
+        let feeding = upload.map { $0.feed.start(into: $0.pipe) }
         let reply: CurlTransfer.Reply
         do {
             reply = try await loop.run(transfer)
@@ -80,7 +82,11 @@ struct CurlExchange: Sendable {
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
                 loop.noteHTTP1(origin)
             }
-            if let error = error as? CurlFailure.Undecodable { throw error.failure(of: request.urlRequest) }
+            if let error = error as? CurlFailure.Undecodable {
+                var failure = error.failure
+                failure.response = error.head.response(to: request.urlRequest)
+                throw failure
+            }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
             throw request.pinningFailure(error.keys)
         }
@@ -93,19 +99,7 @@ struct CurlExchange: Sendable {
         // Created before anything can fail: dropping the stream ends the transfer.
         let stream = stream(of: received, from: pipe, ticket, holding: slot, feeding)
         var response = try response(from: received)
-        guard case .file(let file, let offset) = request.delivery else {
-            response.body = .stream(stream)
-            return response
-        }
-        let start = try response.fileOffset(asked: offset)
-        try await withTaskCancellationHandler {
-            try await FileSink(file, offset: start).take(
-                stream, total: response.bodyLength, request.body.isPresent ? nil : request.progress)
-        } onCancel: {
-            stream.cancel()
-        }
-        response.body = .file(file)
-        response.timings = stream.timingsAtEnd?() ?? response.timings
+        try await response.deliver(stream, for: request)
         return response
     }
 
@@ -114,24 +108,18 @@ struct CurlExchange: Sendable {
         of received: CurlTransfer.Response, from pipe: BytePipe, _ ticket: Ticket, holding slot: HostSlots.Slot,
         _ feeding: BodyFeed.Feeding?
     ) -> ByteStream {
-        let decoded = received.codings.isEmpty ? nil : DecodedStream(received.codings) { try await pipe.read() }
-        // Captures the request and not the exchange, which holds the loop.
-        let urlRequest = request.urlRequest
+        let decoded = DecodedStream(received.codings, of: received.head?.response(to: request.urlRequest)) {
+            try await pipe.read()
+        }
         let stream = ByteStream {
-            do {
-                if let decoded { return try await decoded.read() }
-                return try await pipe.read()
-            } catch let error as TransportFailure where error.code == .cannotDecodeContentData {
-                guard let head = received.head else { throw error }
-                throw CurlFailure.Undecodable(failure: error, head: head).failure(of: urlRequest)
-            }
+            try await decoded.read()
         } cancel: {
             pipe.finish(CancellationError())
             ticket.cancel()
         }
         stream.timingsAtEnd = {
             guard var timings = ticket.timings.withLock({ $0 }) else { return nil }
-            timings.bytesDecoded = decoded?.decodedCount ?? timings.bytesReceived
+            timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
             return timings
         }
         stream.onEnd { _ in
@@ -160,22 +148,6 @@ struct CurlExchange: Sendable {
 extension CurlRequest.Body {
     fileprivate init(bytes body: TransportRequest.Body) {
         if case .bytes(let data) = body { self = .bytes(data) } else { self = .none }
-    }
-}
-
-extension TransportRequest {
-    fileprivate var hasBody: Bool {
-        if case .none = body { false } else { true }
-    }
-
-    /// Whether either body goes through a pipe.
-    fileprivate var needsPipe: Bool {
-        if case .buffered = delivery { hasBody } else { true }
-    }
-
-    /// With a request body, progress is that of the upload.
-    fileprivate var uploadProgress: (@Sendable (TransferProgress) -> Void)? {
-        if case .none = body { nil } else { progress }
     }
 }
 #endif

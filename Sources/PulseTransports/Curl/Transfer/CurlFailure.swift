@@ -30,14 +30,8 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
 
     /// The body is not coded as its header fields say.
     struct Undecodable: Error {
-        var failure: TransportFailure
+        let failure: TransportFailure
         let head: ResponseHead
-
-        func failure(of request: URLRequest) -> TransportFailure {
-            var failure = failure
-            failure.response = PulseResponse(statusCode: head.statusCode, headers: head.headers, request: request)
-            return failure
-        }
     }
 
     /// The error for the end of a transfer, including how far the request had got.

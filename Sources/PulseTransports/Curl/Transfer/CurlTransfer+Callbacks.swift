@@ -6,9 +6,6 @@ import PulseCore
 
 // The callbacks of libcurl, which run in the loop while it owns the transfer.
 extension CurlTransfer {
-    /// The maximum size of an error's body that a stream or download returns.
-    private static let errorBodyLimit = 64 << 10
-
     /// Called when the connection is up and nothing of the request was sent. False ends the transfer.
     ///
     /// - Parameter isQuiet: whether a reused connection has nothing to read.
@@ -83,7 +80,7 @@ extension CurlTransfer {
         do {
             switch request.delivery {
             case .streamed where isStreaming: continueStreaming()
-            case .streamed: try parser.beginBody(limit: Self.errorBodyLimit, cuts: true)
+            case .streamed: try parser.beginBody(limit: PulseResponse.errorBodyLimit, cuts: true)
             case .buffered(let limit): try parser.beginBody(limit: limit, cuts: false)
             }
             return true

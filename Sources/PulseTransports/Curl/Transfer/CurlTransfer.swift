@@ -128,7 +128,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// A connection for another owner.
-    typealias Connected = (channel: SocketChannel, timings: TransferTimings)
+    typealias Connected = (channel: SocketChannel, timings: TransferTimings, unpinnedKeys: [[UInt8]]?)
 
     /// Hands the connection over, once.
     func connected() throws -> Connected {
@@ -137,7 +137,7 @@ final class CurlTransfer: @unchecked Sendable {
             throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
         }
         let channel = link.map { SocketChannel(CurlLink(self, $0, descriptor: descriptor)) }
-        return (channel ?? SocketChannel(descriptor), timings)
+        return (channel ?? SocketChannel(descriptor), timings, progress.unpinnedKeys)
     }
 
     /// Releases the resources of the last request.

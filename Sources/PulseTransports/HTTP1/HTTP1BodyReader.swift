@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The body of a streamed response on its way from the connection to the reader of the stream, which requests each
+/// piece.
+final class HTTP1BodyReader: @unchecked Sendable {
+    // Unchecked: a stream has one reader at a time, which alone uses the parser; a lock protects the rest.
+
+    private struct State {
+        /// Nil once the connection is in the pool again, or closed: an ended stream keeps nothing alive.
+        var source: Source?
+        var timings: TransferTimings
+    }
+
+    private struct Source: Sendable {
+        let pooled: PooledConnection
+        let pool: HTTP1ConnectionPool?
+        let upload: HTTP1Upload?
+        /// The size of the request without an uploaded body, in bytes.
+        let headSize: Int
+
+        var isSent: Bool { upload?.isSent(behind: headSize) ?? (pooled.connection.sent.count == headSize) }
+    }
+
+    private let startedAt: TimeInterval
+    private var parser: HTTP1ResponseParser
+    private var readCount = 0
+    private var failure: (any Error)?
+    private let state: Locked<State>
+
+    /// - Parameters:
+    ///   - parser: has read the head, and possibly a part of the body.
+    ///   - headSize: of the request without an uploaded body, in bytes.
+    init(
+        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, from pooled: PooledConnection,
+        to pool: HTTP1ConnectionPool?, _ upload: HTTP1Upload?, headSize: Int, startedAt: TimeInterval
+    ) {
+        (self.parser, self.startedAt) = (parser, startedAt)
+        let source = Source(pooled: pooled, pool: pool, upload: upload, headSize: headSize)
+        state = Locked(State(source: source, timings: timings))
+        if upload == nil { completeIfPossible() }
+    }
+
+    /// The measurements so far.
+    var timings: TransferTimings { state.withLock { $0.timings } }
+
+    /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
+    /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
+    func read() async throws -> Data? {
+        while true {
+            let piece = parser.takeBody()
+            guard piece.isEmpty else { return piece }
+            if let failure { throw failure }
+            if parser.isComplete {
+                // The server may read on after its response.
+                try await state.withLock({ $0.source })?.upload?.end()
+                completeIfPossible()
+                return nil
+            }
+            try await receive()
+        }
+    }
+
+    /// Closes the connection, unless the exchange is complete.
+    func cancel() {
+        guard let source = state.withLock({ $0.source.take() }) else { return }
+        source.upload?.cancel()
+        source.pooled.connection.close()
+    }
+
+    private func receive() async throws {
+        guard let source = state.withLock({ $0.source }) else { throw CancellationError() }
+        readCount += 1
+        // The cooperative pool has few threads.
+        if readCount % 64 == 0 { await Task.yield() }
+        do {
+            if let bytes = try await source.pooled.connection.read() {
+                try bytes.withUnsafeBytes { try parser.read($0) }
+            } else if try !parser.readEnd() {
+                throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+            }
+        } catch is HTTP1ResponseParser.Malformed {
+            // The bytes before the fault are part of the body.
+            failure = TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        } catch let lost as TransportFailure {
+            failure = TransportFailure(code: lost.code, phase: .responseStarted, underlying: lost.underlying)
+        } catch {
+            throw source.upload?.failure ?? error
+        }
+        state.withLock { $0.timings.bytesReceived = parser.body.receivedCount }
+        if source.upload == nil { completeIfPossible() }
+    }
+
+    /// Gives the connection back as soon as the exchange is over, whether or not its last bytes are read.
+    private func completeIfPossible() {
+        guard parser.isComplete else { return }
+        let now = SystemClock().uptime
+        let source = state.withLock { state in
+            state.timings.lastByte = state.timings.lastByte ?? now - startedAt
+            state.timings.bytesReceived = parser.body.receivedCount
+            return state.source.take()
+        }
+        source?.pooled.release(to: source?.pool, after: parser, isSent: source?.isSent == true, now: now)
+    }
+}
