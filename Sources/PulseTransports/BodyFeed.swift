@@ -73,9 +73,11 @@ struct BodyFeed: Sendable {
         if length == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
     }
 
-    /// Writes the whole body in chunks. Throws the errors of its source and of `write`.
+    /// Writes the whole body in chunks; one of known length ends with its last byte, while its source may stay open.
+    /// Throws the errors of the source and of `write`.
     func write(_ write: (Data) async throws -> Void) async throws {
         var completed: Int64 = 0
+        if length == 0 { return }
         let stream = try await makeStream()
         defer { stream.cancel() }
         for try await chunk in stream {
@@ -87,6 +89,7 @@ struct BodyFeed: Sendable {
             // Reports before writing, so that the last step comes before the server's response. Chunks are short.
             progress?(TransferProgress(completed: completed, total: length))
             try await write(chunk)
+            if completed == length { return }
         }
         if let length, completed < length { throw Self.wrongLength }
         if completed == 0, length == nil { progress?(TransferProgress(completed: 0, total: 0)) }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// The reader of a streamed body, which removes its content codings. It decodes only as much as its own reader requests.
@@ -59,4 +58,3 @@ final class DecodedStream: @unchecked Sendable {
         }
     }
 }
-#endif

@@ -131,8 +131,8 @@ extension CurlTransport: HTTP1Connector {
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
     ) async throws -> HTTP1Opening {
-        let sockets = try sockets()
         let (loop, id) = try nextTransfer()
+        let sockets = try sockets()
         let outgoing = try CurlRequest(
             linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
         let made = try await loop.open(outgoing, for: request, id: id, queued: queued)

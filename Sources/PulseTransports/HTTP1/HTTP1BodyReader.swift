@@ -20,7 +20,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         /// The size of the request without an uploaded body, in bytes.
         let headSize: Int
 
-        var isSent: Bool { upload?.isSent(behind: headSize) ?? (pooled.connection.sent.count == headSize) }
+        var isSent: Bool { upload?.isSent ?? (pooled.connection.sent.count == headSize) }
     }
 
     private let startedAt: TimeInterval
@@ -39,7 +39,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         (self.parser, self.startedAt) = (parser, startedAt)
         let source = Source(pooled: pooled, pool: pool, upload: upload, headSize: headSize)
         state = Locked(State(source: source, timings: timings))
-        if upload == nil { completeIfPossible() }
+        completeIfPossible()
     }
 
     /// The measurements so far.
@@ -55,7 +55,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
             if parser.isComplete {
                 // The server may read on after its response.
                 try await state.withLock({ $0.source })?.upload?.end()
-                completeIfPossible()
+                completeIfPossible(isOver: true)
                 return nil
             }
             try await receive()
@@ -88,19 +88,24 @@ final class HTTP1BodyReader: @unchecked Sendable {
         } catch {
             throw source.upload?.failure ?? error
         }
-        state.withLock { $0.timings.bytesReceived = parser.body.receivedCount }
-        if source.upload == nil { completeIfPossible() }
+        completeIfPossible()
     }
 
     /// Gives the connection back as soon as the exchange is over, whether or not its last bytes are read.
-    private func completeIfPossible() {
-        guard parser.isComplete else { return }
+    ///
+    /// - Parameter isOver: whether nothing more will be sent.
+    private func completeIfPossible(isOver: Bool = false) {
         let now = SystemClock().uptime
-        let source = state.withLock { state in
-            state.timings.lastByte = state.timings.lastByte ?? now - startedAt
+        let ended = state.withLock { state -> (source: Source, isSent: Bool)? in
             state.timings.bytesReceived = parser.body.receivedCount
-            return state.source.take()
+            guard parser.isComplete, let source = state.source else { return nil }
+            let isSent = source.isSent
+            guard isOver || isSent || source.upload == nil else { return nil }
+            state.timings.lastByte = now - startedAt
+            if isSent { state.timings.requestSent = source.pooled.connection.sent.time - startedAt }
+            state.source = nil
+            return (source, isSent)
         }
-        source?.pooled.release(to: source?.pool, after: parser, isSent: source?.isSent == true, now: now)
+        ended?.source.pooled.release(to: ended?.source.pool, after: parser, isSent: ended?.isSent == true, now: now)
     }
 }

@@ -108,7 +108,7 @@ struct HTTP1Exchange: Sendable {
         var timings = timings
         connection.begin(idleTimeout: request.idleTimeout)
         connection.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched && feed == nil)
-        let upload = try upload(over: connection)
+        let upload = feed.map { HTTP1Upload($0, over: connection, idleTimeout: request.idleTimeout) }
         do {
             try await read(from: connection, upload, into: &parser, &timings)
             // The server may read on after a response that does not refuse the body.
@@ -116,22 +116,14 @@ struct HTTP1Exchange: Sendable {
             return Received(pooled: pooled, upload: upload, parser: parser, timings: timings)
         } catch {
             upload?.cancel()
-            // Before the sent bytes are counted: the loop may be about to send.
+            // Before its outcome is read: the loop may be about to send.
             connection.close()
             if let failure = upload?.failure { throw failure }
-            if let failure = failure(error, parser, isReused: isReused, sentCount: connection.sent.count) {
+            if let failure = failure(error, parser, isReused: isReused, mayHaveSent: connection.mayHaveSent) {
                 throw failure
             }
             return nil
         }
-    }
-
-    private func upload(over connection: any ReusableConnection) throws -> HTTP1Upload? {
-        guard let feed else { return nil }
-        guard let connection = connection as? any ReusableConnection & EagerConnection else {
-            throw PulseError.unsupported("an upload over a connection of this system")
-        }
-        return HTTP1Upload(feed, over: connection, idleTimeout: request.idleTimeout)
     }
 
     /// The parser of the response.
@@ -186,7 +178,7 @@ struct HTTP1Exchange: Sendable {
         let now = SystemClock().uptime
         let sent = connection.sent
         // The response may have come before the whole request was sent.
-        let isSent = received.upload?.isSent(behind: outgoing.bytes.count) ?? (sent.count == outgoing.bytes.count)
+        let isSent = received.upload?.isSent ?? (sent.count == outgoing.bytes.count)
         if isSent { timings.requestSent = sent.time - startedAt }
         if parser.isStreaming { return try await stream(received, timings, holding: slot) }
         timings.lastByte = now - startedAt
@@ -250,9 +242,9 @@ struct HTTP1Exchange: Sendable {
 
     /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
     private func failure(
-        _ error: any Error, _ parser: HTTP1ResponseParser, isReused: Bool, sentCount: Int
+        _ error: any Error, _ parser: HTTP1ResponseParser, isReused: Bool, mayHaveSent: Bool
     ) -> (any Error)? {
-        let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : sentCount > 0 ? .maybeSent : .beforeSend
+        let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : mayHaveSent ? .maybeSent : .beforeSend
         switch error {
         case is HTTP1ResponseParser.Malformed:
             return TransportFailure(code: .badServerResponse, phase: .responseStarted)

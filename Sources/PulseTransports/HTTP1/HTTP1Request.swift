@@ -19,8 +19,8 @@ struct HTTP1Request {
     /// A URL of the same server, to connect to.
     var server: String { ownServer ?? (isSecure ? "https://" : "http://") + host + "/" }
 
-    /// Nil for a request that libcurl must handle: that goes through a proxy in cleartext, or asks for an upgrade over
-    /// TLS; with more than a method, target, fields and small body. Throws ``PulseError`` for a request that cannot be sent.
+    /// Nil for a request that libcurl must handle: one through a proxy in cleartext, for an upgrade over TLS, with an
+    /// unusual URL, or with a field of the connection. Throws ``PulseError`` for a request that cannot be sent.
     ///
     /// - Parameter feed: what sends the body; nil for one that is sent with the head.
     init?(

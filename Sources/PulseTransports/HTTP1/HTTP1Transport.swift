@@ -5,8 +5,8 @@ import CPulsePlatform
 import PulseCore
 import Synchronization
 
-/// HTTP/1.1 for requests with a small body, in cleartext, and over TLS where the server or the configuration allows
-/// nothing newer; and upgrades in cleartext. libcurl opens the connections, and takes all other requests.
+/// HTTP/1.1 in cleartext, and over TLS where the server or the configuration allows nothing newer. libcurl opens the
+/// connections, and takes all other requests.
 final class HTTP1Transport: Transport {
     /// Up to this number of exchanges, each sends by itself, which saves waking the loop. With more, the loop batches
     /// the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level caches. The

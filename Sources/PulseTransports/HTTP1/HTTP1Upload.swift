@@ -11,36 +11,38 @@ final class HTTP1Upload: Sendable {
 
     private struct State {
         var isStopped = false
-        /// The size of the body with its framing in bytes; nil until it is known.
-        var size: Int64?
+        /// Whether the whole body is written, and the connection is no longer the task's.
+        var isSent = false
+        /// Whether nobody needs to wait for the task.
+        var isOver = false
+        var waiter: CheckedContinuation<Void, Never>?
         /// Why the body could not be produced.
         var failure: (any Error)?
         var task: Task<Void, Never>?
     }
 
-    private let feed: BodyFeed
-    private let connection: any ReusableConnection & EagerConnection
+    private let isChunked: Bool
+    private let connection: any ReusableConnection
     private let idleTimeout: TimeInterval
-    private let state: Locked<State>
+    private let state = Locked(State())
 
     /// Begins to write behind the head, which the connection has got.
-    init(
-        _ feed: BodyFeed, over connection: any ReusableConnection & EagerConnection, idleTimeout: TimeInterval
-    ) {
-        (self.feed, self.connection, self.idleTimeout) = (feed, connection, idleTimeout)
-        state = Locked(State(size: feed.length))
+    init(_ feed: BodyFeed, over connection: any ReusableConnection, idleTimeout: TimeInterval) {
+        (self.connection, self.idleTimeout) = (connection, idleTimeout)
+        isChunked = feed.length == nil
         // The head of a reused connection that is stale was not sent.
         let hasBegun = connection.sent.count > 0
         if hasBegun { feed.begin() }
-        let task = Task { await run(hasBegun: hasBegun) }
+        // Only the task keeps the feed, whose file is closed when it ends.
+        let task = Task {
+            await run(feed, hasBegun: hasBegun)
+            end(cancels: false)
+        }
         state.withLock { $0.task = task }
     }
 
-    /// Whether the connection has sent all of the body, behind a head of that size.
-    func isSent(behind head: Int) -> Bool {
-        guard let size = state.withLock({ $0.size }) else { return false }
-        return Int64(connection.sent.count - head) == size
-    }
+    /// Whether the whole body is written, and nothing more happens to the connection.
+    var isSent: Bool { state.withLock { $0.isSent } }
 
     /// Why the body could not be produced. The connection is closed then.
     var failure: (any Error)? { state.withLock { $0.failure } }
@@ -55,11 +57,17 @@ final class HTTP1Upload: Sendable {
     }
 
     /// Waits until the body is written, or the connection has failed. Throws the error of the body's source, and
-    /// `CancellationError`.
+    /// `CancellationError`. The response is complete: what else can be read is no sign of a living server.
     func end() async throws {
-        let task = state.withLock { $0.task }
+        connection.endReading()
         await withTaskCancellationHandler {
-            await task?.value
+            await withCheckedContinuation { waiter in
+                let isOver = state.withLock { state in
+                    if !state.isOver { state.waiter = waiter }
+                    return state.isOver
+                }
+                if isOver { waiter.resume() }
+            }
         } onCancel: {
             cancel()
         }
@@ -67,24 +75,32 @@ final class HTTP1Upload: Sendable {
         if let failure { throw failure }
     }
 
-    /// Ends the task. Called when the connection is closed, or needed no more.
+    /// Ends the task, and waits for nothing. Called when the connection is closed, or needed no more.
     func cancel() {
-        state.withLock { state in
-            state.isStopped = true
-            return state.task
-        }?.cancel()
+        end(cancels: true)
     }
 
-    private func run(hasBegun: Bool) async {
+    private func end(cancels: Bool) {
+        let (waiter, task) = state.withLock { state in
+            (state.isStopped, state.isOver) = (state.isStopped || cancels, true)
+            return (state.waiter.take(), state.task)
+        }
+        if cancels { task?.cancel() }
+        waiter?.resume()
+    }
+
+    private func run(_ feed: BodyFeed, hasBegun: Bool) async {
         do {
             // Before the body is begun, which may be possible only once: a reused connection may be stale.
-            try await connection.finishStarted()
+            try await connection.finishSending()
         } catch {
             return
         }
         if !hasBegun { feed.begin() }
         do {
-            try await write()
+            try await write(feed)
+            limitIdleTime(to: idleTimeout)
+            return state.withLock { $0.isSent = true }
         } catch is Stopped {
         } catch {
             let isStopped = state.withLock { state in
@@ -96,23 +112,17 @@ final class HTTP1Upload: Sendable {
         limitIdleTime(to: idleTimeout)
     }
 
-    private func write() async throws {
+    private func write(_ feed: BodyFeed) async throws {
         // A slow source does not make the server slow.
         limitIdleTime(to: .infinity)
-        guard feed.length == nil else { return try await feed.write { try await send($0) } }
-        var size: Int64 = 0
         try await feed.write { chunk in
             // An empty one would end the body.
-            guard !chunk.isEmpty else { return }
-            size += Int64(try await send(chunk.framed))
+            if !isChunked { try await send(chunk) } else if !chunk.isEmpty { try await send(chunk.framed) }
         }
-        size += Int64(try await send(Data().framed))
-        state.withLock { $0.size = size }
+        if isChunked { try await send(Data().framed) }
     }
 
-    /// Returns the number of sent bytes.
-    @discardableResult
-    private func send(_ bytes: Data) async throws -> Int {
+    private func send(_ bytes: Data) async throws {
         guard !state.withLock({ $0.isStopped }) else { throw Stopped() }
         limitIdleTime(to: idleTimeout)
         do {
@@ -121,7 +131,6 @@ final class HTTP1Upload: Sendable {
             throw Stopped()
         }
         limitIdleTime(to: .infinity)
-        return bytes.count
     }
 
     /// Does nothing once stopped: the connection may have the next exchange.

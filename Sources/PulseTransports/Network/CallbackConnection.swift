@@ -107,6 +107,13 @@ final class CallbackConnection: ReusableConnection {
 
     var sent: (count: Int, time: TimeInterval) { state.withLock { ($0.sentCount, $0.sentAt) } }
 
+    var mayHaveSent: Bool { sent.count > 0 }
+
+    func endReading() {}
+
+    /// The channel keeps the order of what it has got.
+    func finishSending() async throws {}
+
     func upgrade(unread: Data) {
         state.withLock { $0.upgrade(unread: unread) }
     }

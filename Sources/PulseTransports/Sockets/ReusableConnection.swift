@@ -22,9 +22,19 @@ protocol ReusableConnection: DuplexConnection {
     ///   - isBatched: sends on the connection's own thread, together with other connections.
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool)
 
+    /// Returns when the system has taken what ``send(_:ifIdle:isBatched:)`` has got, so that ``write(_:)`` may follow.
+    /// Throws as that.
+    func finishSending() async throws
+
     /// The bytes of the exchange that the system has taken, and when it took the last of them, in seconds of the
     /// monotonic clock.
     var sent: (count: Int, time: TimeInterval) { get }
+
+    /// Whether the peer may have got a byte of the exchange. TLS may have sent a part of what it has not taken.
+    var mayHaveSent: Bool { get }
+
+    /// Says that no task reads until the next exchange: bytes that wait to be read are no sign of life then.
+    func endReading()
 
     /// Ends the exchanges: no wait times out from now on.
     ///

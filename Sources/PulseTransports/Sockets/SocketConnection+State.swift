@@ -54,6 +54,10 @@ extension SocketConnection {
         var finishesWhenSent = false
         /// Why nothing can be sent any more. A response may have come before that.
         var sendFailure: TransportFailure?
+        /// Whether the peer may have got a byte of the exchange.
+        var mayHaveSent = false
+        /// Whether no task reads until the next exchange.
+        var hasReadAll = false
         /// The bytes of the exchange that are sent.
         var sentCount = 0
         var sentAt: TimeInterval = 0
@@ -67,6 +71,9 @@ extension SocketConnection {
 }
 
 extension SocketConnection.State {
+    /// The most bytes of a TLS record (RFC 8446, section 5.1).
+    private static let recordSize = 16 << 10
+
     var deadline: TimeInterval { lastActivity + idleTimeout }
 
     /// Ends both directions. Returns the tasks to resume.
@@ -209,6 +216,7 @@ extension SocketConnection.State {
     private mutating func note(_ outcome: SocketChannel.Outcome) {
         switch outcome {
         case .bytes(let count):
+            mayHaveSent = true
             outgoingSentCount += count
             sentCount += count
             sentAt = pulse_monotonic_now()
@@ -219,7 +227,11 @@ extension SocketConnection.State {
             finishIfSent()
         case .blocked:
             hasRoom = false
+            mayHaveSent = mayHaveSent || channel?.mayHaveSent == true
         case .failed(let code, let cause):
+            // A send of several records may have failed behind the first.
+            let isLong = outgoing.count - outgoingSentCount > Self.recordSize
+            mayHaveSent = mayHaveSent || isLong && channel?.mayHaveSent == true
             sendFailure = TransportFailure(code: code, phase: isBegun ? .maybeSent : .beforeSend, underlying: cause)
         case .end:
             break

@@ -88,8 +88,15 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         let now = pulse_monotonic_now()
         state.withLock { state in
             (state.idleTimeout, state.lastActivity, state.sentCount) = (idleTimeout, now, 0)
+            (state.mayHaveSent, state.hasReadAll) = (false, false)
         }
     }
+
+    func endReading() {
+        state.withLock { $0.hasReadAll = true }
+    }
+
+    var mayHaveSent: Bool { state.withLock { $0.mayHaveSent } }
 
     func limitIdleTime(to timeout: TimeInterval) {
         let now = pulse_monotonic_now()
@@ -141,6 +148,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         let outcome = bytes.withUnsafeBytes { channel.send($0) }
         return try step { try $0.endFirstSend(outcome, of: bytes.count, loop.core.poller) }
     }
+
+    func finishSending() async throws { try await finishStarted() }
 
     private func finishWriting(from first: WriteStep) async throws {
         var next = first
@@ -222,7 +231,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             guard state.reader != nil || state.writer != nil else { return ([], .infinity) }
             guard state.deadline <= now else { return ([], state.deadline) }
             // After a suspension of the process, the response may be waiting to be read.
-            if !state.isUnsent, !state.isSilent {
+            if !state.isUnsent, !state.hasReadAll, !state.isSilent {
                 state.isReadable = true
                 return (state.reader.take().map { [$0] } ?? [], .infinity)
             }
