@@ -33,9 +33,15 @@ struct BufferedBody {
 
     var decodedCount: Int64 { Int64(data.count + takenCount) }
 
-    /// Moves the body out, at its end.
+    /// Counts bytes that a reader gets as they are.
+    mutating func note(passed count: Int) {
+        receivedCount += Int64(count)
+        takenCount += count
+    }
+
+    /// Moves out what has come.
     mutating func takeData() -> Data {
-        defer { (data, takenCount) = (Data(), data.count) }
+        defer { (data, takenCount) = (Data(), takenCount + data.count) }
         return data
     }
 

@@ -26,6 +26,8 @@ final class HTTP1BodyReader: @unchecked Sendable {
     private let startedAt: TimeInterval
     private var parser: HTTP1ResponseParser
     private var readCount = 0
+    /// The bytes of the latest read, if they are of the body as they are.
+    private var passed: Data?
     private var failure: (any Error)?
     private let state: Locked<State>
 
@@ -39,6 +41,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         (self.parser, self.startedAt) = (parser, startedAt)
         let source = Source(pooled: pooled, pool: pool, upload: upload, headSize: headSize)
         state = Locked(State(source: source, timings: timings))
+        pooled.connection.beginStreaming()
         completeIfPossible()
     }
 
@@ -49,8 +52,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
     func read() async throws -> Data? {
         while true {
-            let piece = parser.takeBody()
-            guard piece.isEmpty else { return piece }
+            if let piece = takePiece() { return piece }
             if let failure { throw failure }
             if parser.isComplete {
                 // The server may read on after its response.
@@ -69,6 +71,12 @@ final class HTTP1BodyReader: @unchecked Sendable {
         source.pooled.connection.close()
     }
 
+    private func takePiece() -> Data? {
+        if let piece = passed.take() { return piece }
+        let piece = parser.takeBody()
+        return piece.isEmpty ? nil : piece
+    }
+
     private func receive() async throws {
         guard let source = state.withLock({ $0.source }) else { throw CancellationError() }
         readCount += 1
@@ -76,7 +84,11 @@ final class HTTP1BodyReader: @unchecked Sendable {
         if readCount % 64 == 0 { await Task.yield() }
         do {
             if let bytes = try await source.pooled.connection.read() {
-                try bytes.withUnsafeBytes { try parser.read($0) }
+                if try parser.passes(bytes.count) {
+                    passed = bytes
+                } else {
+                    try bytes.withUnsafeBytes { try parser.read($0) }
+                }
             } else if try !parser.readEnd() {
                 throw TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
             }

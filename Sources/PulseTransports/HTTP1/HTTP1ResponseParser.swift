@@ -188,6 +188,22 @@ struct HTTP1ResponseParser {
 
     // MARK: Body
 
+    /// Whether all of so many bytes belong to a streamed body as they are. They count as read then, without a copy.
+    mutating func passes(_ count: Int) throws -> Bool {
+        guard isStreaming, body.data.isEmpty else { return false }
+        switch position {
+        case .bytes(let left) where left >= count:
+            body.note(passed: count)
+            try advance(after: Int64(count), of: left)
+            return true
+        case .rest:
+            body.note(passed: count)
+            return true
+        default:
+            return false
+        }
+    }
+
     /// Moves out what has come of a streamed body.
     mutating func takeBody() -> Data { body.takeData() }
 

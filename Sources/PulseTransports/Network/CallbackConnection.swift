@@ -109,6 +109,8 @@ final class CallbackConnection: ReusableConnection {
 
     var mayHaveSent: Bool { sent.count > 0 }
 
+    func beginStreaming() {}
+
     func endReading() {}
 
     /// The channel keeps the order of what it has got.

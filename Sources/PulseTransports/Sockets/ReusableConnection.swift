@@ -33,6 +33,9 @@ protocol ReusableConnection: DuplexConnection {
     /// Whether the peer may have got a byte of the exchange. TLS may have sent a part of what it has not taken.
     var mayHaveSent: Bool { get }
 
+    /// Says that the rest of the exchange is a stream: reads return more bytes at a time, in memory that is reused.
+    func beginStreaming()
+
     /// Says that no task reads until the next exchange: bytes that wait to be read are no sign of life then.
     func endReading()
 

@@ -56,6 +56,10 @@ extension SocketConnection {
         var sendFailure: TransportFailure?
         /// Whether the peer may have got a byte of the exchange.
         var mayHaveSent = false
+        /// The memory of a stream, if the exchange is one.
+        var blocks: ByteBlocks?
+        /// Whether the latest read has returned many bytes: a slow stream holds no block.
+        var isFast = false
         /// Whether no task reads until the next exchange.
         var hasReadAll = false
         /// The bytes of the exchange that are sent.
@@ -130,7 +134,7 @@ extension SocketConnection.State {
 
     private mutating func nextArrival() throws -> SocketConnection.Arrival? {
         if arrival == nil, end == nil, !isUnsent, isReadable || sendFailure != nil {
-            receive(upTo: 64 << 10)
+            if let blocks, isFast { receive(into: blocks) } else { receive(upTo: 64 << 10) }
         }
         if let arrival = arrival.take() { return arrival }
         if let error = end ?? sendFailure { throw error }
@@ -147,10 +151,26 @@ extension SocketConnection.State {
         }
     }
 
+    /// Receives into a block of a stream.
+    private mutating func receive(into blocks: ByteBlocks) {
+        let block = blocks.take()
+        block.add(fill(block.room))
+        isFast = block.count >= 32 << 10
+        guard block.count > 0 else { return blocks.recycle(block) }
+        if let copy = block.takeCopy() {
+            arrival = .bytes(copy)
+            blocks.recycle(block)
+        } else {
+            arrival = .bytes(blocks.data(of: block))
+        }
+        lastActivity = pulse_monotonic_now()
+    }
+
     /// Receives into a new block, which becomes the bytes without a copy.
     private mutating func receive(upTo limit: Int) {
         guard let block = malloc(limit) else { return }
         let count = fill(UnsafeMutableRawBufferPointer(start: block, count: limit))
+        isFast = count > limit / 2
         guard count > 0 else { return free(block) }
         // A block that is mostly empty would cost more memory than its bytes.
         let bytes = count > limit / 2 ? block : realloc(block, count) ?? block

@@ -88,8 +88,12 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         let now = pulse_monotonic_now()
         state.withLock { state in
             (state.idleTimeout, state.lastActivity, state.sentCount) = (idleTimeout, now, 0)
-            (state.mayHaveSent, state.hasReadAll) = (false, false)
+            (state.mayHaveSent, state.hasReadAll, state.blocks) = (false, false, nil)
         }
+    }
+
+    func beginStreaming() {
+        state.withLock { $0.blocks = ByteBlocks() }
     }
 
     func endReading() {
@@ -204,7 +208,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             state.note(event)
             if state.hasRoom, !state.isUnsent { state.flush() }
             if state.reader != nil, state.mayRead {
-                state.receive(with: buffer, now: now)
+                // A stream's reader takes more at a time than the loop has room for.
+                if state.blocks == nil { state.receive(with: buffer, now: now) }
                 if state.mayRead { waiters += state.reader.take() }
             }
             if !state.isSending { waiters += state.writer.take() }
