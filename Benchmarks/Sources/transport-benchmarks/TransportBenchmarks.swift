@@ -30,15 +30,26 @@ struct TransportBenchmarks {
         let lineup = Lineup(peer: option("--peer"))
         var results = Results()
         results.busyElsewhere = MachineLoad.busyElsewhere()
-        results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
-        results.transfers = try TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort).run()
+        let only = option("--only")
+        func runs(_ part: String) -> Bool { only == nil || only == part }
+        if runs("requests") {
+            results.requests = try RequestComparison(server: server, lineup: lineup, isShort: isShort).run()
+        }
+        if runs("transfers") {
+            let comparison = TransferComparison(server: server, files: files, lineup: lineup, isShort: isShort)
+            results.transfers = try comparison.run()
+        }
         if let secure = environment("PULSE_SECURE_SERVER").flatMap({ URL(string: $0) }) {
             let servers = ["http": server, "https": secure]
-            results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
-            results.reads = try ReadComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+            if runs("bodies") {
+                results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+            }
+            if runs("reads") {
+                results.reads = try ReadComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+            }
         }
-        // A short run is too noisy for limits.
-        if !isShort { results.promises = results.judged() }
+        // A short run is too noisy for limits, which concern all parts.
+        if !isShort, only == nil { results.promises = results.judged() }
         print(results.report)
         if let path = option("--json") {
             let encoder = JSONEncoder()

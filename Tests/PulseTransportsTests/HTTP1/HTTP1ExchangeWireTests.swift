@@ -212,10 +212,12 @@ struct HTTP1ExchangeWireTests {
             request.body = .stream(
                 BodyStream(length: nil) {
                     ByteStream(next: {
-                        guard isFirst.withLock({ first in
-                            defer { first = false }
-                            return first
-                        }) else { throw Broken() }
+                        guard
+                            isFirst.withLock({ first in
+                                defer { first = false }
+                                return first
+                            })
+                        else { throw Broken() }
                         return Data("first".utf8)
                     })
                 })
