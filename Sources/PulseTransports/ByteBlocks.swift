@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// Memory for the bytes of a stream. A block is reused once the owner of its bytes releases them: fresh pages would cost
-/// more than the copy into them.
+/// Memory for the bytes of a stream. A block is reused once the owner of its bytes releases them: fresh pages would
+/// cost more than the copy into them.
 final class ByteBlocks: Sendable {
     /// One block of memory. It belongs to a pipe or a connection, under its lock, until its bytes are handed out.
     final class Block: @unchecked Sendable {

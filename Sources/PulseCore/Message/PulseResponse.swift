@@ -35,7 +35,7 @@ public struct PulseResponse: Sendable {
         }
     }
 
-    /// The maximum size in bytes of the body of an error that a stream or a download returns; a longer one is truncated.
+    /// The maximum size in bytes of an error's body that a stream or a download returns; a longer one is truncated.
     package static let errorBodyLimit = 64 << 10
 
     private struct Values: Sendable {

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The reader of a streamed body, which removes its content codings. It decodes only as much as its own reader requests.
-/// So buffered bytes are bytes from the wire, however large they are when decoded.
+/// The reader of a streamed body, which removes its content codings. It decodes only as much as its own reader
+/// requests. So buffered bytes are bytes from the wire, however large they are when decoded.
 final class DecodedStream: @unchecked Sendable {
     // Unchecked: every stream has one reader at a time; a lock protects the count.
 

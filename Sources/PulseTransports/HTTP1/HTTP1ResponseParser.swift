@@ -62,7 +62,7 @@ struct HTTP1ResponseParser {
 
     /// - Parameters:
     ///   - cuts: whether a body beyond the limit is truncated there, so that it is a success.
-    ///   - isStreamed: whether the body of a 2xx response is taken piece by piece, without a limit and with its codings.
+    ///   - isStreamed: whether the body of a 2xx response is taken piece by piece, without a limit, with its codings.
     init(_ traits: RequestTraits = RequestTraits(), limit: Int, cuts: Bool = false, isStreamed: Bool = false) {
         self.traits = traits
         self.isStreamed = isStreamed
