@@ -10,6 +10,7 @@ struct Results: Codable {
     var bodies: [BodyResult] = []
     var transfers: [TransferResult] = []
     var reads: [ReadResult] = []
+    var idle: IdleConnections?
     var promises: [Promise] = []
 
     /// The limits with their measurements, without those of peers that were not built.
@@ -66,6 +67,7 @@ struct Results: Codable {
             "download with progress: processor time / without", .atMost, 1.02,
             ratio(speeds[TransferResult.reportedDownload]?.processor, speeds[TransferResult.download]?.processor),
             margin: full)
+        promise("KiB of memory for an idle connection over TLS", .atMost, 64, idle?.kibibytes, margin: 0)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)
@@ -128,6 +130,9 @@ extension Results {
                     Report.decimal(result.best, 2) + " µs", Report.decimal(result.processor, 2) + " µs",
                     Report.decimal(result.best / own, 2),
                 ])
+        }
+        if let idle {
+            report.row("\(idle.count) idle connections over TLS: \(Report.decimal(idle.kibibytes, 1)) KiB each", [])
         }
         if !promises.isEmpty { report.verdicts(promises) }
         if let busyElsewhere {

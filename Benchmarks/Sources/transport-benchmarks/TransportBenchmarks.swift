@@ -41,6 +41,10 @@ struct TransportBenchmarks {
         }
         if let secure = environment("PULSE_SECURE_SERVER").flatMap({ URL(string: $0) }) {
             let servers = ["http": server, "https": secure]
+            if runs("idle") {
+                results.idle = try IdleConnections.measured(
+                    server: secure, authority: authority, count: isShort ? 100 : 1000)
+            }
             if runs("bodies") {
                 results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
             }
@@ -60,7 +64,6 @@ struct TransportBenchmarks {
     }
 
     private static func contend(_ name: String, server: URL) throws {
-        let authority = environment("PULSE_AUTHORITY").flatMap { FileManager.default.contents(atPath: $0) }
         switch Lineup.Own(rawValue: name) {
         case .pulse:
             try Stage.perform(PulseContender(StandardTransport(), server: server, authority: authority))
@@ -78,6 +81,10 @@ struct TransportBenchmarks {
         let arguments = CommandLine.arguments
         guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return nil }
         return arguments[index + 1]
+    }
+
+    private static var authority: Data? {
+        environment("PULSE_AUTHORITY").flatMap { FileManager.default.contents(atPath: $0) }
     }
 
     private static func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
