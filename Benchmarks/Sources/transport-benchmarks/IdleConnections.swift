@@ -5,10 +5,6 @@ import Foundation
 import PulseKit
 import Reporting
 
-#if canImport(Glibc)
-import Glibc
-#endif
-
 /// What a connection over TLS costs that the HTTP/1.1 engine keeps for later requests.
 struct IdleConnections: Codable {
     let count: Int
@@ -39,23 +35,15 @@ struct IdleConnections: Codable {
         let client = PulseClient(configuration: configuration)
         // What the process loads once, and the memory of calls.
         _ = try await client.request(GetUser())
-        let (before, descriptors) = (resident(), descriptorCount())
+        let (before, descriptors) = (ResidentMemory.size ?? 0, descriptorCount())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { _ = try await client.request(GetUser()) } }
             try await group.waitForAll()
         }
         let opened = descriptorCount() - descriptors
-        let grown = resident() - before
+        let grown = (ResidentMemory.size ?? 0) - before
         await client.shutdown()
         return IdleConnections(count: opened, kibibytes: Double(grown) / 1024 / Double(max(1, opened)))
-    }
-
-    /// The memory of this process, without what is free inside it.
-    private static func resident() -> Int {
-        #if canImport(Glibc)
-        malloc_trim(0)
-        #endif
-        return ResidentMemory.size ?? 0
     }
 
     private static func descriptorCount() -> Int {
