@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a server reports about the client's certificate, and whether that certificate is readable, through the OpenSSL
-// that libcurl has loaded.
+// What a server reports about the client's certificate, whether that certificate is readable, and whom a connection
+// trusts, through the OpenSSL that libcurl has loaded.
 
 #ifndef PULSE_CURL_CERTIFICATE_H
 #define PULSE_CURL_CERTIFICATE_H
@@ -17,6 +17,18 @@ struct pulse_tls_notes;
 /// Creates the notes of a connection that libcurl is about to secure with `context`, the argument of
 /// CURLOPT_SSL_CTX_FUNCTION. NULL without memory. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_begin(void *context);
+
+/// Lets the connections of a context, the argument of CURLOPT_SSL_CTX_FUNCTION, keep no buffers while they are idle.
+void pulse_tls_save_memory(void *context);
+
+/// The authorities that a context trusts, for other contexts with the same policy; NULL without OpenSSL. Release them
+/// after use.
+void *pulse_tls_trust_of(void *context);
+
+/// Makes a context trust these authorities in place of its own. False without OpenSSL or memory: nothing has changed.
+bool pulse_tls_trust(void *context, void *authorities);
+
+void pulse_tls_trust_release(void *authorities);
 
 /// The notes of the transfer's connection; NULL if there are none. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_of(PulseCURL *easy);

@@ -70,6 +70,33 @@ struct HTTP1OverTLSWireTests {
         }
     }
 
+    /// Links share the authorities that the first of them has read; others must not get these.
+    @Test func sharedAuthoritiesTrustNobodyElse() async throws {
+        try await MockServer.run(over: true) { server, tls in
+            server.fallback { _ in .text("response") }
+            let transport = StandardTransport()
+            var request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, httpVersions: .http1
+            )
+            request.needsNewConnection = true
+            for _ in 0..<3 {
+                request.tls = tls
+                #expect(try await transport.send(request).data == Data("response".utf8))
+                request.tls = .default
+                await #expect {
+                    try await transport.send(request)
+                } throws: {
+                    let failure = $0 as? TransportFailure
+                    return failure?.code == .serverCertificateHasUnknownRoot && failure?.phase == .beforeSend
+                }
+                request.tls = try MockServer.TLSIdentity.generated().clientSettings
+                await #expect(throws: TransportFailure.self) { try await transport.send(request) }
+            }
+            #expect(server.requests.count == 3)
+            await transport.shutdown()
+        }
+    }
+
     /// A request with other pins must not use a connection on which they were not checked.
     @Test func otherPoliciesGetAnotherConnection() async throws {
         try await MockServer.run(over: true) { server, tls in

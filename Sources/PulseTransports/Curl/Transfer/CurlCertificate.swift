@@ -54,6 +54,57 @@ final class CurlTLSNotes: @unchecked Sendable {
     }
 }
 
+/// Authorities that links share. Otherwise each would read and parse the system's for its connection, which takes ten
+/// times as long as the rest of a handshake.
+final class CurlTrust: @unchecked Sendable {
+    // Unchecked: OpenSSL counts the references, and looks certificates up, under locks of its own.
+    private let store: UnsafeMutableRawPointer
+    fileprivate let readAt = pulse_monotonic_now()
+
+    /// The authorities of a context that libcurl has prepared; nil without OpenSSL.
+    init?(of context: UnsafeMutableRawPointer) {
+        guard let store = pulse_tls_trust_of(context) else { return nil }
+        self.store = store
+    }
+
+    deinit {
+        pulse_tls_trust_release(store)
+    }
+
+    /// Makes a context trust them. False for a context that trusts nobody then.
+    func apply(to context: UnsafeMutableRawPointer) -> Bool {
+        pulse_tls_trust(context, store)
+    }
+}
+
+/// The shared authorities of a loop's links.
+struct CurlTrustCache: Sendable {
+    /// After this many seconds the system's authorities are read again, which may have changed.
+    private static let maximumAge: TimeInterval = 600
+    private static let limit = 16
+
+    /// By the authorities of the TLS settings; none for those of the system.
+    private let known = Locked<[[Data]: CurlTrust]>([:])
+
+    func current(for authorities: [Data]) -> CurlTrust? {
+        known.withLock { known in
+            guard let trust = known[authorities] else { return nil }
+            guard pulse_monotonic_now() - trust.readAt <= Self.maximumAge else {
+                known[authorities] = nil
+                return nil
+            }
+            return trust
+        }
+    }
+
+    func keep(_ trust: CurlTrust?, for authorities: [Data]) {
+        known.withLock { known in
+            if known.count >= Self.limit { known.removeAll() }
+            known[authorities] = trust
+        }
+    }
+}
+
 /// Validates the certificates of TLS settings before anything is sent.
 final class CurlCertificates: Sendable {
     /// The client certificate validated last: deriving a key from a password is slow by design.

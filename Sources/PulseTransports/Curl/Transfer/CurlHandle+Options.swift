@@ -60,7 +60,7 @@ extension CurlHandle {
         // fits, and waits for the socket before it delivers the rest.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
         // A link reads at most a record of TLS at a time.
-        set(PULSE_CURLOPT_BUFFERSIZE, hasLink ? 16 << 10 : isStreamed ? 512 << 10 : 128 << 10)
+        set(PULSE_CURLOPT_BUFFERSIZE, hasLink ? 1 << 10 : isStreamed ? 512 << 10 : 128 << 10)
     }
 
     /// Sets libcurl's connect timeout, which divides it among a host's addresses. The loop enforces the timeout itself.
@@ -150,7 +150,13 @@ extension CurlHandle {
         let tls = request.tls
         let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2
         try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))
-        if !tls.certificateAuthorities.isEmpty {
+        trust = hasLink ? environment.trust.current(for: tls.certificateAuthorities) : nil
+        if trust != nil {
+            // The connection gets them in place of none.
+            try demand(
+                "shared authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
+                set(PULSE_CURLOPT_CAINFO, UnsafeRawPointer?.none))
+        } else if !tls.certificateAuthorities.isEmpty {
             guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
             let authorities = try environment.certificates.pem(of: tls.certificateAuthorities)
             // Otherwise the directory of system authorities would still apply.
@@ -238,8 +244,9 @@ private let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, r
 }
 
 private let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
-    if let tls { transfer(context)?.progress.notes = CurlTLSNotes(begunWith: tls) }
-    return Int32(PULSE_CURLE_OK)
+    guard let tls, let transfer = transfer(context) else { return Int32(PULSE_CURLE_OK) }
+    transfer.progress.notes = CurlTLSNotes(begunWith: tls)
+    return Int32(transfer.secureLink(tls) ? PULSE_CURLE_OK : PULSE_CURLE_OUT_OF_MEMORY)
 }
 
 private let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in
