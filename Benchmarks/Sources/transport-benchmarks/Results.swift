@@ -10,7 +10,7 @@ struct Results: Codable {
     var bodies: [BodyResult] = []
     var transfers: [TransferResult] = []
     var reads: [ReadResult] = []
-    var idle: IdleConnections?
+    var connections: SecureConnections?
     var promises: [Promise] = []
 
     /// The limits with their measurements, without those of peers that were not built.
@@ -67,7 +67,10 @@ struct Results: Codable {
             "download with progress: processor time / without", .atMost, 1.02,
             ratio(speeds[TransferResult.reportedDownload]?.processor, speeds[TransferResult.download]?.processor),
             margin: full)
-        promise("KiB of memory for an idle connection over TLS", .atMost, 64, idle?.kibibytes, margin: 0)
+        promise("KiB of memory for an idle connection over TLS", .atMost, 64, connections?.kibibytes, margin: 0)
+        promise(
+            "handshake with the system's authorities: the engine's time / libcurl's", .atMost, 0.3,
+            ratio(connections?.engine, connections?.libcurl), margin: calm)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)
@@ -131,8 +134,11 @@ extension Results {
                     Report.decimal(result.best / own, 2),
                 ])
         }
-        if let idle {
-            report.row("\(idle.count) idle connections over TLS: \(Report.decimal(idle.kibibytes, 1)) KiB each", [])
+        if let connections {
+            report.heading("Connections over TLS", ["each"])
+            report.row("\(connections.count) idle ones", [Report.decimal(connections.kibibytes, 1) + " KiB"])
+            report.row("handshake, system's authorities", [Report.decimal(connections.engine, 2) + " ms"])
+            report.row("the same through libcurl", [Report.decimal(connections.libcurl, 2) + " ms"])
         }
         if !promises.isEmpty { report.verdicts(promises) }
         if let busyElsewhere {

@@ -41,9 +41,9 @@ struct TransportBenchmarks {
         }
         if let secure = environment("PULSE_SECURE_SERVER").flatMap({ URL(string: $0) }) {
             let servers = ["http": server, "https": secure]
-            if runs("idle") {
-                results.idle = try IdleConnections.measured(
-                    server: secure, authority: authority, count: isShort ? 100 : 1000)
+            if runs("connections") {
+                results.connections = try SecureConnections.measured(
+                    server: secure, authority: authority, isShort: isShort)
             }
             if runs("bodies") {
                 results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+import Dispatch
+import Foundation
+import PulseKit
+import Reporting
+
+/// What connections over TLS cost: a handshake, and one that the HTTP/1.1 engine keeps for later requests.
+struct SecureConnections: Codable {
+    /// The number of idle connections, and the resident memory of each.
+    let count: Int
+    let kibibytes: Double
+    /// Milliseconds until a certificate is refused that no authority of the system has signed.
+    let engine: Double
+    let libcurl: Double
+
+    static func measured(server: URL, authority: Data?, isShort: Bool) throws -> SecureConnections {
+        let outcome = Outcome()
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            do {
+                let count = isShort ? 100 : 1000
+                let idle = try await idleKibibytes(server: server, authority: authority, count: count)
+                var (engine, libcurl) = (Double.infinity, Double.infinity)
+                for _ in 0..<(isShort ? 1 : 5) {
+                    engine = min(engine, try await handshake(server, .http1))
+                    libcurl = min(libcurl, try await handshake(server, .automatic))
+                }
+                outcome.result = .success(
+                    SecureConnections(count: count, kibibytes: idle, engine: engine, libcurl: libcurl))
+            } catch {
+                outcome.result = .failure(error)
+            }
+            done.signal()
+        }
+        done.wait()
+        return try outcome.result!.get()
+    }
+
+    private final class Outcome: @unchecked Sendable {
+        // Unchecked: written before the semaphore is signaled, read after.
+        var result: Result<SecureConnections, any Error>?
+    }
+
+    /// Opens connections by as many requests at a time, and measures once all are idle.
+    private static func idleKibibytes(server: URL, authority: Data?, count: Int) async throws -> Double {
+        let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
+        let configuration = PulseConfiguration(baseURL: server).with(\.tls, value: tls)
+            .with(\.httpVersions, value: .http1).with(\.maximumConnectionsPerHost, value: count)
+        let client = PulseClient(configuration: configuration)
+        // What the process loads once, and the memory of calls.
+        _ = try await client.request(GetUser())
+        let before = ResidentMemory.size ?? 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count { group.addTask { _ = try await client.request(GetUser()) } }
+            try await group.waitForAll()
+        }
+        let grown = (ResidentMemory.size ?? 0) - before
+        await client.shutdown()
+        return Double(grown) / 1024 / Double(count)
+    }
+
+    private static func handshake(_ server: URL, _ versions: HTTPVersions) async throws -> Double {
+        let configuration = PulseConfiguration(baseURL: server).with(\.httpVersions, value: versions)
+            .with(\.retryPolicy, value: .none)
+        let client = PulseClient(configuration: configuration)
+        let count = 20
+        // The first one reads the authorities.
+        _ = try? await client.request(GetUser())
+        let start = SystemClock().uptime
+        for _ in 0..<count {
+            guard (try? await client.request(GetUser())) == nil else { throw Trusted() }
+        }
+        let seconds = SystemClock().uptime - start
+        await client.shutdown()
+        return seconds * 1000 / Double(count)
+    }
+
+    private struct Trusted: Error {}
+}
