@@ -21,7 +21,6 @@
     X(int, SSL_CTX_set_ex_data, (void *, int, void *)) \
     X(void *, SSL_CTX_get_ex_data, (const void *, int)) \
     X(void *, SSL_get_SSL_CTX, (const void *)) \
-    X(long, SSL_CTX_ctrl, (void *, int, long, void *)) \
     X(void *, SSL_CTX_get_cert_store, (const void *)) \
     X(void, SSL_CTX_set_cert_store, (void *, void *)) \
     X(int, X509_STORE_up_ref, (void *)) \
@@ -47,8 +46,6 @@ static struct {
 #define PULSE_CERTIFICATE_VALUES(X) \
     X(CRYPTO_EX_INDEX_SSL_CTX, 1) \
     X(SSL_CB_READ_ALERT, 0x4004) \
-    X(SSL_CTRL_MODE, 33) \
-    X(SSL_MODE_RELEASE_BUFFERS, 0x10) \
     X(SSL3_AL_FATAL, 2) \
     X(SSL_AD_CLOSE_NOTIFY, 0) \
     X(PKCS12_R_MAC_VERIFY_FAILURE, 113)
@@ -122,10 +119,6 @@ struct pulse_tls_notes *pulse_tls_notes_begin(void *context) {
     ssl.SSL_CTX_set_client_cert_cb(context, note_request);
     ssl.SSL_CTX_set_info_callback(context, note_alert);
     return notes;
-}
-
-void pulse_tls_save_memory(void *context) {
-    if (is_ready()) ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_MODE, PULSE_SSL_MODE_RELEASE_BUFFERS, NULL);
 }
 
 void *pulse_tls_trust_of(void *context) {

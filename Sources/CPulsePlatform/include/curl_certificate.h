@@ -18,10 +18,7 @@ struct pulse_tls_notes;
 /// CURLOPT_SSL_CTX_FUNCTION. NULL without memory. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_begin(void *context);
 
-/// Lets the connections of a context, the argument of CURLOPT_SSL_CTX_FUNCTION, keep no buffers while they are idle.
-void pulse_tls_save_memory(void *context);
-
-/// The authorities that a context trusts, for other contexts with the same policy; NULL without OpenSSL. Release them
+/// The authorities that a context, the argument of CURLOPT_SSL_CTX_FUNCTION, trusts, for other contexts with the same policy; NULL without OpenSSL. Release them
 /// after use.
 void *pulse_tls_trust_of(void *context);
 

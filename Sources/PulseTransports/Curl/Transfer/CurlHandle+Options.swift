@@ -246,7 +246,7 @@ private let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, r
 private let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
     guard let tls, let transfer = transfer(context) else { return Int32(PULSE_CURLE_OK) }
     transfer.progress.notes = CurlTLSNotes(begunWith: tls)
-    return Int32(transfer.secureLink(tls) ? PULSE_CURLE_OK : PULSE_CURLE_OUT_OF_MEMORY)
+    return Int32(transfer.shareTrust(tls) ? PULSE_CURLE_OK : PULSE_CURLE_OUT_OF_MEMORY)
 }
 
 private let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in

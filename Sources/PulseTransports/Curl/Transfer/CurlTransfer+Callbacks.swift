@@ -35,10 +35,9 @@ extension CurlTransfer {
         return true
     }
 
-    /// Prepares the TLS of a link. False ends the transfer: the connection would trust nobody.
-    func secureLink(_ context: UnsafeMutableRawPointer) -> Bool {
+    /// Shares the authorities of links. False ends the transfer: the connection would trust nobody.
+    func shareTrust(_ context: UnsafeMutableRawPointer) -> Bool {
         guard request.hasLink else { return true }
-        pulse_tls_save_memory(context)
         if let trust = handle.trust { return trust.apply(to: context) }
         handle.environment.trust.keep(CurlTrust(of: context), for: request.tls.certificateAuthorities)
         return true
