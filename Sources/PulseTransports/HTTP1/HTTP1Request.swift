@@ -46,6 +46,8 @@ struct HTTP1Request {
         _ request: TransportRequest, _ text: String, _ feed: BodyFeed? = nil, isSecure: Bool = false,
         server: String? = nil, credentials: String? = nil
     ) throws {
+        // Before a very long URL is looked through.
+        if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else { return nil }
         var text = text
