@@ -118,6 +118,8 @@ final class HTTP1BodyReader: @unchecked Sendable {
             state.source = nil
             return (source, isSent)
         }
+        // An idle connection holds no memory of a stream.
+        ended?.source.pooled.connection.endReading()
         ended?.source.pooled.release(to: ended?.source.pool, after: parser, isSent: ended?.isSent == true, now: now)
     }
 }

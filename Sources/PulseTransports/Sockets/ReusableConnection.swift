@@ -36,7 +36,8 @@ protocol ReusableConnection: DuplexConnection {
     /// Says that the rest of the exchange is a stream: reads return more bytes at a time, in memory that is reused.
     func beginStreaming()
 
-    /// Says that no task reads until the next exchange: bytes that wait to be read are no sign of life then.
+    /// Says that no task reads until the next exchange: bytes that wait to be read are no sign of life then, and the
+    /// memory of a stream is freed.
     func endReading()
 
     /// Ends the exchanges: no wait times out from now on.

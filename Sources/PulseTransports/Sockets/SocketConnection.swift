@@ -97,7 +97,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     }
 
     func endReading() {
-        state.withLock { $0.hasReadAll = true }
+        state.withLock { ($0.hasReadAll, $0.blocks) = (true, nil) }
     }
 
     var mayHaveSent: Bool { state.withLock { $0.mayHaveSent } }
