@@ -234,25 +234,31 @@ struct SocketEventTests {
         #expect(end?.code == 4002 && end?.reason == "theirs" && end?.endedBy == .client)
     }
 
-    /// The server does not read, so the close frame waits behind a message.
+    /// The server does not read, so the close frame waits behind a message. The cut may come before its first byte: then
+    /// it is certain that the message was not sent.
     @Test func aCloseFrameThatWasNotSentIsNotInForce() async throws {
-        let (cut, cuts) = AsyncStream.makeStream(of: Void.self)
-        let stage = Stage { socket in
-            for await _ in cut {}
-            try await socket.run(.reset)
+        var unconfirmed: Set<Int> = []
+        for _ in 0..<100 where !unconfirmed.contains(1) {
+            let (cut, cuts) = AsyncStream.makeStream(of: Void.self)
+            let stage = Stage { socket in
+                for await _ in cut {}
+                try await socket.run(.reset)
+            }
+            let socket = PulseSocket(endpoint: Chat(), client: stage.client)
+            try await socket.connect()
+            let sending = Task { try? await socket.send(.binary(Data(count: 8 << 20))) }
+            while socket.handle.core.state.withLock({ $0.link?.batch == nil }) { await Task.yield() }
+            let closing = Task { await socket.close(code: 4001) }
+            for await state in socket.states { if case .closing = state { break } }
+            cuts.finish()
+            await closing.value
+            await sending.value
+            let end = Self.ends(await stage.readToTheEnd()).first
+            #expect(end?.code == 1006 && end?.endedBy == .client && end?.messagesSent == 0)
+            unconfirmed.insert(end?.unconfirmed ?? -1)
+            await stage.client.shutdown()
         }
-        let socket = PulseSocket(endpoint: Chat(), client: stage.client)
-        try await socket.connect()
-        let sending = Task { try? await socket.send(.binary(Data(count: 8 << 20))) }
-        while socket.handle.core.state.withLock({ $0.link?.batch == nil }) { await Task.yield() }
-        let closing = Task { await socket.close(code: 4001) }
-        for await state in socket.states { if case .closing = state { break } }
-        cuts.finish()
-        await closing.value
-        await sending.value
-        let end = Self.ends(await stage.readToTheEnd()).first
-        #expect(end?.code == 1006 && end?.endedBy == .client && end?.unconfirmed == 1 && end?.messagesSent == 0)
-        await stage.client.shutdown()
+        #expect(unconfirmed.contains(1) && unconfirmed.isSubset(of: [0, 1]))
     }
 
     @Test func aBadMessageIsTheError() async throws {
