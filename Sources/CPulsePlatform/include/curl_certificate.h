@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a server reports about the client's certificate, whether that certificate is readable, and whom a connection
-// trusts, through the OpenSSL that libcurl has loaded.
+// What a server reports about the client's certificate, whether that certificate is readable, and the authorities that
+// connections share, through the OpenSSL that libcurl has loaded.
 
 #ifndef PULSE_CURL_CERTIFICATE_H
 #define PULSE_CURL_CERTIFICATE_H
@@ -18,8 +18,8 @@ struct pulse_tls_notes;
 /// CURLOPT_SSL_CTX_FUNCTION. NULL without memory. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_begin(void *context);
 
-/// The authorities that a context, the argument of CURLOPT_SSL_CTX_FUNCTION, trusts, for other contexts with the same policy; NULL without OpenSSL. Release them
-/// after use.
+/// The authorities that a context trusts, the argument of CURLOPT_SSL_CTX_FUNCTION. They are for other contexts with the
+/// same policy. NULL without OpenSSL. Release them after use.
 void *pulse_tls_trust_of(void *context);
 
 /// Makes a context trust these authorities in place of its own. False without OpenSSL or memory: nothing has changed.

@@ -13,7 +13,7 @@ final class HTTP1Upload: Sendable {
         var isStopped = false
         /// Whether the whole body is written, and the connection is no longer the task's.
         var isSent = false
-        /// Whether nobody needs to wait for the task.
+        /// Whether the task has ended, or no longer matters.
         var isOver = false
         var waiter: CheckedContinuation<Void, Never>?
         /// Why the body could not be produced.
@@ -36,7 +36,7 @@ final class HTTP1Upload: Sendable {
         // Only the task keeps the feed, whose file is closed when it ends.
         let task = Task {
             await run(feed, hasBegun: hasBegun)
-            end(cancels: false)
+            finish(cancels: false)
         }
         state.withLock { $0.task = task }
     }
@@ -77,10 +77,10 @@ final class HTTP1Upload: Sendable {
 
     /// Ends the task, and waits for nothing. Called when the connection is closed, or needed no more.
     func cancel() {
-        end(cancels: true)
+        finish(cancels: true)
     }
 
-    private func end(cancels: Bool) {
+    private func finish(cancels: Bool) {
         let (waiter, task) = state.withLock { state in
             (state.isStopped, state.isOver) = (state.isStopped || cancels, true)
             return (state.waiter.take(), state.task)

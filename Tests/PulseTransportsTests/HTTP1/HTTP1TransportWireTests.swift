@@ -71,7 +71,7 @@ struct HTTP1OverTLSWireTests {
     }
 
     /// Links share the authorities that the first of them has read; others must not get these.
-    @Test func sharedAuthoritiesTrustNobodyElse() async throws {
+    @Test func sharedAuthoritiesTrustNoOtherServer() async throws {
         try await MockServer.run(over: true) { server, tls in
             server.fallback { _ in .text("response") }
             let transport = StandardTransport()

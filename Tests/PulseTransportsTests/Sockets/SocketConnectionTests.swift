@@ -508,6 +508,67 @@ struct SocketConnectionTests {
         #expect(failure?.code == .timedOut)
     }
 
+    /// Unread bytes are a sign of life only while they may be read.
+    @Test(arguments: [false, true])
+    func unreadBytesHideATimeoutOfAWriteUntilReadingEnds(hasEnded: Bool) async throws {
+        connection.begin(idleTimeout: 5)
+        pair.say([9])
+        let writer = Task.startingNow { [connection, large] in try await connection.write(large) }
+        if hasEnded { connection.endReading() }
+        _ = connection.checkTimeout(now: future)
+        if hasEnded {
+            let failure = await #expect(throws: TransportFailure.self) { try await writer.value }
+            #expect(failure?.code == .timedOut)
+        } else {
+            #expect(try await connection.read() == Data([9]))
+            connection.close()
+            await #expect(throws: CancellationError.self) { try await writer.value }
+        }
+    }
+
+    /// A stream's reader may pause for longer than the timeout.
+    @Test func theTimeWithoutAReaderDoesNotCount() async throws {
+        connection.begin(idleTimeout: 600)
+        let begun = pulse_monotonic_now()
+        let reader = reader()
+        let next = connection.checkTimeout(now: begun)
+        #expect(next >= begun + 600)
+        pair.say([1])
+        turn()
+        #expect(try await reader.value == Data([1]))
+    }
+
+    // MARK: Streams
+
+    /// The first read shows that the stream is fast; the next one takes more than the usual piece.
+    @Test func aFastStreamIsReadInLargePieces() async throws {
+        connection.beginStreaming()
+        let sent = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+        pair.say(Array(sent[..<100_000]))
+        turn()
+        let first = try #require(try await connection.read())
+        pair.say(Array(sent[100_000...]))
+        turn()
+        let second = try #require(try await connection.read())
+        #expect(first.count == 64 << 10 && second.count == sent.count - first.count)
+        #expect(Array(first + second) == sent)
+        // A chunk that is kept does not change when its memory would be used again.
+        connection.endReading()
+        connection.begin(idleTimeout: .infinity)
+        pair.say([UInt8](repeating: 1, count: 90_000))
+        turn()
+        _ = try await connection.read()
+        #expect(second.elementsEqual(sent[first.count...]))
+    }
+
+    @Test func theLoopLeavesAStreamToItsReader() async throws {
+        connection.beginStreaming()
+        let reader = reader()
+        pair.say([1, 2, 3, 4, 5])
+        turn(room: 4)
+        #expect(try await reader.value == Data([1, 2, 3, 4, 5]))
+    }
+
     @Test func theLoopChecksTimeoutsByItself() async throws {
         connection.begin(idleTimeout: -1)
         let reader = reader()

@@ -71,7 +71,7 @@ final class CurlTrust: @unchecked Sendable {
         pulse_tls_trust_release(store)
     }
 
-    /// Makes a context trust them. False for a context that trusts nobody then.
+    /// Makes a context trust them. False without memory: the context then trusts no authority.
     func apply(to context: UnsafeMutableRawPointer) -> Bool {
         pulse_tls_trust(context, store)
     }

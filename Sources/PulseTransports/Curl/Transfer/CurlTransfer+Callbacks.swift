@@ -35,7 +35,8 @@ extension CurlTransfer {
         return true
     }
 
-    /// Shares the authorities of links. False ends the transfer: the connection would trust nobody.
+    /// Shares the authorities of links. False ends the transfer: the connection would trust no
+    /// authority.
     func shareTrust(_ context: UnsafeMutableRawPointer) -> Bool {
         guard request.hasLink else { return true }
         if let trust = handle.trust { return trust.apply(to: context) }
