@@ -97,11 +97,11 @@ struct ModelResetTests {
         let phases = model.phases
         #expect(await texts(phases, 1, \.text) == ["success 1"])
         model.refresh()
+        await held.sent(2)
         client.requests.removeAll()
         #expect(await texts(phases, 1, \.text) == ["idle"])
-        let number = held.count
         model.fetch()
-        await held.respond(number, "2")
+        await held.respond(2, "2")
         await eventually { model.phase.value == 2 }
         model.follow(GetNumber(id: 2))
         // The model is idle, the stream is not.

@@ -105,7 +105,8 @@ private final class ModelSchedule {
     }
 
     private let random: SeededRandomness
-    private let clock = SteppedClock()
+    /// The clock of each client. Both show the same time, and each has at most one sleeper.
+    private let clocks = [SteppedClock(), SteppedClock()]
     /// The requests 0 to 2 are the first's, and 3 to 5 the same ones of the second.
     private let clients: [PulseClient]
     private let held = HeldRuns()
@@ -120,14 +121,15 @@ private final class ModelSchedule {
     private var oldRuns: [HeldRuns.ID] = []
     private var last = 0
 
-    private var now: Double { clock.uptime }
+    private var now: Double { clocks[0].uptime }
 
     init(seed: UInt64) {
         random = SeededRandomness(seed: seed)
-        let configuration = PulseConfiguration.test().with(\.clock, value: clock)
-            .with(\.connectivity, value: ManualConnectivityMonitor())
-        clients = (0..<2).map { _ in
-            PulseClient(configuration: configuration, transport: MockTransport(stubs: []), events: PulseEventBus())
+        clients = clocks.map { clock in
+            let configuration = PulseConfiguration.test().with(\.clock, value: clock)
+                .with(\.connectivity, value: ManualConnectivityMonitor())
+            return PulseClient(
+                configuration: configuration, transport: MockTransport(stubs: []), events: PulseEventBus())
         }
     }
 
@@ -329,9 +331,11 @@ private final class ModelSchedule {
     }
 
     private func pass() async -> String {
-        let due = entries.values.compactMap { $0.plain.nextTime() }.min()
-        let seconds = min((due ?? .infinity) - now, [0.25, 1, 4][below(3)])
-        await clock.advance(by: seconds, onceSomebodySleepsUntil: due)
+        let due = clients.indices.map { client in
+            entries.filter { $0.key / 3 == client }.values.compactMap { $0.plain.nextTime() }.min()
+        }
+        let seconds = min((due.compactMap(\.self).min() ?? .infinity) - now, [0.25, 1, 4][below(3)])
+        for (clock, due) in zip(clocks, due) { await clock.advance(by: seconds, onceSomebodySleepsUntil: due) }
         return "time \(now)"
     }
 

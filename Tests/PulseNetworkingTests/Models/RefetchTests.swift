@@ -191,13 +191,13 @@ struct RefetchTests {
         for task in last { #expect(await task.value.text == "loaded [6] more") }
         await clock.advance(by: 10)
         model.loadMore()
+        await held.sent(6)
         model.fetch()
         model.cancel()
         #expect(model.phase.text == "loaded [6] more")
         await eventually { client.calls.count == 0 }
-        let number = held.count
         let cancelled = [model.loadMore(), model.fetch()]
-        await held.sent(number + 1)
+        await held.sent(7)
         // The client's cancellation counts as the model's.
         client.cancelAll()
         for task in cancelled { #expect(await task.value.text == "loaded [6] more") }
