@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "curl_library.h"
 #include "curl_table.h"
@@ -21,8 +22,10 @@
     X(int, SSL_CTX_set_ex_data, (void *, int, void *)) \
     X(void *, SSL_CTX_get_ex_data, (const void *, int)) \
     X(void *, SSL_get_SSL_CTX, (const void *)) \
-    X(void *, SSL_CTX_get_cert_store, (const void *)) \
     X(void, SSL_CTX_set_cert_store, (void *, void *)) \
+    X(void *, X509_STORE_new, (void)) \
+    X(int, X509_STORE_load_locations, (void *, const char *, const char *)) \
+    X(int, X509_STORE_set_flags, (void *, unsigned long)) \
     X(int, X509_STORE_up_ref, (void *)) \
     X(void, X509_STORE_free, (void *)) \
     X(void, SSL_CTX_set_client_cert_cb, (void *, int (*)(void *, void **, void **))) \
@@ -42,12 +45,14 @@ static struct {
 #undef PULSE_CERTIFICATE_MEMBER
 } ssl;
 
-// openssl/crypto.h, openssl/ssl.h, openssl/ssl3.h, openssl/pkcs12err.h
+// openssl/crypto.h, openssl/ssl.h, openssl/ssl3.h, openssl/x509_vfy.h, openssl/pkcs12err.h
 #define PULSE_CERTIFICATE_VALUES(X) \
     X(CRYPTO_EX_INDEX_SSL_CTX, 1) \
     X(SSL_CB_READ_ALERT, 0x4004) \
     X(SSL3_AL_FATAL, 2) \
     X(SSL_AD_CLOSE_NOTIFY, 0) \
+    X(X509_V_FLAG_TRUSTED_FIRST, 0x8000) \
+    X(X509_V_FLAG_PARTIAL_CHAIN, 0x80000) \
     X(PKCS12_R_MAC_VERIFY_FAILURE, 113)
 
 enum {
@@ -121,21 +126,89 @@ struct pulse_tls_notes *pulse_tls_notes_begin(void *context) {
     return notes;
 }
 
-void *pulse_tls_trust_of(void *context) {
-    if (!is_ready()) return NULL;
-    void *store = ssl.SSL_CTX_get_cert_store(context);
-    return store != NULL && ssl.X509_STORE_up_ref(store) == 1 ? store : NULL;
+// A file or directory as it was when it was read.
+struct source {
+    char *path;
+    struct stat state;
+};
+
+struct pulse_tls_authorities {
+    pthread_mutex_t lock;
+    struct source file, directory;
+    // NULL before they are read.
+    void *store;
+};
+
+struct pulse_tls_authorities *pulse_tls_authorities_create(const char *file, const char *directory) {
+    struct pulse_tls_authorities *authorities = calloc(1, sizeof *authorities);
+    if (authorities == NULL) return NULL;
+    pthread_mutex_init(&authorities->lock, NULL);
+    authorities->file.path = file == NULL ? NULL : strdup(file);
+    authorities->directory.path = directory == NULL ? NULL : strdup(directory);
+    if ((authorities->file.path == NULL) == (file == NULL)
+        && (authorities->directory.path == NULL) == (directory == NULL)) return authorities;
+    pulse_tls_authorities_free(authorities);
+    return NULL;
 }
 
-bool pulse_tls_trust(void *context, void *store) {
-    if (!is_ready() || ssl.X509_STORE_up_ref(store) != 1) return false;
+void pulse_tls_authorities_free(struct pulse_tls_authorities *authorities) {
+    if (authorities->store != NULL) ssl.X509_STORE_free(authorities->store);
+    free(authorities->file.path);
+    free(authorities->directory.path);
+    pthread_mutex_destroy(&authorities->lock);
+    free(authorities);
+}
+
+// Notes the state, which is zero for a path that does not exist. Whether it is that of the last time.
+static bool is_unchanged(struct source *source) {
+    if (source->path == NULL) return true;
+    struct stat now = {0}, before = source->state;
+    stat(source->path, &now);
+    source->state = now;
+    return now.st_ino == before.st_ino && now.st_dev == before.st_dev && now.st_size == before.st_size
+        && now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+}
+
+static int read_authorities(struct pulse_tls_authorities *authorities) {
+    if (authorities->store != NULL) ssl.X509_STORE_free(authorities->store);
+    authorities->store = NULL;
+    void *store = ssl.X509_STORE_new();
+    if (store == NULL) return PULSE_CURLE_OUT_OF_MEMORY;
+    // What libcurl sets for its own.
+    ssl.X509_STORE_set_flags(store, PULSE_X509_V_FLAG_TRUSTED_FIRST | PULSE_X509_V_FLAG_PARTIAL_CHAIN);
+    ssl.ERR_clear_error();
+    if (ssl.X509_STORE_load_locations(store, authorities->file.path, authorities->directory.path) != 1) {
+        // Otherwise the next function on this thread would report this error.
+        ssl.ERR_clear_error();
+        ssl.X509_STORE_free(store);
+        return PULSE_CURLE_SSL_CACERT_BADFILE;
+    }
+    authorities->store = store;
+    return PULSE_CURLE_OK;
+}
+
+int pulse_tls_trust(void *context, struct pulse_tls_authorities *authorities) {
+    if (!is_ready()) return PULSE_CURLE_SSL_CACERT_BADFILE;
+    pthread_mutex_lock(&authorities->lock);
+    // Both are noted, before they are read: what changes meanwhile is read again.
+    bool is_current = is_unchanged(&authorities->file);
+    is_current = is_unchanged(&authorities->directory) && is_current && authorities->store != NULL;
+    int result = is_current ? PULSE_CURLE_OK : read_authorities(authorities);
+    if (result == PULSE_CURLE_OK && ssl.X509_STORE_up_ref(authorities->store) != 1) result = PULSE_CURLE_OUT_OF_MEMORY;
     // Takes over the reference, and frees the store that the context has.
-    ssl.SSL_CTX_set_cert_store(context, store);
-    return true;
+    if (result == PULSE_CURLE_OK) ssl.SSL_CTX_set_cert_store(context, authorities->store);
+    pthread_mutex_unlock(&authorities->lock);
+    return result;
 }
 
-void pulse_tls_trust_release(void *store) {
-    ssl.X509_STORE_free(store);
+bool pulse_tls_system_authorities(const char **file, const char **directory) {
+    const struct pulse_curl_version *version = pulse_curl_version();
+    // OpenSSL may be loaded for another purpose than libcurl's TLS.
+    bool is_openssl = version->ssl_version != NULL && strncmp(version->ssl_version, "OpenSSL/", 8) == 0;
+    if (!is_ready() || !is_openssl || version->age < PULSE_CURLVERSION_SEVENTH) return false;
+    *file = version->cainfo;
+    *directory = version->capath;
+    return *file != NULL || *directory != NULL;
 }
 
 struct pulse_tls_notes *pulse_tls_notes_of(PulseCURL *easy) {

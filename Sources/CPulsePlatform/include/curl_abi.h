@@ -62,6 +62,22 @@ struct pulse_curl_version {
     const char *host;
     int features;
     const char *ssl_version;
+    long ssl_version_num;
+    const char *libz_version;
+    const char *const *protocols;
+    const char *ares;
+    int ares_num;
+    const char *libidn;
+    int iconv_ver_num;
+    const char *libssh_version;
+    unsigned int brotli_ver_num;
+    const char *brotli_version;
+    unsigned int nghttp2_ver_num;
+    const char *nghttp2_version;
+    const char *quic_version;
+    // From an age of CURLVERSION_SEVENTH on.
+    const char *cainfo;
+    const char *capath;
 };
 
 // curl/curl.h: CURLoption
@@ -242,6 +258,7 @@ struct pulse_curl_version {
     X(CURLPX_UNKNOWN_MODE, 32) \
     X(CURLPX_USER_REJECTED, 33) \
     X(CURLVERSION_FIRST, 0) \
+    X(CURLVERSION_SEVENTH, 6) \
     X(CURL_VERSION_SSL, 4) \
     X(CURL_VERSION_HTTP2, 0x10000) \
     X(CURL_VERSION_UNIX_SOCKETS, 0x80000)

@@ -18,14 +18,21 @@ struct pulse_tls_notes;
 /// CURLOPT_SSL_CTX_FUNCTION. NULL without memory. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_begin(void *context);
 
-/// The authorities that a context trusts, the argument of CURLOPT_SSL_CTX_FUNCTION. They are for other contexts with the
-/// same policy. NULL without OpenSSL. Release them after use.
-void *pulse_tls_trust_of(void *context);
+/// Where libcurl reads the system's authorities; either may be NULL. False if it does not tell, or without OpenSSL.
+bool pulse_tls_system_authorities(const char **file, const char **directory);
 
-/// Makes a context trust these authorities in place of its own. False without OpenSSL or memory: nothing has changed.
-bool pulse_tls_trust(void *context, void *authorities);
+/// The authorities of a file and a directory, for connections that share them: libcurl would read them for each, which
+/// takes ten times as long as the rest of a handshake.
+struct pulse_tls_authorities;
 
-void pulse_tls_trust_release(void *authorities);
+/// NULL without memory. Free it after use; it may be used by several threads.
+struct pulse_tls_authorities *pulse_tls_authorities_create(const char *file, const char *directory);
+
+void pulse_tls_authorities_free(struct pulse_tls_authorities *authorities);
+
+/// Makes a context, the argument of CURLOPT_SSL_CTX_FUNCTION, trust the authorities in place of its own. They are read
+/// if the file or the directory has changed since the last time. Returns a CURLcode.
+int pulse_tls_trust(void *context, struct pulse_tls_authorities *authorities);
 
 /// The notes of the transfer's connection; NULL if there are none. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_of(PulseCURL *easy);

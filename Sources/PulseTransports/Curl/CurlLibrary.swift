@@ -12,6 +12,10 @@ struct CurlLibrary: Sendable {
     /// Whether the verified chain can be read, which requires OpenSSL.
     let readsVerifiedChain: Bool
 
+    /// Nil if libcurl does not tell where they are (7.70), or without OpenSSL: libcurl then reads them for each
+    /// connection.
+    var systemAuthorities: CurlAuthorities?
+
     /// 7.68.0, the oldest supported version.
     private static let floor: UInt32 = 0x074400
 
@@ -20,7 +24,7 @@ struct CurlLibrary: Sendable {
         guard pulse_curl_load(), let version = pulse_curl_version() else { return nil }
         let library = CurlLibrary(
             version: version.pointee.version_num, features: version.pointee.features,
-            readsVerifiedChain: pulse_tls_can_pin())
+            readsVerifiedChain: pulse_tls_can_pin(), systemAuthorities: .system)
         return library.version >= floor ? library : nil
     }()
 

@@ -4,8 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the transfers of a loop share: the TLS sessions that new connections resume, checked certificates, and
-/// authorities.
+/// What the transfers of a loop share: the TLS sessions that new connections resume, and checked certificates.
 ///
 /// libcurl counts the handles of such sessions without a lock, so this type creates and frees them under its own lock.
 /// libcurl uses the sessions only in the loop, where one transfer at a time runs.
@@ -16,7 +15,6 @@ final class CurlEnvironment: @unchecked Sendable {
     /// Valid as long as the loop's ``CurlTransfers``.
     let poller: OpaquePointer
     let certificates = CurlCertificates()
-    let trust = CurlTrustCache()
     /// Whether no environment variable names a proxy.
     let hasNoProxyAround: Bool
     private let sessions = Locked(Sessions())

@@ -54,54 +54,36 @@ final class CurlTLSNotes: @unchecked Sendable {
     }
 }
 
-/// Authorities that links share. Otherwise each would read and parse the system's for its connection, which takes ten
-/// times as long as the rest of a handshake.
-final class CurlTrust: @unchecked Sendable {
-    // Unchecked: OpenSSL counts the references, and looks certificates up, under locks of its own.
-    private let store: UnsafeMutableRawPointer
-    fileprivate let readAt = pulse_monotonic_now()
+/// Authorities that connections share: a file with all of them, a directory with one in each file, or both. libcurl would
+/// read and parse them for each connection, which takes ten times as long as the rest of a handshake.
+final class CurlAuthorities: @unchecked Sendable {
+    // Unchecked: they are read under a lock of their own, and OpenSSL counts the references.
+    private let authorities: OpaquePointer
+    /// For error texts.
+    let places: String
 
-    /// The authorities of a context that libcurl has prepared; nil without OpenSSL.
-    init?(of context: UnsafeMutableRawPointer) {
-        guard let store = pulse_tls_trust_of(context) else { return nil }
-        self.store = store
+    /// Those of the system, where libcurl looks for them; nil if it does not tell.
+    static let system: CurlAuthorities? = {
+        var (file, directory): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        guard pulse_tls_system_authorities(&file, &directory) else { return nil }
+        return CurlAuthorities(
+            file: file.map { String(cString: $0) }, directory: directory.map { String(cString: $0) })
+    }()
+
+    /// Nil without memory.
+    init?(file: String?, directory: String?) {
+        guard let authorities = pulse_tls_authorities_create(file, directory) else { return nil }
+        self.authorities = authorities
+        places = [file, directory].compactMap(\.self).joined(separator: ", ")
     }
 
     deinit {
-        pulse_tls_trust_release(store)
+        pulse_tls_authorities_free(authorities)
     }
 
-    /// Makes a context trust them. False without memory: the context then trusts no authority.
-    func apply(to context: UnsafeMutableRawPointer) -> Bool {
-        pulse_tls_trust(context, store)
-    }
-}
-
-/// The shared authorities of a loop's links.
-struct CurlTrustCache: Sendable {
-    /// After this many seconds the system's authorities are read again, which may have changed.
-    private static let maximumAge: TimeInterval = 600
-    private static let limit = 16
-
-    /// By the authorities of the TLS settings; none for those of the system.
-    private let known = Locked<[[Data]: CurlTrust]>([:])
-
-    func current(for authorities: [Data]) -> CurlTrust? {
-        known.withLock { known in
-            guard let trust = known[authorities] else { return nil }
-            guard pulse_monotonic_now() - trust.readAt <= Self.maximumAge else {
-                known[authorities] = nil
-                return nil
-            }
-            return trust
-        }
-    }
-
-    func keep(_ trust: CurlTrust?, for authorities: [Data]) {
-        known.withLock { known in
-            if known.count >= Self.limit { known.removeAll() }
-            known[authorities] = trust
-        }
+    /// Makes a connection trust them. They are read again once they have changed. Returns a `CURLcode`.
+    func apply(to context: UnsafeMutableRawPointer) -> Int32 {
+        pulse_tls_trust(context, authorities)
     }
 }
 

@@ -36,12 +36,15 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
 
     /// The error for the end of a transfer, including how far the request had got.
     static func error(_ result: Int32, of transfer: CurlTransfer) -> any Error {
-        let text = transfer.handle.text(of: result)
+        var text = transfer.handle.text(of: result)
         if Int(result) == PULSE_CURLE_URL_MALFORMAT { return PulseError.invalidURL(text) }
         if Int(result) == PULSE_CURLE_SSL_PINNEDPUBKEYNOTMATCH { return Unpinned(keys: []) }
         if Int(result) == PULSE_CURLE_SSL_CERTPROBLEM { return TLSSettings.ClientCertificate.unusable(text) }
         if Int(result) == PULSE_CURLE_SSL_CACERT_BADFILE, !transfer.request.tls.certificateAuthorities.isEmpty {
             return PulseError.invalidRequest(reason: "the certificate authorities of the TLS settings: \(text)")
+        }
+        if Int(result) == PULSE_CURLE_SSL_CACERT_BADFILE, let system = transfer.handle.library.systemAuthorities {
+            text = "the certificate authorities of the system cannot be read: \(system.places)"
         }
         let phase = transfer.phase
         let code = code(Int(result), phase, text, transfer)

@@ -150,19 +150,18 @@ extension CurlHandle {
         let tls = request.tls
         let version = tls.minimumVersion == .tls13 ? PULSE_CURL_SSLVERSION_TLSv1_3 : PULSE_CURL_SSLVERSION_TLSv1_2
         try demand("a minimum version of TLS", set(PULSE_CURLOPT_SSLVERSION, version))
-        trust = hasLink ? environment.trust.current(for: tls.certificateAuthorities) : nil
-        if trust != nil {
-            // The connection gets them in place of none.
-            try demand(
-                "shared authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
-                set(PULSE_CURLOPT_CAINFO, UnsafeRawPointer?.none))
-        } else if !tls.certificateAuthorities.isEmpty {
+        if !tls.certificateAuthorities.isEmpty {
             guard library.takesAuthorities else { throw Self.unsupported("certificate authorities") }
             let authorities = try environment.certificates.pem(of: tls.certificateAuthorities)
             // Otherwise the directory of system authorities would still apply.
             try demand(
                 "certificate authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
                 setBlob(PULSE_CURLOPT_CAINFO_BLOB, authorities))
+        } else if library.systemAuthorities != nil {
+            // The callback for the context brings them.
+            try demand(
+                "shared authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
+                set(PULSE_CURLOPT_CAINFO, UnsafeRawPointer?.none))
         }
         if let certificate = tls.clientCertificate {
             guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }
@@ -246,7 +245,7 @@ private let curlPrerequest: pulse_curl_prereq_callback = { context, remote, _, r
 private let curlSecure: pulse_curl_ssl_ctx_callback = { _, tls, context in
     guard let tls, let transfer = transfer(context) else { return Int32(PULSE_CURLE_OK) }
     transfer.progress.notes = CurlTLSNotes(begunWith: tls)
-    return Int32(transfer.shareTrust(tls) ? PULSE_CURLE_OK : PULSE_CURLE_OUT_OF_MEMORY)
+    return transfer.trustSystem(tls)
 }
 
 private let curlListen: pulse_curl_debug_callback = { _, kind, bytes, count, context in

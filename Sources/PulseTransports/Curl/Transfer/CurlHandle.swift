@@ -12,8 +12,6 @@ final class CurlHandle {
     let hasLink: Bool
     /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
     private(set) var link: OpaquePointer?
-    /// The authorities that the link shares with others; nil for one that reads its own.
-    var trust: CurlTrust?
     /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
     private var socket: Int32?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)

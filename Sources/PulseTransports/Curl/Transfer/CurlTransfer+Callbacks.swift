@@ -35,13 +35,12 @@ extension CurlTransfer {
         return true
     }
 
-    /// Shares the authorities of links. False ends the transfer: the connection would trust no
-    /// authority.
-    func shareTrust(_ context: UnsafeMutableRawPointer) -> Bool {
-        guard request.hasLink else { return true }
-        if let trust = handle.trust { return trust.apply(to: context) }
-        handle.environment.trust.keep(CurlTrust(of: context), for: request.tls.certificateAuthorities)
-        return true
+    /// Makes a connection trust the system's authorities, unless the request has its own. Returns a `CURLcode`.
+    func trustSystem(_ context: UnsafeMutableRawPointer) -> Int32 {
+        guard request.tls.certificateAuthorities.isEmpty, let system = handle.library.systemAuthorities else {
+            return Int32(PULSE_CURLE_OK)
+        }
+        return system.apply(to: context)
     }
 
     private func accepts(_ pins: PinnedKeys) -> Bool {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+/// The authorities of the system, which connections share: here those of a file in place of the system's.
+@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+struct SystemAuthoritiesWireTests {
+    enum Way: CaseIterable {
+        case http2, http1, engine
+    }
+
+    /// A file of authorities, taken for the system's.
+    private struct Stage {
+        let way: Way
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        let library: CurlLibrary
+        var file: URL { folder.appendingPathComponent("authorities.pem") }
+
+        init(_ way: Way) throws {
+            self.way = way
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            var library = try #require(CurlLibrary.system)
+            // The directory does not exist, as where it is optional.
+            library.systemAuthorities = CurlAuthorities(
+                file: folder.appendingPathComponent("authorities.pem").path,
+                directory: folder.appendingPathComponent("none").path)
+            self.library = library
+        }
+
+        func write(_ identity: MockServer.TLSIdentity) throws {
+            let pem = try CertificateAuthorities(identity.clientSettings.certificateAuthorities).pem
+            try pem.write(to: file, options: .atomic)
+        }
+
+        /// The response to another client: a connection or session that is resumed keeps the verdict of its handshake.
+        func text(from server: MockServer, _ tls: TLSSettings = .default) async throws -> String {
+            let curl = CurlTransport(8, library: library)
+            let transport: any Transport = way == .engine ? HTTP1Transport(over: curl) : curl
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
+                httpVersions: way == .http2 ? .automatic : .http1)
+            let result = await Task { try await transport.send(request).data }.result
+            await transport.shutdown()
+            return String(decoding: try result.get(), as: UTF8.self)
+        }
+
+        func end() throws {
+            try FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func changedAuthoritiesApplyToTheNextConnection(_ way: Way) async throws {
+        let identities = try (0..<2).map { _ in try MockServer.TLSIdentity.generated() }
+        try await MockServer.run(MockServer.Configuration(tls: identities[0])) { server in
+            server.fallback { _ in .text("response") }
+            let stage = try Stage(way)
+            for _ in 0..<2 {
+                try stage.write(identities[0])
+                #expect(try await stage.text(from: server) == "response")
+                #expect(try await stage.text(from: server) == "response")
+                try stage.write(identities[1])
+                await #expect {
+                    try await stage.text(from: server)
+                } throws: {
+                    let failure = $0 as? TransportFailure
+                    return failure?.code == .serverCertificateHasUnknownRoot && failure?.phase == .beforeSend
+                }
+                // A request's own authorities replace them.
+                #expect(try await stage.text(from: server, identities[0].clientSettings) == "response")
+            }
+            try stage.end()
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func authoritiesThatCannotBeReadAreAnErrorBeforeAnythingIsSent(_ way: Way) async throws {
+        let identity = try MockServer.TLSIdentity.generated()
+        try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
+            server.fallback { _ in .text("response") }
+            let stage = try Stage(way)
+            for _ in 0..<2 {
+                await #expect {
+                    try await stage.text(from: server)
+                } throws: {
+                    let failure = $0 as? TransportFailure
+                    return failure?.code == .secureConnectionFailed && failure?.phase == .beforeSend
+                        && "\($0)".contains("authorities of the system cannot be read: \(stage.file.path)")
+                }
+                try Data("no certificate".utf8).write(to: stage.file, options: .atomic)
+            }
+            try stage.write(identity)
+            #expect(try await stage.text(from: server) == "response")
+            #expect(server.requests.count == 1)
+            try stage.end()
+        }
+    }
+
+    /// What makes connections cheap: a file with the same state is not read again.
+    @Test(arguments: Way.allCases)
+    func unchangedAuthoritiesAreReadOnce(_ way: Way) async throws {
+        let identity = try MockServer.TLSIdentity.generated()
+        try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
+            server.fallback { _ in .text("response") }
+            let stage = try Stage(way)
+            try stage.write(identity)
+            #expect(try await stage.text(from: server) == "response")
+            var state = stat()
+            #expect(stat(stage.file.path, &state) == 0)
+            let descriptor = open(stage.file.path, O_WRONLY)
+            #expect(write(descriptor, "unreadable", 10) == 10)
+            #expect(futimens(descriptor, [state.st_atim, state.st_mtim]) == 0)
+            #expect(close(descriptor) == 0)
+            #expect(try await stage.text(from: server) == "response")
+            try stage.end()
+        }
+    }
+}
+#endif
