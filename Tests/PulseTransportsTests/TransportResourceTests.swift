@@ -10,7 +10,7 @@ import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct TransportResourceTests {
     #if canImport(CPulsePlatform)
     /// Over the default transport, or over libcurl alone.
@@ -117,8 +117,9 @@ struct TransportResourceTests {
         }
     }
 
-    /// Opened, used, cancelled, closed by either side and reused: connections of the own engine over TLS.
-    @Test func twoThousandConnectionsOverTLSLeakNothing() async {
+    /// Opened, used, cancelled, closed by either side and reused: connections of the own engine over TLS, and 10,000 of
+    /// them where the schedules are long.
+    @Test func connectionsOverTLSLeakNothing() async {
         await #expect(processExitsWith: .success) {
             try await MockServer.run(over: true) { server, tls in
                 server.fallback { request in
@@ -139,13 +140,15 @@ struct TransportResourceTests {
                     server.forgetRequests()
                 }
                 // As many as are kept idle, and more.
-                try await round(600)
+                let isLong = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
+                try await round(isLong ? 2_000 : 600)
                 let before = Resources.now
-                try await round(2_000)
+                try await round(isLong ? 8_000 : 2_000)
                 let after = Resources.now
                 #expect(after.descriptors <= before.descriptors + 130)
                 #expect(after.threads <= before.threads + 16)
-                #expect(after.memory <= before.memory + 8 << 20)
+                // The allocator keeps up to 3 KiB for each; a connection of OpenSSL alone takes more than 8.
+                #expect(after.memory <= before.memory + 16 << 20)
                 await transport.shutdown()
                 try await server.wait { $0.openConnectionCount == 0 }
                 #expect(Resources.now.descriptors <= before.descriptors - 256)
