@@ -3,13 +3,13 @@
 import Contending
 import Foundation
 
-/// Bodies of three sizes in cleartext and over TLS, beside AsyncHTTPClient with HTTP/1.1 and HTTP/2.
+/// Bodies of three sizes in cleartext and over TLS, beside AsyncHTTPClient and Go's net/http with HTTP/1.1 and HTTP/2.
 ///
 /// PulseKit's default configuration speaks HTTP/1.1 in cleartext and HTTP/2 over TLS, where it is measured with HTTP/1.1
 /// too.
 struct BodyComparison {
     static let sizes = [(path: "user", size: 47), ("16k", 16 << 10), ("1m", 1 << 20)]
-    static let levels = [1, 32]
+    static let levels = [1, 32, 256]
 
     /// The addresses, by scheme.
     let servers: [String: URL]
@@ -18,9 +18,9 @@ struct BodyComparison {
 
     func run() throws -> [BodyResult] {
         try servers.sorted { $0.key < $1.key }.flatMap { scheme, server in
-            let peers = lineup.peer == nil ? [] : scheme == "https" ? [Lineup.Peer.http1, .http2] : [.http1]
-            let own = scheme == "https" ? [Lineup.Own.pulse, .pulseHTTP1] : [.pulse]
-            let contestants = try own.map { try lineup.start($0) } + (try peers.map { try lineup.start($0) })
+            let isSecure = scheme == "https"
+            let own = isSecure ? [Lineup.Own.pulse, .pulseHTTP1] : [.pulse]
+            let contestants = try own.map { try lineup.start($0) } + (try lineup.peers(isSecure: isSecure))
             defer { contestants.forEach { try? $0.leave() } }
             return try Self.sizes.flatMap { path, size in
                 try Self.levels.flatMap { inFlight in

@@ -17,12 +17,15 @@ struct Lineup {
         static let small = [pulse, pulseURLSession, urlSession, transportAlone]
     }
 
-    /// AsyncHTTPClient with its defaults, with as many connections as requests in flight, and with HTTP/2 over TLS.
+    /// AsyncHTTPClient with its defaults, with as many connections as requests in flight, and with HTTP/2 over TLS; Go's
+    /// net/http.
     enum Peer: String {
         case shared = "AsyncHTTPClient, shared"
         case configured = "AsyncHTTPClient, 256 connections"
         case http1 = "AsyncHTTPClient, HTTP/1.1"
         case http2 = "AsyncHTTPClient, HTTP/2"
+        case netHTTP1 = "net/http, HTTP/1.1"
+        case netHTTP2 = "net/http, HTTP/2"
 
         /// Those of the small requests.
         static let small = [shared, configured]
@@ -31,13 +34,18 @@ struct Lineup {
             switch self {
             case .shared: "shared"
             case .configured, .http1: "configured"
-            case .http2: "http2"
+            case .netHTTP1: "http1"
+            case .http2, .netHTTP2: "http2"
             }
         }
+
+        fileprivate var isInGo: Bool { self == .netHTTP1 || self == .netHTTP2 }
     }
 
-    /// The executable of the peers, nil if it was not built.
+    /// The executable of AsyncHTTPClient, nil if it was not built.
     let peer: String?
+    /// That of net/http, nil without Go.
+    let netHTTP: String?
 
     func requests() throws -> [Contestant] {
         try Own.small.map { try start($0) } + (peer == nil ? [] : Peer.small.map { try start($0) })
@@ -48,6 +56,12 @@ struct Lineup {
     }
 
     func start(_ other: Peer) throws -> Contestant {
-        try Contestant(other.rawValue, peer ?? "", [other.argument])
+        try Contestant(other.rawValue, (other.isInGo ? netHTTP : peer) ?? "", [other.argument])
+    }
+
+    /// The peers that were built, with each version of HTTP.
+    func peers(isSecure: Bool) throws -> [Contestant] {
+        let peers = isSecure ? [Peer.http1, .http2, .netHTTP1, .netHTTP2] : [.http1, .netHTTP1]
+        return try peers.filter { ($0.isInGo ? netHTTP : peer) != nil }.map { try start($0) }
     }
 }

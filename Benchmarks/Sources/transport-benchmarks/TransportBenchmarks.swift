@@ -9,8 +9,8 @@ import Reporting
 /// a limit is exceeded.
 ///
 /// `--short` runs a small part of it without limits. `--peer PATH` names the executable of `Benchmarks/Peers`, without
-/// which AsyncHTTPClient is omitted. `--json PATH` writes the figures for `Benchmarks/chart`. The executable starts
-/// itself with `--contender NAME` for one of the clients.
+/// which AsyncHTTPClient is omitted, and `--net-http PATH` that of Go's client. `--json PATH` writes the figures for
+/// `Benchmarks/chart`. The executable starts itself with `--contender NAME` for one of the clients.
 @main
 struct TransportBenchmarks {
     private struct Failure: Error, CustomStringConvertible {
@@ -27,7 +27,7 @@ struct TransportBenchmarks {
 
         let files = URL(fileURLWithPath: environment("PULSE_FILES") ?? ".")
         let isShort = CommandLine.arguments.contains("--short")
-        let lineup = Lineup(peer: option("--peer"))
+        let lineup = Lineup(peer: option("--peer"), netHTTP: option("--net-http"))
         var results = Results()
         results.busyElsewhere = MachineLoad.busyElsewhere()
         let only = option("--only")
