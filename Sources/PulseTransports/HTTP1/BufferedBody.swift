@@ -11,6 +11,9 @@ struct BufferedBody {
     /// bytes decoded before it. The interval makes the resulting error independent of how the bytes are split.
     private static let stride: Int64 = 64
 
+    /// As many missing bytes are received into their place.
+    private static let largeCount = 64 << 10
+
     private let limit: Int
     private let wireLimit: Int64
     /// Whether a body beyond the limit is truncated there and counts as a success.
@@ -86,6 +89,18 @@ struct BufferedBody {
         }
     }
 
+    /// The length with so many more bytes, if they are many, not coded and within the limit.
+    func length(with more: Int64) -> Int? {
+        guard decoder == nil, !isBeyondLimit, more >= Self.largeCount, more <= limit - data.count else { return nil }
+        return data.count + Int(more)
+    }
+
+    /// Replaces what has come by the whole.
+    mutating func take(whole bytes: Data) {
+        receivedCount += Int64(bytes.count - data.count)
+        data = bytes
+    }
+
     /// Throws as ``take(_:)`` does, if the coded data is incomplete.
     mutating func finish() throws {
         try checkLimit()
@@ -117,7 +132,9 @@ struct BufferedBody {
                 data = Data(bytes)
                 return
             }
-            data.reserveCapacity(expectedCount)
+            // Memory that is freed soon would make the allocator return pages. The row of `Benchmarks/transports` with
+            // 1 MiB in cleartext shows it.
+            if expectedCount - bytes.count < Self.largeCount { data.reserveCapacity(expectedCount) }
         }
         data.append(contentsOf: bytes.prefix(limit - data.count))
     }

@@ -148,15 +148,21 @@ struct HTTP1Exchange: Sendable {
     ) async throws {
         var readCount = 0
         while !parser.isComplete, !parser.body.isTruncated, !parser.isStreaming {
+            let length = parser.lengthToCopy
             let bytes: Data?
             do {
-                bytes = try await connection.read()
+                bytes =
+                    if let length {
+                        try await connection.read(parser.body.data, upTo: length)
+                    } else {
+                        try await connection.read()
+                    }
             } catch {
                 throw Lost(cause: error)
             }
             if timings.firstByte == nil { timings.firstByte = SystemClock().uptime - startedAt }
             if let bytes {
-                try parser.readOrTruncate(bytes)
+                if length == nil { try parser.readOrTruncate(bytes) } else { try parser.take(whole: bytes) }
             } else if try !parser.readEnd() {
                 throw Lost(cause: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
             }

@@ -73,6 +73,12 @@ struct HTTP1ResponseParser {
         if case .end = position { true } else { false }
     }
 
+    /// The length of a body of which much is missing, if all of it only has to be copied.
+    var lengthToCopy: Int? {
+        guard case .bytes(let left) = position, codings.isEmpty, !isStreaming else { return nil }
+        return body.length(with: left)
+    }
+
     /// Whether the connection carries another protocol after this response.
     var isUpgrade: Bool { isComplete && framing.status == 101 }
 
@@ -202,6 +208,14 @@ struct HTTP1ResponseParser {
         default:
             return false
         }
+    }
+
+    /// Takes the whole of a body with a ``lengthToCopy``, which begins with what was read of it, and the bytes behind it.
+    mutating func take(whole bytes: Data) throws {
+        guard case .bytes(let left) = position, let length = lengthToCopy, length <= bytes.count else { throw Malformed() }
+        body.take(whole: bytes.prefix(length))
+        try advance(after: left, of: left)
+        surplus.append(contentsOf: bytes.dropFirst(length))
     }
 
     /// Moves out what has come of a streamed body.

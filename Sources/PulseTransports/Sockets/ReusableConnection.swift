@@ -33,6 +33,10 @@ protocol ReusableConnection: DuplexConnection {
     /// Whether the peer may have got a byte of the exchange. TLS may have sent a part of what it has not taken.
     var mayHaveSent: Bool { get }
 
+    /// Reads a whole body into one buffer: the bytes that were read of it, and those that come. The result has as many
+    /// bytes as announced, or those behind it too; nil at the end of the connection. Throws as ``read()`` does.
+    func read(_ begun: Data, upTo count: Int) async throws -> Data?
+
     /// Says that the rest of the exchange is a stream: reads return more bytes at a time, in memory that is reused.
     func beginStreaming()
 
@@ -44,4 +48,18 @@ protocol ReusableConnection: DuplexConnection {
     ///
     /// - Parameter unread: the bytes that came behind the last response, which the next read returns.
     func upgrade(unread: Data)
+}
+
+extension ReusableConnection {
+    func read(_ begun: Data, upTo count: Int) async throws -> Data? {
+        var bytes = begun
+        bytes.reserveCapacity(min(count, 1 << 20))
+        while bytes.count < count {
+            guard let more = try await read() else { return nil }
+            bytes.append(more)
+            // The cooperative pool has few threads.
+            await Task.yield()
+        }
+        return bytes
+    }
 }

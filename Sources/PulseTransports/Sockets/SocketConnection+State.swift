@@ -60,6 +60,10 @@ extension SocketConnection {
         var blocks: ByteBlocks?
         /// Whether the latest read has returned many bytes: a slow stream holds no block.
         var isFast = false
+        /// The memory of a whole body that a task reads.
+        var whole: WholeBody?
+        /// Whether the loop's thread fills it.
+        var isFilledByLoop = false
         /// Whether no task reads until the next exchange.
         var hasReadAll = false
         /// The bytes of the exchange that are sent.
@@ -134,7 +138,13 @@ extension SocketConnection.State {
 
     private mutating func nextArrival() throws -> SocketConnection.Arrival? {
         if arrival == nil, end == nil, !isUnsent, isReadable || sendFailure != nil {
-            if let blocks, isFast { receive(into: blocks) } else { receive(upTo: 64 << 10) }
+            if let whole {
+                receive(into: whole, now: pulse_monotonic_now())
+            } else if let blocks, isFast {
+                receive(into: blocks)
+            } else {
+                receive(upTo: 64 << 10)
+            }
         }
         if let arrival = arrival.take() { return arrival }
         if let error = end ?? sendFailure { throw error }
@@ -149,6 +159,18 @@ extension SocketConnection.State {
             arrival = .bytes(Data(buffer[..<count]))
             lastActivity = max(lastActivity, now)
         }
+    }
+
+    /// Receives a part of a whole body, which becomes the bytes once it is complete.
+    mutating func receive(into whole: WholeBody, now: TimeInterval) {
+        guard arrival == nil, end == nil else { return }
+        guard let room = whole.room() else {
+            return end = TransportFailure(code: .resourceUnavailable, phase: .maybeSent)
+        }
+        let count = fill(room)
+        guard count > 0 else { return }
+        lastActivity = max(lastActivity, now)
+        if let bytes = whole.add(count) { (arrival, self.whole) = (.bytes(bytes), nil) }
     }
 
     /// Receives into a block of a stream.

@@ -57,6 +57,8 @@ final class SocketLoop: Sendable {
             var sends: [SocketConnection] = []
             /// The parts of tasks that run on the thread.
             var jobs: [UnownedJob] = []
+            /// Whether the thread reads a large body.
+            var isFilling = false
             /// Whether the thread runs no more jobs.
             var hasLeft = false
             /// Whether the thread waits, or is about to, and has not been woken.
@@ -129,6 +131,18 @@ final class SocketLoop: Sendable {
                 nextCheck.min(deadline.bitPattern, ordering: .relaxed).oldValue > deadline.bitPattern
             else { return }
             pulse_poller_wake(poller)
+        }
+
+        /// Whether the thread may read a large body: it does so for one connection at a time.
+        func beginFilling() -> Bool {
+            state.withLock { state in
+                defer { state.isFilling = true }
+                return !state.isFilling
+            }
+        }
+
+        func endFilling() {
+            state.withLock { $0.isFilling = false }
         }
 
         func close() {

@@ -159,6 +159,35 @@ struct HTTP1ResponseParserTests {
         #expect(reader.body.data == Data("0123456789".utf8))
     }
 
+    // MARK: Whole bodies
+
+    @Test(arguments: [0, 5]) func aWholeBodyReplacesWhatHasCome(surplus: Int) throws {
+        let body = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 >> 4) })
+        var reader = HTTP1ResponseParser(limit: 100_000)
+        try Array("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nabc".utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(reader.lengthToCopy == 100_000)
+        #expect(throws: HTTP1ResponseParser.Malformed.self) { try reader.take(whole: body.dropLast()) }
+        #expect(!reader.isComplete)
+        try reader.take(whole: body + Data(count: surplus))
+        #expect(reader.isComplete && reader.body.data == body && reader.body.receivedCount == 100_000)
+        #expect(reader.surplus.count == surplus && reader.keepsConnection == (surplus == 0))
+        #expect(reader.lengthToCopy == nil)
+    }
+
+    /// A body that is decoded, cut, streamed or nearly complete, and one without a length.
+    @Test(arguments: [
+        ("Content-Length: 100000\r\nContent-Encoding: gzip", 100_000, false), ("Content-Length: 100000", 99_999, false),
+        ("Content-Length: 100000", 100_000, true), ("Content-Length: 65535", 100_000, false),
+        ("Transfer-Encoding: chunked", 100_000, false), ("X: y", 100_000, false),
+    ])
+    func otherBodiesAreReadPieceByPiece(_ fields: String, limit: Int, isStreamed: Bool) throws {
+        var reader = HTTP1ResponseParser(limit: limit, cuts: true, isStreamed: isStreamed)
+        #expect(reader.lengthToCopy == nil)
+        try Array("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n".utf8).withUnsafeBytes { try reader.read($0) }
+        #expect(!reader.isComplete && reader.lengthToCopy == nil)
+        #expect(throws: HTTP1ResponseParser.Malformed.self) { try reader.take(whole: Data(count: 100_000)) }
+    }
+
     @Test(arguments: whole.filter { !$0.endsWithConnection })
     func noPrefixOfAResponseIsComplete(_ response: Whole) throws {
         let bytes = Array(response.text.utf8)

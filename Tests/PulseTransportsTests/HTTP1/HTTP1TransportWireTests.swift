@@ -97,6 +97,29 @@ struct HTTP1OverTLSWireTests {
         }
     }
 
+    /// The thread of the loop reads one at a time. The rest, and those behind a cancelled one, come as well.
+    @Test(arguments: [false, true]) func largeBodiesComeWhole(isSecure: Bool) async throws {
+        try await MockServer.run(over: isSecure) { server, tls in
+            let body = Data((0..<(3 << 19)).map { UInt8(truncatingIfNeeded: $0 * 31 >> 3) })
+            server.fallback { _ in .data(body) }
+            let transport = StandardTransport()
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), delivery: .buffered(limit: 2 << 20), connectTimeout: 600,
+                idleTimeout: 600, tls: tls, httpVersions: .http1)
+            for round in 0..<8 {
+                let tasks = (0..<6).map { _ in Task { try await transport.send(request).data } }
+                for _ in 0..<(round * 10) { await Task.yield() }
+                tasks[round % 3].cancel()
+                for (index, task) in tasks.enumerated() where index != round % 3 {
+                    let data = try await task.value
+                    #expect(data == body)
+                }
+                _ = await tasks[round % 3].result
+            }
+            await transport.shutdown()
+        }
+    }
+
     /// A request with other pins must not use a connection on which they were not checked.
     @Test func otherPoliciesGetAnotherConnection() async throws {
         try await MockServer.run(over: true) { server, tls in

@@ -98,6 +98,121 @@ struct SocketConnectionTests {
         #expect((failure?.underlying as? POSIXError)?.code == .ECONNRESET)
     }
 
+    // MARK: Whole bodies
+
+    /// Pieces of a body, with as many bytes as the socket has room for.
+    private func pieces(of body: [UInt8]) -> [ArraySlice<UInt8>] {
+        stride(from: 0, to: body.count, by: 20_000).map { body[$0..<min($0 + 20_000, body.count)] }
+    }
+
+    /// Begins to read on the loop, or beside it.
+    private func reader(of count: Int, after begun: [UInt8] = []) -> Task<Data?, any Error> {
+        let reader = Task.startingNow { [connection] in try await connection.read(Data(begun), upTo: count) }
+        turn()
+        return reader
+    }
+
+    /// Takes turns until the task, which may run on the loop, has ended.
+    private func result(of reader: Task<Data?, any Error>) async -> Result<Data?, any Error> {
+        let result = Locked<Result<Data?, any Error>?>(nil)
+        let waiter = Task {
+            let outcome = await reader.result
+            result.withLock { $0 = outcome }
+        }
+        while result.withLock({ $0 }) == nil {
+            turn()
+            await Task.yield()
+        }
+        await waiter.value
+        return await reader.result
+    }
+
+    /// Also into memory that grows: the announced length is trusted up to 1 MiB.
+    @Test(arguments: [false, true], [100_000, 3_000_000])
+    func aWholeBodyIsReadByTheLoopOrItsTask(isAlone: Bool, count: Int) async throws {
+        if !isAlone { #expect(loop.core.beginFilling()) }
+        let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 >> 3) }
+        let pieces = pieces(of: body)
+        let reader = reader(of: body.count, after: Array(pieces[0]))
+        for piece in pieces.dropFirst() {
+            pair.say(Array(piece))
+            // Where memory is added, the task reads the rest.
+            while !pair.isTaken {
+                turn()
+                await Task.yield()
+            }
+        }
+        // What follows is left.
+        pair.say([1, 2])
+        #expect(try await result(of: reader).get() == Data(body))
+        #expect(loop.core.beginFilling() == isAlone)
+        #expect(try await connection.read() == Data([1, 2]))
+    }
+
+    @Test func theLoopFillsOneBodyAtATime() async throws {
+        let other = try SocketPair()
+        let second = try loop.connection(SocketChannel(other.near), remoteAddress: nil)
+        second.begin(idleTimeout: .infinity)
+        let first = reader(of: 4)
+        let reader = Task.startingNow { try await second.read(Data([9]), upTo: 4) }
+        other.say([8, 7])
+        turn()
+        while !other.isTaken { await Task.yield() }
+        pair.say([1, 2])
+        turn()
+        #expect(pair.isTaken)
+        other.say([6])
+        pair.say([3, 4])
+        turn()
+        #expect(try await reader.value == Data([9, 8, 7, 6]))
+        #expect(try await result(of: first).get() == Data([1, 2, 3, 4]))
+    }
+
+    @Test(arguments: [false, true]) func anEndWithinAWholeBodyIsNoBody(isAlone: Bool) async throws {
+        if !isAlone { #expect(loop.core.beginFilling()) }
+        let reader = reader(of: 4, after: [0])
+        pair.say([1, 2])
+        turn()
+        pair.finish()
+        #expect(try await result(of: reader).get() == nil)
+    }
+
+    @Test func aResetWithinAWholeBodyFails() async throws {
+        connection.send(Data([7]), ifIdle: false, isBatched: false)
+        let reader = reader(of: 4, after: [0])
+        pair.cut()
+        let result = await result(of: reader)
+        let failure = #expect(throws: TransportFailure.self) { try result.get() }
+        #expect(failure?.code == .networkConnectionLost)
+        #expect(loop.core.beginFilling())
+    }
+
+    @Test func aCancelledReadOfAWholeBodyFreesIt() async throws {
+        let reader = reader(of: 4, after: [0])
+        pair.say([1, 2])
+        turn()
+        reader.cancel()
+        let result = await result(of: reader)
+        #expect(throws: CancellationError.self) { try result.get() }
+        #expect(loop.core.beginFilling())
+        // Its connection is closed by the exchange; until then it reads as any other.
+        pair.say([3])
+        turn()
+        #expect(try await connection.read() == Data([3]))
+    }
+
+    @Test func aPieceOfAWholeBodyMovesTheDeadline() async throws {
+        connection.begin(idleTimeout: 3600)
+        let reader = reader(of: 4)
+        let now = pulse_monotonic_now()
+        pair.say([1])
+        turn()
+        #expect(connection.checkTimeout(now: now + 3599) >= now + 3600)
+        connection.close()
+        let result = await result(of: reader)
+        #expect(throws: CancellationError.self) { try result.get() }
+    }
+
     @Test func aCancelledReadLosesNoBytes() async throws {
         let cancelled = reader()
         cancelled.cancel()

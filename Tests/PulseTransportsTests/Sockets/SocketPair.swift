@@ -32,6 +32,12 @@ final class SocketPair: Sendable {
         #expect(send(far, bytes, bytes.count, 0) == bytes.count)
     }
 
+    /// Whether the near end has read all.
+    var isTaken: Bool {
+        var count: Int32 = 0
+        return ioctl(near, UInt(FIONREAD), &count) == 0 && count == 0
+    }
+
     /// Ends the far end's direction.
     func finish() {
         shutdown(far, Int32(SHUT_WR))
