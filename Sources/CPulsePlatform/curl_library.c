@@ -92,14 +92,53 @@ const char *pulse_curl_get_string(PulseCURL *easy, int info) {
     return pulse_curl.curl_easy_getinfo(easy, info, &value) == PULSE_CURLE_OK ? value : NULL;
 }
 
-PulseCURLSH *pulse_curl_share_sessions(void) {
-    PulseCURLSH *share = pulse_curl.curl_share_init();
-    if (share != NULL) pulse_curl.curl_share_setopt(share, PULSE_CURLSHOPT_SHARE, PULSE_CURL_LOCK_DATA_SSL_SESSION);
-    return share;
+struct pulse_curl_sessions {
+    PulseCURLSH *share;
+    // libcurl may look at its own count of handles while it has the sessions.
+    pthread_mutex_t handles, sessions;
+};
+
+static pthread_mutex_t *mutex(struct pulse_curl_sessions *sessions, int kind) {
+    return kind == PULSE_CURL_LOCK_DATA_SSL_SESSION ? &sessions->sessions : &sessions->handles;
 }
 
-void pulse_curl_share_free(PulseCURLSH *share) {
-    if (share != NULL) pulse_curl.curl_share_cleanup(share);
+static void lock(PulseCURL *easy, int kind, int access, void *sessions) {
+    (void)easy, (void)access;
+    pthread_mutex_lock(mutex(sessions, kind));
+}
+
+static void unlock(PulseCURL *easy, int kind, void *sessions) {
+    (void)easy;
+    pthread_mutex_unlock(mutex(sessions, kind));
+}
+
+struct pulse_curl_sessions *pulse_curl_sessions_new(void) {
+    struct pulse_curl_sessions *sessions = calloc(1, sizeof *sessions);
+    PulseCURLSH *share = sessions == NULL ? NULL : pulse_curl.curl_share_init();
+    if (share == NULL) {
+        free(sessions);
+        return NULL;
+    }
+    sessions->share = share;
+    pthread_mutex_init(&sessions->handles, NULL);
+    pthread_mutex_init(&sessions->sessions, NULL);
+    pulse_curl.curl_share_setopt(share, PULSE_CURLSHOPT_LOCKFUNC, lock);
+    pulse_curl.curl_share_setopt(share, PULSE_CURLSHOPT_UNLOCKFUNC, unlock);
+    pulse_curl.curl_share_setopt(share, PULSE_CURLSHOPT_USERDATA, sessions);
+    pulse_curl.curl_share_setopt(share, PULSE_CURLSHOPT_SHARE, PULSE_CURL_LOCK_DATA_SSL_SESSION);
+    return sessions;
+}
+
+void pulse_curl_sessions_share(struct pulse_curl_sessions *sessions, PulseCURL *easy) {
+    if (sessions != NULL) pulse_curl_set_pointer(easy, PULSE_CURLOPT_SHARE, sessions->share);
+}
+
+void pulse_curl_sessions_free(struct pulse_curl_sessions *sessions) {
+    if (sessions == NULL) return;
+    pulse_curl.curl_share_cleanup(sessions->share);
+    pthread_mutex_destroy(&sessions->handles);
+    pthread_mutex_destroy(&sessions->sessions);
+    free(sessions);
 }
 
 struct pulse_curl_slist *pulse_curl_lines(const char *text, size_t length) {

@@ -37,10 +37,15 @@ long pulse_curl_get_long(PulseCURL *easy, int info);
 int64_t pulse_curl_get_offset(PulseCURL *easy, int info);
 const char *pulse_curl_get_string(PulseCURL *easy, int info);
 
-/// A store of TLS sessions for transfers that run one at a time, so that it needs no lock; NULL without memory.
-PulseCURLSH *pulse_curl_share_sessions(void);
-/// Frees the store, after the last transfer that uses it.
-void pulse_curl_share_free(PulseCURLSH *share);
+/// TLS sessions that handles on any thread resume.
+struct pulse_curl_sessions;
+
+/// A store of sessions; NULL without memory.
+struct pulse_curl_sessions *pulse_curl_sessions_new(void);
+/// Makes the handle use the store. A reset handle keeps it.
+void pulse_curl_sessions_share(struct pulse_curl_sessions *sessions, PulseCURL *easy);
+/// Frees the store, after the last handle that uses it.
+void pulse_curl_sessions_free(struct pulse_curl_sessions *sessions);
 
 /// A list of the NUL-terminated lines in `text`, in one allocation, for `free`. NULL without memory or lines.
 struct pulse_curl_slist *pulse_curl_lines(const char *text, size_t length);

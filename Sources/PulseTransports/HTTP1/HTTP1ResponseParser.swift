@@ -212,7 +212,9 @@ struct HTTP1ResponseParser {
 
     /// Takes the whole of a body with a ``lengthToCopy``, which begins with what was read of it, and the bytes behind it.
     mutating func take(whole bytes: Data) throws {
-        guard case .bytes(let left) = position, let length = lengthToCopy, length <= bytes.count else { throw Malformed() }
+        guard case .bytes(let left) = position, let length = lengthToCopy, length <= bytes.count else {
+            throw Malformed()
+        }
         body.take(whole: bytes.prefix(length))
         try advance(after: left, of: left)
         surplus.append(contentsOf: bytes.dropFirst(length))

@@ -174,8 +174,6 @@ extension CurlHandle {
         // Unavailable without OpenSSL; then the error texts must suffice.
         setFunction(PULSE_CURLOPT_SSL_CTX_FUNCTION, curlSecure)
         set(PULSE_CURLOPT_SSL_CTX_DATA, context)
-        // The tickets of a link come outside the loop, so that no other connection can resume its sessions.
-        if hasLink { set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0) }
         guard let pins = request.pins else { return }
         try demand("pins", set(PULSE_CURLOPT_SSL_SESSIONID_CACHE, 0))
         if !checksPins, !pins.isReportOnly {

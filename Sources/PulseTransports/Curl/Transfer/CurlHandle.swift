@@ -24,7 +24,7 @@ final class CurlHandle {
 
     /// Nil without memory.
     init?(_ environment: CurlEnvironment, hasLink: Bool) {
-        guard let easy = environment.makeHandle(sharing: !hasLink) else { return nil }
+        guard let easy = environment.makeHandle() else { return nil }
         self.easy = easy
         self.environment = environment
         self.hasLink = hasLink
@@ -36,7 +36,7 @@ final class CurlHandle {
 
     deinit {
         if let link { pulse_link_close(link) } else { closeSocket() }
-        environment.free(easy)
+        pulse_curl_easy_cleanup(easy)
         free(headerList)
         errorText.deallocate()
     }
