@@ -210,7 +210,7 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// Takes the whole of a body with a ``lengthToCopy``, which begins with what was read of it, and the bytes behind it.
+    /// Takes the whole of a body with a ``lengthToCopy``, which begins with what was read of it, and the bytes behind.
     mutating func take(whole bytes: Data) throws {
         guard case .bytes(let left) = position, let length = lengthToCopy, length <= bytes.count else {
             throw Malformed()

@@ -58,8 +58,9 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
-    /// The loop's thread reads one body at a time itself: a switch of threads for each piece takes longer than decrypting
-    /// it, and several bodies are decrypted by several threads. The rows of `Benchmarks/transports` with 1 MiB show both.
+    /// The loop's thread reads one body at a time itself: a switch of threads for each piece takes longer than to
+    /// decrypt it, and several bodies are decrypted by several threads. The rows of `Benchmarks/transports` with 1 MiB
+    /// show both.
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         let isAlone = loop.core.beginFilling()
         defer { if isAlone { loop.core.endFilling() } }

@@ -4,7 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the transfers and links of a loop share: the TLS sessions that new connections resume, and checked certificates.
+/// What the transfers and links of a loop share: the TLS sessions that new connections resume, and checked
+/// certificates.
 final class CurlEnvironment: @unchecked Sendable {
     // Unchecked: the loop behind the poller is used by its driver, except to wake it and to create links; libcurl locks
     // the sessions.

@@ -54,8 +54,8 @@ final class CurlTLSNotes: @unchecked Sendable {
     }
 }
 
-/// Authorities that connections share: a file with all of them, a directory with one in each file, or both. libcurl would
-/// read and parse them for each connection, which takes ten times as long as the rest of a handshake.
+/// Authorities that connections share: a file with all of them, a directory with one in each file, or both. libcurl
+/// would read and parse them for each connection, which takes twenty times as long as the rest of a handshake.
 final class CurlAuthorities: @unchecked Sendable {
     // Unchecked: they are read under a lock of their own, and OpenSSL counts the references.
     private let authorities: OpaquePointer
