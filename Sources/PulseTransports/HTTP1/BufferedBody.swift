@@ -22,6 +22,7 @@ struct BufferedBody {
     private var losesOutput = false
     /// The expected body length, as far as the head's declaration is trusted.
     private var expectedCount = 0
+    private var isCompletedInPlace = false
     private var isBeyondLimit = false
     private(set) var data = Data()
     /// The number of bytes on the wire.
@@ -51,9 +52,12 @@ struct BufferedBody {
     /// Whether the body was truncated at the limit, for which ``take(_:)`` has thrown an error.
     var isTruncated: Bool { cuts && isBeyondLimit }
 
-    /// - Parameter codings: in the order of decoding.
-    /// - Parameter length: of the body on the wire, if known.
-    mutating func begin(codings: [ContentCoding], length: Int64?) throws {
+    /// - Parameters:
+    ///   - codings: in the order of decoding.
+    ///   - length: of the body on the wire, if known.
+    ///   - isCompletedInPlace: whether a body with a ``length(with:)`` is completed by ``take(whole:)``.
+    mutating func begin(codings: [ContentCoding], length: Int64?, isCompletedInPlace: Bool = false) throws {
+        self.isCompletedInPlace = isCompletedInPlace
         if !codings.isEmpty {
             let decoder = ContentDecoder(codings)
             losesOutput = decoder.losesOutputWithFailures
@@ -134,7 +138,8 @@ struct BufferedBody {
             }
             // Memory that is freed soon would make the allocator return pages. The row of `Benchmarks/transports` with
             // 1 MiB in cleartext shows it.
-            if expectedCount - bytes.count < Self.largeCount { data.reserveCapacity(expectedCount) }
+            let isCompletedHere = !isCompletedInPlace || expectedCount - bytes.count < Self.largeCount
+            if isCompletedHere { data.reserveCapacity(expectedCount) }
         }
         data.append(contentsOf: bytes.prefix(limit - data.count))
     }

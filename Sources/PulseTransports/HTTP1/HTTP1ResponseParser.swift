@@ -180,7 +180,7 @@ struct HTTP1ResponseParser {
             try finish()
         case .bytes(let length):
             // The pieces of a stream need no room for the whole.
-            try body.begin(codings: decoded, length: isStreaming ? nil : length)
+            try body.begin(codings: decoded, length: isStreaming ? nil : length, isCompletedInPlace: true)
             position = .bytes(length)
             if length == 0 { try finish() }
         case .chunks:
