@@ -137,7 +137,24 @@ struct pulse_tls_authorities {
     struct source file, directory;
     // NULL before they are read.
     void *store;
+    atomic_ulong changes;
 };
+
+// Notes the state, which is zero for a path that does not exist. Whether it is that of the last time.
+static bool is_unchanged(struct source *source) {
+    if (source->path == NULL) return true;
+    struct stat now = {0}, before = source->state;
+    stat(source->path, &now);
+    source->state = now;
+    return now.st_ino == before.st_ino && now.st_dev == before.st_dev && now.st_size == before.st_size
+        && now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+}
+
+// Both are noted, before they are read: what changes meanwhile is read again.
+static bool are_unchanged(struct pulse_tls_authorities *authorities) {
+    bool is_file_unchanged = is_unchanged(&authorities->file);
+    return is_unchanged(&authorities->directory) && is_file_unchanged;
+}
 
 struct pulse_tls_authorities *pulse_tls_authorities_create(const char *file, const char *directory) {
     struct pulse_tls_authorities *authorities = calloc(1, sizeof *authorities);
@@ -145,6 +162,8 @@ struct pulse_tls_authorities *pulse_tls_authorities_create(const char *file, con
     pthread_mutex_init(&authorities->lock, NULL);
     authorities->file.path = file == NULL ? NULL : strdup(file);
     authorities->directory.path = directory == NULL ? NULL : strdup(directory);
+    atomic_init(&authorities->changes, 0);
+    are_unchanged(authorities);
     if ((authorities->file.path == NULL) == (file == NULL)
         && (authorities->directory.path == NULL) == (directory == NULL)) return authorities;
     pulse_tls_authorities_free(authorities);
@@ -159,19 +178,24 @@ void pulse_tls_authorities_free(struct pulse_tls_authorities *authorities) {
     free(authorities);
 }
 
-// Notes the state, which is zero for a path that does not exist. Whether it is that of the last time.
-static bool is_unchanged(struct source *source) {
-    if (source->path == NULL) return true;
-    struct stat now = {0}, before = source->state;
-    stat(source->path, &now);
-    source->state = now;
-    return now.st_ino == before.st_ino && now.st_dev == before.st_dev && now.st_size == before.st_size
-        && now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+// Forgets what has changed.
+static void look(struct pulse_tls_authorities *authorities) {
+    if (are_unchanged(authorities)) return;
+    if (authorities->store != NULL) ssl.X509_STORE_free(authorities->store);
+    authorities->store = NULL;
+    atomic_fetch_add(&authorities->changes, 1);
+}
+
+unsigned long pulse_tls_authorities_changes(struct pulse_tls_authorities *authorities, bool looks) {
+    if (looks) {
+        pthread_mutex_lock(&authorities->lock);
+        look(authorities);
+        pthread_mutex_unlock(&authorities->lock);
+    }
+    return atomic_load(&authorities->changes);
 }
 
 static int read_authorities(struct pulse_tls_authorities *authorities) {
-    if (authorities->store != NULL) ssl.X509_STORE_free(authorities->store);
-    authorities->store = NULL;
     void *store = ssl.X509_STORE_new();
     if (store == NULL) return PULSE_CURLE_OUT_OF_MEMORY;
     // What libcurl sets for its own.
@@ -190,10 +214,8 @@ static int read_authorities(struct pulse_tls_authorities *authorities) {
 int pulse_tls_trust(void *context, struct pulse_tls_authorities *authorities) {
     if (!is_ready()) return PULSE_CURLE_SSL_CACERT_BADFILE;
     pthread_mutex_lock(&authorities->lock);
-    // Both are noted, before they are read: what changes meanwhile is read again.
-    bool is_current = is_unchanged(&authorities->file);
-    is_current = is_unchanged(&authorities->directory) && is_current && authorities->store != NULL;
-    int result = is_current ? PULSE_CURLE_OK : read_authorities(authorities);
+    look(authorities);
+    int result = authorities->store != NULL ? PULSE_CURLE_OK : read_authorities(authorities);
     if (result == PULSE_CURLE_OK && ssl.X509_STORE_up_ref(authorities->store) != 1) result = PULSE_CURLE_OUT_OF_MEMORY;
     // Takes over the reference, and frees the store that the context has.
     if (result == PULSE_CURLE_OK) ssl.SSL_CTX_set_cert_store(context, authorities->store);

@@ -22,7 +22,7 @@ struct pulse_tls_notes *pulse_tls_notes_begin(void *context);
 bool pulse_tls_system_authorities(const char **file, const char **directory);
 
 /// The authorities of a file and a directory, for connections that share them: libcurl would read them for each, which
-/// takes ten times as long as the rest of a handshake.
+/// takes twenty times as long as the rest of a handshake.
 struct pulse_tls_authorities;
 
 /// NULL without memory. Free it after use; it may be used by several threads.
@@ -33,6 +33,9 @@ void pulse_tls_authorities_free(struct pulse_tls_authorities *authorities);
 /// Makes a context, the argument of CURLOPT_SSL_CTX_FUNCTION, trust the authorities in place of its own. They are read
 /// if the file or the directory has changed since the last time. Returns a CURLcode.
 int pulse_tls_trust(void *context, struct pulse_tls_authorities *authorities);
+
+/// How often the file or the directory was found changed, also by this call if it `looks`.
+unsigned long pulse_tls_authorities_changes(struct pulse_tls_authorities *authorities, bool looks);
 
 /// The notes of the transfer's connection; NULL if there are none. Release it after use.
 struct pulse_tls_notes *pulse_tls_notes_of(PulseCURL *easy);

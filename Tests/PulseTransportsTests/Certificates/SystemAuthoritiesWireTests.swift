@@ -41,14 +41,22 @@ struct SystemAuthoritiesWireTests {
 
         /// The response to another client: a connection or session that is resumed keeps the verdict of its handshake.
         func text(from server: MockServer, _ tls: TLSSettings = .default) async throws -> String {
-            let curl = CurlTransport(8, library: library)
-            let transport: any Transport = way == .engine ? HTTP1Transport(over: curl) : curl
-            let request = TransportRequest(
-                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
-                httpVersions: way == .http2 ? .automatic : .http1)
+            let transport = transport()
+            let request = request(to: server, tls)
             let result = await Task { try await transport.send(request).data }.result
             await transport.shutdown()
             return String(decoding: try result.get(), as: UTF8.self)
+        }
+
+        func transport() -> any Transport {
+            let curl = CurlTransport(8, library: library)
+            return way == .engine ? HTTP1Transport(over: curl) : curl
+        }
+
+        func request(to server: MockServer, _ tls: TLSSettings = .default) -> TransportRequest {
+            TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
+                httpVersions: way == .http2 ? .automatic : .http1)
         }
 
         func end() throws {
@@ -77,6 +85,41 @@ struct SystemAuthoritiesWireTests {
                 #expect(try await stage.text(from: server, identities[0].clientSettings) == "response")
             }
             try stage.end()
+        }
+    }
+
+    /// Neither what libcurl keeps for a loop nor the sessions of earlier handshakes outlast a change.
+    @Test(arguments: Way.allCases)
+    func changedAuthoritiesApplyToAClientThatHasConnected(_ way: Way) async throws {
+        let identities = try (0..<2).map { _ in try MockServer.TLSIdentity.generated() }
+        try await MockServer.run(MockServer.Configuration(tls: identities[0])) { first in
+            try await MockServer.run(MockServer.Configuration(tls: identities[1])) { second in
+                for server in [first, second] { server.fallback { _ in .text("response") } }
+                let stage = try Stage(way)
+                let transport = stage.transport()
+                func isTrusted(_ server: MockServer, pins: PinSet? = nil) async throws -> Bool {
+                    var request = stage.request(to: server)
+                    (request.needsNewConnection, request.pins) = (true, pins)
+                    do {
+                        return try await transport.send(request).data == Data("response".utf8)
+                    } catch let failure as TransportFailure where failure.code == .serverCertificateHasUnknownRoot {
+                        return false
+                    }
+                }
+                for round in 0..<4 {
+                    let (now, before) = round % 2 == 0 ? (0, 1) : (1, 0)
+                    let servers = [first, second]
+                    try stage.write(identities[now])
+                    // A connection with pins resumes no session, and compares them with a verified chain only.
+                    let pins = PinSet(publicKeyHashes: ["sha256/" + Data(count: 32).base64EncodedString()])
+                    #expect(try await !isTrusted(servers[before], pins: pins))
+                    #expect(try await isTrusted(servers[now]))
+                    #expect(try await !isTrusted(servers[before]))
+                    #expect(try await isTrusted(servers[now]))
+                }
+                await transport.shutdown()
+                try stage.end()
+            }
         }
     }
 

@@ -7,8 +7,7 @@ import PulseCore
 /// What the transfers and links of a loop share: the TLS sessions that new connections resume, and checked
 /// certificates.
 final class CurlEnvironment: @unchecked Sendable {
-    // Unchecked: the loop behind the poller is used by its driver, except to wake it and to create links; libcurl locks
-    // the sessions.
+    // Unchecked: the loop behind the poller is used by its driver, except to wake it and to create links.
 
     let library: CurlLibrary
     /// Valid as long as the loop's ``CurlTransfers``.
@@ -16,7 +15,7 @@ final class CurlEnvironment: @unchecked Sendable {
     let certificates = CurlCertificates()
     /// Whether no environment variable names a proxy.
     let hasNoProxyAround: Bool
-    private let sessions = pulse_curl_sessions_new()
+    private let latest = Locked((changes: UInt(0), sessions: CurlSessions()))
 
     init(_ library: CurlLibrary, _ poller: OpaquePointer, hasNoProxyAround: Bool = !CurlProxy.isInEnvironment) {
         self.library = library
@@ -24,15 +23,31 @@ final class CurlEnvironment: @unchecked Sendable {
         self.hasNoProxyAround = hasNoProxyAround
     }
 
+    /// The sessions of handshakes with the system's present authorities: a resumed session keeps the verdict of its
+    /// handshake.
+    ///
+    /// - Parameter looks: whether to look for a change of the authorities now, and not only when a connection does.
+    func sessions(looks: Bool) -> CurlSessions {
+        let changes = library.systemAuthorities?.changes(looks: looks) ?? 0
+        return latest.withLock { latest in
+            if changes > latest.changes { latest = (changes, CurlSessions()) }
+            return latest.sessions
+        }
+    }
+}
+
+/// TLS sessions that handles on any thread resume.
+final class CurlSessions: @unchecked Sendable {
+    // Unchecked: libcurl locks them.
+    private let sessions = pulse_curl_sessions_new()
+
     deinit {
         pulse_curl_sessions_free(sessions)
     }
 
-    /// A new handle with the sessions; nil without memory.
-    func makeHandle() -> UnsafeMutableRawPointer? {
-        guard let easy = pulse_curl_easy_init() else { return nil }
+    /// Makes a handle use them, which must be freed first. A reset handle keeps them.
+    func share(with easy: UnsafeMutableRawPointer) {
         pulse_curl_sessions_share(sessions, easy)
-        return easy
     }
 }
 #endif

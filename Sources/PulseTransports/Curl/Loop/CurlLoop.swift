@@ -147,7 +147,7 @@ final class CurlLoop: Sendable {
     /// Takes back a transfer whose response was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
         // Its handle keeps its connection, if it has one.
-        guard !transfer.handle.hasLink, CurlLibrary.reusesHandles else { return }
+        guard !transfer.handle.hasLink, CurlLibrary.reusesHandles, transfer.handle.isCurrent else { return }
         transfer.rest()
         let surplus = idle.withLock { idle -> CurlTransfer? in
             guard let count = idle?.count, count < Self.idleLimit else { return transfer }

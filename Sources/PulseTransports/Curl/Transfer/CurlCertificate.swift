@@ -81,6 +81,13 @@ final class CurlAuthorities: @unchecked Sendable {
         pulse_tls_authorities_free(authorities)
     }
 
+    /// How often they were found changed.
+    ///
+    /// - Parameter looks: whether to look for a change now.
+    func changes(looks: Bool) -> UInt {
+        pulse_tls_authorities_changes(authorities, looks)
+    }
+
     /// Makes a connection trust them. They are read again once they have changed. Returns a `CURLcode`.
     func apply(to context: UnsafeMutableRawPointer) -> Int32 {
         pulse_tls_trust(context, authorities)

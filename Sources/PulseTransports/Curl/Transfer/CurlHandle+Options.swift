@@ -162,6 +162,9 @@ extension CurlHandle {
             try demand(
                 "shared authorities", set(PULSE_CURLOPT_CAPATH, UnsafeRawPointer?.none),
                 set(PULSE_CURLOPT_CAINFO, UnsafeRawPointer?.none))
+            // libcurl 7.87 and later keep the authorities of a multi handle's first connection for a day, and some
+            // put them in the place of what the callback brings.
+            set(PULSE_CURLOPT_CA_CACHE_TIMEOUT, 0)
         }
         if let certificate = tls.clientCertificate {
             guard library.takesClientCertificates else { throw Self.unsupported("client certificates") }

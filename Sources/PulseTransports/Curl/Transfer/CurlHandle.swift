@@ -8,6 +8,7 @@ import PulseCore
 final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     let environment: CurlEnvironment
+    private let sessions: CurlSessions
     /// Whether the handle is for one link.
     let hasLink: Bool
     /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
@@ -24,10 +25,13 @@ final class CurlHandle {
 
     /// Nil without memory.
     init?(_ environment: CurlEnvironment, hasLink: Bool) {
-        guard let easy = environment.makeHandle() else { return nil }
+        guard let easy = pulse_curl_easy_init() else { return nil }
         self.easy = easy
         self.environment = environment
         self.hasLink = hasLink
+        // Its connection is the next one.
+        sessions = environment.sessions(looks: hasLink)
+        sessions.share(with: easy)
         errorText.initialize(repeating: 0, count: 256)
         guard hasLink else { return }
         link = pulse_link_create(environment.poller, easy, !environment.library.writesWithoutSignal)
@@ -42,6 +46,9 @@ final class CurlHandle {
     }
 
     var library: CurlLibrary { environment.library }
+
+    /// Whether its connections resume sessions that were made with the system's present authorities.
+    var isCurrent: Bool { sessions === environment.sessions(looks: false) }
 
     /// libcurl's text for the failure; empty without one.
     var text: String { String(cString: errorText) }
