@@ -64,7 +64,10 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         let isAlone = loop.core.beginFilling()
         defer { if isAlone { loop.core.endFilling() } }
-        state.withLock { ($0.whole, $0.isFilledByLoop) = (WholeBody(begun, count: count), isAlone) }
+        guard let whole = WholeBody(begun, count: count) else {
+            throw TransportFailure(code: .resourceUnavailable, phase: .maybeSent)
+        }
+        state.withLock { ($0.whole, $0.isFilledByLoop) = (whole, isAlone) }
         defer { state.withLock { $0.whole = nil } }
         guard isAlone else { return try await read() }
         // The task would have the lock while the loop wants it.

@@ -9,24 +9,26 @@ final class WholeBody: @unchecked Sendable {
     // Unchecked: used under the lock of its connection.
 
     /// The most bytes to receive under the lock at a time.
-    private static let turn = 256 << 10
+    private static let turn = 64 << 10
     /// The memory for an announced body of which nothing has come. More is added as it comes.
     private static let trusted = 1 << 20
 
     private let total: Int
-    private var count = 0
+    private var count: Int
     private var memory: UnsafeMutableRawPointer?
-    private var capacity = 0
+    private var capacity: Int
 
+    /// Nil without memory.
+    ///
     /// - Parameters:
     ///   - begun: the bytes that have come, fewer than all.
     ///   - count: of all bytes.
-    init(_ begun: Data, count: Int) {
-        total = count
-        grow(atLeast: begun.count)
-        guard let memory else { return }
+    init?(_ begun: Data, count: Int) {
+        (total, self.count) = (count, begun.count)
+        capacity = min(count, max(begun.count, Self.trusted))
+        guard let memory = malloc(capacity) else { return nil }
         begun.copyBytes(to: memory.assumingMemoryBound(to: UInt8.self), count: begun.count)
-        self.count = begun.count
+        self.memory = memory
     }
 
     deinit {
@@ -35,8 +37,12 @@ final class WholeBody: @unchecked Sendable {
 
     /// The room for the next bytes, which is not empty; nil without memory.
     func room() -> UnsafeMutableRawBufferPointer? {
-        if count == capacity { grow(atLeast: count + 1) }
-        guard let memory, count < capacity else { return nil }
+        if count == capacity {
+            let wanted = min(total, 2 * capacity)
+            guard let larger = realloc(memory, wanted) else { return nil }
+            (memory, capacity) = (larger, wanted)
+        }
+        guard let memory else { return nil }
         return UnsafeMutableRawBufferPointer(start: memory + count, count: min(capacity - count, Self.turn))
     }
 
@@ -45,12 +51,6 @@ final class WholeBody: @unchecked Sendable {
         count += length
         guard count == total, let memory = memory.take() else { return nil }
         return Data(bytesNoCopy: memory, count: count, deallocator: .free)
-    }
-
-    private func grow(atLeast least: Int) {
-        let wanted = min(total, max(least, Self.trusted, 2 * capacity))
-        guard let larger = realloc(memory, wanted) else { return }
-        (memory, capacity) = (larger, wanted)
     }
 }
 #endif

@@ -149,23 +149,50 @@ struct SocketConnectionTests {
         #expect(try await connection.read() == Data([1, 2]))
     }
 
-    @Test func theLoopFillsOneBodyAtATime() async throws {
-        let other = try SocketPair()
-        let second = try loop.connection(SocketChannel(other.near), remoteAddress: nil)
-        second.begin(idleTimeout: .infinity)
-        let first = reader(of: 4)
-        let reader = Task.startingNow { try await second.read(Data([9]), upTo: 4) }
-        other.say([8, 7])
-        turn()
-        while !other.isTaken { await Task.yield() }
+    @Test(arguments: [false, true]) func theLoopFillsOneBodyAtATime(isAlone: Bool) async throws {
+        if !isAlone { #expect(loop.core.beginFilling()) }
+        let reader = reader(of: 4)
         pair.say([1, 2])
-        turn()
-        #expect(pair.isTaken)
-        other.say([6])
+        let event = pulse_poller_event(number: 0, is_readable: true, is_writable: false, has_ended: false)
+        var waiters: [SocketConnection.Waiter] = []
+        withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { buffer in
+            connection.handle(event, with: buffer, now: pulse_monotonic_now(), &waiters)
+        }
+        #expect(waiters.isEmpty == isAlone && pair.isTaken == isAlone)
+        for waiter in waiters { waiter.resume() }
         pair.say([3, 4])
+        #expect(try await result(of: reader).get() == Data([1, 2, 3, 4]))
+    }
+
+    @Test(arguments: [false, true]) func aWholeBodyThatStallsTimesOut(isAlone: Bool) async throws {
+        if !isAlone { #expect(loop.core.beginFilling()) }
+        connection.begin(idleTimeout: 3600)
+        let reader = reader(of: 4, after: [0])
+        pair.say([1])
         turn()
-        #expect(try await reader.value == Data([9, 8, 7, 6]))
-        #expect(try await result(of: first).get() == Data([1, 2, 3, 4]))
+        // Until its task waits again.
+        let now = pulse_monotonic_now()
+        while !pair.isTaken || connection.checkTimeout(now: now) == .infinity { await Task.yield() }
+        #expect(connection.checkTimeout(now: now + 7200) == .infinity)
+        let result = await result(of: reader)
+        let failure = #expect(throws: TransportFailure.self) { try result.get() }
+        #expect(failure?.code == .timedOut)
+        #expect(loop.core.beginFilling() == isAlone)
+    }
+
+    @Test func aWholeBodyEndsWithTheThread() async throws {
+        let running = try SocketLoop()
+        let connections = try (0..<2).map { _ in
+            let pair = try SocketPair()
+            pair.say([1, 2])
+            return (pair, try running.connection(SocketChannel(pair.near), remoteAddress: nil))
+        }
+        let readers = connections.map { pair, connection in
+            Task.startingNow { try await connection.read(Data(), upTo: 4) }
+        }
+        while !connections.allSatisfy({ $0.0.isTaken }) { await Task.yield() }
+        await running.shutdown()
+        for reader in readers { await #expect(throws: CancellationError.self) { try await reader.value } }
     }
 
     @Test(arguments: [false, true]) func anEndWithinAWholeBodyIsNoBody(isAlone: Bool) async throws {
