@@ -68,6 +68,11 @@ enum Servers {
         try ["server", "intermediate", "root"].map(pin)
     }
 
+    /// The versions of HTTP of each request: `run` performs the tests of TLS once more with HTTP/1.1, which is the
+    /// HTTP/1.1 engine's.
+    static let versions: HTTPVersions =
+        ProcessInfo.processInfo.environment["PULSEKIT_WIRE_HTTP1"] == nil ? .automatic : .http1
+
     /// Trust in the authority of these servers.
     static func tls() throws -> TLSSettings {
         TLSSettings(certificateAuthorities: [try data("root.pem")])
@@ -104,7 +109,8 @@ extension TransportRequest {
     static func to(
         _ url: URL, _ change: (inout TransportRequest) throws -> Void = { _ in }
     ) throws -> TransportRequest {
-        var request = TransportRequest(urlRequest: URLRequest(url: url), tls: try Servers.tls(), proxy: .direct)
+        var request = TransportRequest(
+            urlRequest: URLRequest(url: url), tls: try Servers.tls(), proxy: .direct, httpVersions: Servers.versions)
         try change(&request)
         return request
     }
@@ -143,6 +149,7 @@ func withClient<Value>(
     events: PulseEventBus = PulseEventBus(), _ body: (PulseClient) async throws -> Value
 ) async throws -> Value {
     var configuration = PulseConfiguration().with(\.baseURL, value: baseURL)
+        .with(\.httpVersions, value: Servers.versions)
     configuration.tls = try tls ?? Servers.tls()
     configuration.sslPinningPolicy = pinning
     configuration.proxy = .direct
