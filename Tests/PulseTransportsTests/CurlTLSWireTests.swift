@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-/// HTTP/1.1 over TLS, which always uses libcurl and the system's libssl.
+/// HTTP/1.1 over TLS through libcurl and the system's libssl.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct CurlTLSWireTests {
     static let conformance = TransportConformance.curlTransportOverTLS
@@ -19,20 +19,22 @@ struct CurlTLSWireTests {
     }
 
     /// RFC 9112, section 9.8: a body that ends with the connection may be truncated, unless TLS was closed properly.
-    @Test func aBodyThatEndsWithTheConnectionIsCompleteOnlyAfterTheCloseAlert() async throws {
+    @Test(arguments: [HTTPVersions.automatic, .http1])
+    func aBodyThatEndsWithTheConnectionIsCompleteOnlyAfterTheCloseAlert(versions: HTTPVersions) async throws {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.fallback { request in
                 let end: MockServer.Step = request.path == "/cut" ? .truncate : .close
                 return .raw([.text("HTTP/1.1 200 OK\r\nX-A: b\r\n\r\nall of it"), end])
             }
-            let transport = CurlTransport()
+            // The HTTP/1.1 engine, if nothing newer is allowed.
+            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
             for (path, delivery) in [
                 ("/", .buffered(limit: 100)), ("/cut", .buffered(limit: 100)), ("/", .streamed), ("/cut", .streamed),
             ] as [(String, TransportRequest.Delivery)] {
                 let request = TransportRequest(
                     urlRequest: URLRequest(url: server.baseURL.appendingPathComponent(path)), delivery: delivery,
-                    connectTimeout: 600, idleTimeout: 600, tls: identity.clientSettings)
+                    connectTimeout: 600, idleTimeout: 600, tls: identity.clientSettings, httpVersions: versions)
                 let result: Result<Data, any Error>
                 do {
                     let response = try await transport.send(request)

@@ -12,13 +12,15 @@ import Testing
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
-        case plain, crowded, curl, tls
+        case plain, crowded, overTLS, curl, curlOverTLS
+
+        var isOverTLS: Bool { [.overTLS, .curlOverTLS].contains(self) }
 
         func transport() -> any Transport {
             switch self {
-            case .plain: HTTP1Transport(over: CurlTransport(64, library: .system))
+            case .plain, .overTLS: HTTP1Transport(over: CurlTransport(64, library: .system))
             case .crowded: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
-            case .curl, .tls: CurlTransport(64, library: .system)
+            case .curl, .curlOverTLS: CurlTransport(64, library: .system)
             }
         }
     }
@@ -35,12 +37,12 @@ struct KeepAliveWireTests {
     func theKeepAliveTimeoutIsRespected(engine: Engine, rule: (value: String?, mayBeResent: Bool, isReused: Bool))
         async throws
     {
-        try await MockServer.run(over: engine == .tls) { server, tls in
+        try await MockServer.run(over: engine.isOverTLS) { server, tls in
             server.fallback { _ in .text("response", headers: rule.value.map { ["keep-alive": $0] } ?? [:]) }
             let transport = engine.transport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600,
-                mayBeResent: rule.mayBeResent, tls: tls)
+                mayBeResent: rule.mayBeResent, tls: tls, httpVersions: engine == .curlOverTLS ? .automatic : .http1)
             _ = try await transport.send(request)
             let second = try await transport.send(request)
             #expect(second.timings?.isConnectionReused == rule.isReused)

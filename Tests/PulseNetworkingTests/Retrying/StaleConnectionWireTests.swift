@@ -17,13 +17,18 @@ import Testing
 struct StaleConnectionWireTests {
     /// Which engine speaks HTTP, and which side sends and reads.
     enum Engine: CaseIterable {
-        case plain, crowded, curl, oldestCurl, tls
+        case plain, crowded, overTLS, crowdedOverTLS, curl, oldestCurl, curlOverTLS
+
+        var isOverTLS: Bool { [.overTLS, .crowdedOverTLS, .curlOverTLS].contains(self) }
+
+        /// Otherwise the first requests over TLS are libcurl's.
+        var httpVersions: HTTPVersions { self == .curlOverTLS ? .automatic : .http1 }
 
         func transport() -> any Transport {
             switch self {
-            case .plain: HTTP1Transport(over: CurlTransport(64, library: .system))
-            case .crowded: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
-            case .curl, .tls: CurlTransport(64, library: .system)
+            case .plain, .overTLS: HTTP1Transport(over: CurlTransport(64, library: .system))
+            case .crowded, .crowdedOverTLS: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
+            case .curl, .curlOverTLS: CurlTransport(64, library: .system)
             case .oldestCurl: CurlTransport(64, library: Self.oldestLibrary)
             }
         }
@@ -72,7 +77,7 @@ struct StaleConnectionWireTests {
         _ call: Call, over engine: Engine, ending end: End = .close, _ policy: RetryPolicy? = nil,
         plugins: [any PulsePlugin] = [], dies: @escaping @Sendable (_ index: Int) -> Bool = { $0 > 0 }
     ) async throws -> Seen {
-        try await MockServer.run(over: engine == .tls) { server, tls in
+        try await MockServer.run(over: engine.isOverTLS) { server, tls in
             server.fallback { request in
                 request.path == "/once" && dies(request.indexOnConnection) ? end.response : .text("response")
             }
@@ -81,8 +86,9 @@ struct StaleConnectionWireTests {
             let transport = engine.transport()
             let immediate = RetryPolicy(backoffStrategy: .immediate)
             let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls).with(
-                    \.retryPolicy, value: policy ?? immediate),
+                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls)
+                    .with(\.httpVersions, value: engine.httpVersions)
+                    .with(\.retryPolicy, value: policy ?? immediate),
                 plugins: plugins, transport: transport, events: bus)
             let _: String = try await client.get("/warm")
             bus.addSink(sink)
@@ -187,7 +193,7 @@ struct StaleConnectionWireTests {
     /// The other idle connections may be stale too.
     @Test(arguments: Engine.allCases)
     func theResendAfterAStaleConnectionUsesANewConnection(engine: Engine) async throws {
-        try await MockServer.run(over: engine == .tls) { server, tls in
+        try await MockServer.run(over: engine.isOverTLS) { server, tls in
             server.fallback { request in
                 // All three are under way at the same time.
                 if request.path == "/warm" { _ = try? await server.wait { $0.requests.count >= 3 } }
@@ -195,8 +201,8 @@ struct StaleConnectionWireTests {
             }
             let transport = engine.transport()
             let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls), transport: transport,
-                events: PulseEventBus())
+                configuration: PulseConfiguration.patient(with: server).with(\.tls, value: tls)
+                    .with(\.httpVersions, value: engine.httpVersions), transport: transport, events: PulseEventBus())
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { try await client.get("/warm") } }
                 try await group.waitForAll()
