@@ -70,7 +70,7 @@ struct HTTP1OverTLSWireTests {
         }
     }
 
-    /// Links share the authorities that the first of them has read; others must not get these.
+    /// Connections share the system's authorities, and resume sessions; others must not get these.
     @Test func sharedAuthoritiesTrustNoOtherServer() async throws {
         try await MockServer.run(over: true) { server, tls in
             server.fallback { _ in .text("response") }
