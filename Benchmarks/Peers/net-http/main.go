@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Go's net/http, as its documentation uses it: Get, io.ReadAll, Close. The first argument is http1 or http2. It performs
-// the assignments of small requests and of bodies, as the contenders in Swift do.
+// the assignments of requests and streams, as the contenders in Swift do.
 package main
 
 import (
@@ -24,6 +24,7 @@ import (
 
 type task struct {
 	URL      string  `json:"_0"`
+	To       string  `json:"to"`
 	Size     int     `json:"size"`
 	InFlight int     `json:"inFlight"`
 	Seconds  float64 `json:"seconds"`
@@ -45,9 +46,9 @@ type user struct {
 
 func main() {
 	client := &http.Client{Transport: transport(os.Args[len(os.Args)-1])}
-	lines := bufio.NewReader(os.Stdin)
+	input := bufio.NewReader(os.Stdin)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := input.ReadBytes('\n')
 		if err == io.EOF {
 			return
 		}
@@ -55,12 +56,24 @@ func main() {
 		var assignment map[string]task
 		check(json.Unmarshal(line, &assignment))
 		var result figure
-		if bodies, ok := assignment["bodies"]; ok {
-			result = measured(bodies, func() error { return body(client, bodies.URL, bodies.Size) })
-		} else if requests, ok := assignment["requests"]; ok {
-			result = measured(requests, func() error { return decoded(client, requests.URL) })
-		} else {
-			check(fmt.Errorf("not measured: %s", line))
+		for kind, task := range assignment {
+			switch kind {
+			case "bodies":
+				result = repeated(task, func() error { return body(client, task.URL, task.Size) })
+			case "requests":
+				result = repeated(task, func() error { return decoded(client, task.URL) })
+			case "firstEvents":
+				task.InFlight = 1
+				result = repeated(task, func() error { return firstEvent(client, task.URL) })
+			case "stream":
+				result = measured(func() int64 { return stream(client, task.URL) })
+			case "lines":
+				result = measured(func() int64 { return lines(client, task.URL) })
+			case "upload":
+				result = measured(func() int64 { return upload(client, task.URL, task.To) })
+			default:
+				check(fmt.Errorf("not measured: %s", line))
+			}
 		}
 		check(json.NewEncoder(os.Stdout).Encode(result))
 	}
@@ -83,16 +96,70 @@ func transport(version string) *http.Transport {
 	return transport
 }
 
-func get(client *http.Client, url string) ([]byte, error) {
+func open(client *http.Client, url string) *http.Response {
 	response, err := client.Get(url)
-	if err != nil {
-		return nil, err
+	check(err)
+	checkStatus(response)
+	return response
+}
+
+func checkStatus(response *http.Response) {
+	if response.StatusCode/100 != 2 {
+		check(fmt.Errorf("status %d", response.StatusCode))
 	}
+}
+
+func get(client *http.Client, url string) ([]byte, error) {
+	response := open(client, url)
 	defer response.Body.Close()
-	if response.StatusCode != 200 {
-		return nil, fmt.Errorf("status %d", response.StatusCode)
-	}
 	return io.ReadAll(response.Body)
+}
+
+func stream(client *http.Client, url string) int64 {
+	response := open(client, url)
+	defer response.Body.Close()
+	count, err := io.Copy(io.Discard, response.Body)
+	check(err)
+	return count
+}
+
+func lines(client *http.Client, url string) (count int64) {
+	response := open(client, url)
+	defer response.Body.Close()
+	for scanner := bufio.NewScanner(response.Body); scanner.Scan(); {
+		if scanner.Text() != "" {
+			count++
+		}
+	}
+	return count
+}
+
+// It has no event streams: the first line is found by hand, which is less than parsing an event.
+func firstEvent(client *http.Client, url string) error {
+	request, err := http.NewRequest("GET", url, nil)
+	check(err)
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := client.Do(request)
+	check(err)
+	checkStatus(response)
+	defer response.Body.Close()
+	_, err = bufio.NewReader(response.Body).ReadString('\n')
+	return err
+}
+
+func upload(client *http.Client, from string, to string) int64 {
+	file, err := os.Open(strings.TrimPrefix(from, "file://"))
+	check(err)
+	information, err := file.Stat()
+	check(err)
+	request, err := http.NewRequest("PUT", to, file)
+	check(err)
+	request.ContentLength = information.Size()
+	response, err := client.Do(request)
+	check(err)
+	checkStatus(response)
+	check(response.Body.Close())
+	return information.Size()
 }
 
 func body(client *http.Client, url string, size int) error {
@@ -119,23 +186,29 @@ func decoded(client *http.Client, url string) error {
 }
 
 // Limited by time, not by count, so that a slow contender's round takes no longer than a fast one's.
-func measured(task task, request func() error) figure {
+func repeated(task task, request func() error) figure {
+	return measured(func() (count int64) {
+		end := time.Now().Add(time.Duration(task.Seconds * float64(time.Second)))
+		var group sync.WaitGroup
+		for index := 0; index < task.InFlight; index++ {
+			group.Add(1)
+			go func() {
+				defer group.Done()
+				for first := true; first || time.Now().Before(end); first = false {
+					check(request())
+					atomic.AddInt64(&count, 1)
+				}
+			}()
+		}
+		group.Wait()
+		return count
+	})
+}
+
+func measured(work func() int64) figure {
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	memory, processor, start := resident("VmRSS"), processorSeconds(), time.Now()
-	end := start.Add(time.Duration(task.Seconds * float64(time.Second)))
-	var count int64
-	var group sync.WaitGroup
-	for index := 0; index < task.InFlight; index++ {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			for first := true; first || time.Now().Before(end); first = false {
-				check(request())
-				atomic.AddInt64(&count, 1)
-			}
-		}()
-	}
-	group.Wait()
+	count := work()
 	return figure{count, time.Since(start).Seconds(), processorSeconds() - processor, memory, resident("VmHWM")}
 }
 

@@ -18,9 +18,7 @@ struct BodyComparison {
 
     func run() throws -> [BodyResult] {
         try servers.sorted { $0.key < $1.key }.flatMap { scheme, server in
-            let isSecure = scheme == "https"
-            let own = isSecure ? [Lineup.Own.pulse, .pulseHTTP1] : [.pulse]
-            let contestants = try own.map { try lineup.start($0) } + (try lineup.peers(isSecure: isSecure))
+            let contestants = try lineup.contestants(isSecure: scheme == "https")
             defer { contestants.forEach { try? $0.leave() } }
             return try Self.sizes.flatMap { path, size in
                 try Self.levels.flatMap { inFlight in

@@ -59,9 +59,11 @@ struct Lineup {
         try Contestant(other.rawValue, (other.isInGo ? netHTTP : peer) ?? "", [other.argument])
     }
 
-    /// The peers that were built, with each version of HTTP.
-    func peers(isSecure: Bool) throws -> [Contestant] {
+    /// PulseKit and the peers that were built, with each version of HTTP.
+    func contestants(isSecure: Bool) throws -> [Contestant] {
+        let own = isSecure ? [Own.pulse, .pulseHTTP1] : [.pulse]
         let peers = isSecure ? [Peer.http1, .http2, .netHTTP1, .netHTTP2] : [.http1, .netHTTP1]
-        return try peers.filter { ($0.isInGo ? netHTTP : peer) != nil }.map { try start($0) }
+        let built = peers.filter { ($0.isInGo ? netHTTP : peer) != nil }
+        return try own.map { try start($0) } + (try built.map { try start($0) })
     }
 }

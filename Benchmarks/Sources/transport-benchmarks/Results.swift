@@ -48,7 +48,7 @@ struct Results: Codable {
         func reading(_ work: ReadResult.Work) -> Double? {
             let results = reads.filter { $0.scheme == "http" && $0.work == work }
             let own = results.first { $0.name == Lineup.Own.pulse.rawValue }
-            return ratio(own?.best, results.first { $0.name != Lineup.Own.pulse.rawValue }?.best)
+            return ratio(own?.best, results.first { $0.name == Lineup.Peer.http1.rawValue }?.best)
         }
         promise("lines: time / AsyncHTTPClient's with a loop", .atMost, 1, reading(.line), margin: calm)
         promise(
@@ -104,14 +104,17 @@ extension Results {
             }
         }
         report.heading("Bodies", ["requests/s", "best", "processor", "of PulseKit's time"])
-        var own = 0.0
+        // By the version of HTTP: a ratio compares the same one.
+        var own: [Bool: Double] = [:]
+        func isOld(_ scheme: String, _ name: String) -> Bool { scheme == "http" || name.hasSuffix("HTTP/1.1") }
         for result in bodies {
-            if result.name == Lineup.Own.pulse.rawValue { own = result.best }
+            let isOld = isOld(result.scheme, result.name)
+            if result.name.hasPrefix(Lineup.Own.pulse.rawValue) { own[isOld] = result.best }
             report.row(
                 "\(result.scheme), \(result.size) bytes, \(result.inFlight) in flight: \(result.name)",
                 [
                     Report.decimal(1e6 / result.best, 0), Report.decimal(result.best, 1) + " µs",
-                    Report.decimal(result.processor, 1) + " µs", Report.decimal(result.best / own, 2),
+                    Report.decimal(result.processor, 1) + " µs", Report.decimal(result.best / (own[isOld] ?? .nan), 2),
                 ])
         }
         report.heading("One large body", ["best", "median", "processor/GiB", "extra memory"])
@@ -124,14 +127,15 @@ extension Results {
                     result.extra.map { Report.decimal($0, 1) + " MiB" } ?? "-",
                 ])
         }
-        report.heading("Reading streams", ["best", "processor", "of PulseKit's time"])
+        report.heading("Streams", ["best", "processor", "of PulseKit's time"])
         for result in reads {
-            if result.name == Lineup.Own.pulse.rawValue { own = result.best }
+            let isOld = isOld(result.scheme, result.name)
+            if result.name.hasPrefix(Lineup.Own.pulse.rawValue) { own[isOld] = result.best }
             report.row(
                 "\(result.scheme), \(result.work.rawValue): \(result.name)",
                 [
                     Report.decimal(result.best, 2) + " µs", Report.decimal(result.processor, 2) + " µs",
-                    Report.decimal(result.best / own, 2),
+                    Report.decimal(result.best / (own[isOld] ?? .nan), 2),
                 ])
         }
         if let connections {

@@ -49,7 +49,8 @@ struct TransportBenchmarks {
                 results.bodies = try BodyComparison(servers: servers, lineup: lineup, isShort: isShort).run()
             }
             if runs("reads") {
-                results.reads = try ReadComparison(servers: servers, lineup: lineup, isShort: isShort).run()
+                let comparison = ReadComparison(servers: servers, files: files, lineup: lineup, isShort: isShort)
+                results.reads = try comparison.run()
             }
         }
         // A short run is too noisy for limits, which concern all parts.

@@ -59,6 +59,31 @@ struct AsyncHTTPClientContender: Contender {
         return count
     }
 
+    func upload(_ file: URL, to url: URL) async throws {
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.method = .PUT
+        let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64
+        request.body = .stream(Pieces(file: file), length: size.map { .known($0) } ?? .unknown)
+        let response = try await client.execute(request, timeout: .minutes(5))
+        guard [.created, .noContent].contains(response.status) else { throw WrongResponse() }
+    }
+
+    /// A file, piece by piece.
+    private struct Pieces: AsyncSequence, Sendable {
+        let file: URL
+
+        struct Iterator: AsyncIteratorProtocol {
+            let handle: FileHandle?
+
+            func next() async throws -> ByteBuffer? {
+                guard let piece = try handle?.read(upToCount: 256 << 10), !piece.isEmpty else { return nil }
+                return ByteBuffer(data: piece)
+            }
+        }
+
+        func makeAsyncIterator() -> Iterator { Iterator(handle: try? FileHandle(forReadingFrom: file)) }
+    }
+
     func lines(_ url: URL) async throws -> Int {
         let response = try await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .minutes(5))
         var loop = LineLoop()
