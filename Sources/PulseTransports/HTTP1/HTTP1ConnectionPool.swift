@@ -96,6 +96,7 @@ struct HTTP1ConnectionPool: Sendable {
 
     /// Keeps a connection for the next exchange.
     func keep(_ pooled: PooledConnection, now: TimeInterval) {
+        pooled.connection.rest(for: min(Self.maximumIdleTime, pooled.idleLimit))
         let dropped = state.withLock { state -> [IdleConnection] in
             guard !state.isClosed else { return [] }
             state.idle[pooled.key, default: []].append(IdleConnection(pooled: pooled, since: now))

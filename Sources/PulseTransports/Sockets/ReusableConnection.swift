@@ -44,6 +44,11 @@ protocol ReusableConnection: DuplexConnection {
     /// memory of a stream is freed.
     func endReading()
 
+    /// Says that the connection waits for its next exchange. It closes if the peer ends it, or after so many seconds:
+    /// an application that sends nothing keeps no dead sockets. A next exchange that comes too late is one over a stale
+    /// connection.
+    func rest(for seconds: TimeInterval)
+
     /// Ends the exchanges: no wait times out from now on.
     ///
     /// - Parameter unread: the bytes that came behind the last response, which the next read returns.
@@ -51,6 +56,8 @@ protocol ReusableConnection: DuplexConnection {
 }
 
 extension ReusableConnection {
+    func rest(for seconds: TimeInterval) {}
+
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         var bytes = begun
         bytes.reserveCapacity(min(count, 1 << 20))

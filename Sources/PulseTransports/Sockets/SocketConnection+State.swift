@@ -66,6 +66,8 @@ extension SocketConnection {
         var isFilledByLoop = false
         /// Whether no task reads until the next exchange.
         var hasReadAll = false
+        /// Until when the connection waits for its next exchange; nil during one.
+        var restsUntil: TimeInterval?
         /// The bytes of the exchange that are sent.
         var sentCount = 0
         var sentAt: TimeInterval = 0
@@ -103,6 +105,17 @@ extension SocketConnection.State {
         (channel, arrival, outgoing, outgoingSentCount) = (nil, nil, Data(), 0)
         end = CancellationError()
         return end(CancellationError())
+    }
+
+    /// Closes a connection that waits for its next exchange, if the peer has ended it or its time is over. Returns
+    /// whether it is closed.
+    mutating func endRestIfOver(_ poller: pulse_poller, now: TimeInterval = -.infinity) -> Bool {
+        guard let restsUntil, hasEnded || now >= restsUntil else { return false }
+        channel?.close(poller)
+        channel = nil
+        // For a request that comes at the same moment.
+        end = end ?? TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
+        return true
     }
 
     /// Notes what an event of the poller says.

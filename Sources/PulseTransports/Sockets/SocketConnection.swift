@@ -106,8 +106,17 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         let now = pulse_monotonic_now()
         state.withLock { state in
             (state.idleTimeout, state.lastActivity, state.sentCount) = (idleTimeout, now, 0)
-            (state.mayHaveSent, state.hasReadAll, state.blocks) = (false, false, nil)
+            (state.mayHaveSent, state.hasReadAll, state.blocks, state.restsUntil) = (false, false, nil, nil)
         }
+    }
+
+    func rest(for seconds: TimeInterval) {
+        let deadline = pulse_monotonic_now() + seconds
+        let isOver = state.withLock { state in
+            state.restsUntil = deadline
+            return state.endRestIfOver(loop.core.poller)
+        }
+        if !isOver { loop.core.note(deadline) }
     }
 
     func beginStreaming() {
@@ -224,6 +233,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     ) {
         let isLeft = state.withLock { state in
             state.note(event)
+            if state.endRestIfOver(loop.core.poller) { return false }
             if state.hasRoom, !state.isUnsent { state.flush() }
             if state.reader != nil, state.mayRead {
                 if let whole = state.whole {
@@ -252,9 +262,13 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         if isLeft { loop.core.post(self) }
     }
 
-    /// Ends the waits that have timed out, unless bytes have arrived. Returns the time of the next check.
+    /// Ends the waits that have timed out, unless bytes have arrived, and the rest of an idle connection. Returns the
+    /// time of the next check.
     func checkTimeout(now: TimeInterval) -> TimeInterval {
         let (waiters, next) = state.withLock { state -> ([Waiter], TimeInterval) in
+            if let end = state.restsUntil {
+                return ([], state.endRestIfOver(loop.core.poller, now: now) ? .infinity : end)
+            }
             guard state.reader != nil || state.writer != nil else { return ([], .infinity) }
             guard state.deadline <= now else { return ([], state.deadline) }
             // After a suspension of the process, the response may be waiting to be read.

@@ -97,6 +97,40 @@ struct HTTP1OverTLSWireTests {
         }
     }
 
+    /// An application that sends nothing more keeps no sockets to a server that has gone.
+    @Test(arguments: [false, true]) func idleConnectionsCloseWithTheirServer(isSecure: Bool) async throws {
+        let transport = StandardTransport()
+        let port = try await MockServer.run(over: isSecure) { server, tls in
+            server.fallback { _ in .text("response") }
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
+                httpVersions: .http1)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 { group.addTask { _ = try await transport.send(request) } }
+                try await group.waitForAll()
+            }
+            let port = try #require(server.baseURL.port)
+            #expect(try Self.openSocketCount(to: port) > 0)
+            return port
+        }
+        while try Self.openSocketCount(to: port) > 0 { await Task.yield() }
+        await transport.shutdown()
+    }
+
+    /// The process's sockets to a port of this machine, also those that only the peer has closed.
+    private static func openSocketCount(to port: Int) throws -> Int {
+        let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return all.compactMap { Int32($0) }.count { descriptor in
+            var address = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &size) }
+            }
+            let isInternet = result == 0 && address.sin_family == sa_family_t(AF_INET)
+            return isInternet && Int(UInt16(bigEndian: address.sin_port)) == port
+        }
+    }
+
     /// The thread of the loop reads one at a time. The rest, and those behind a cancelled one, come as well.
     @Test(arguments: [false, true]) func largeBodiesComeWhole(isSecure: Bool) async throws {
         try await MockServer.run(over: isSecure) { server, tls in

@@ -98,6 +98,48 @@ struct SocketConnectionTests {
         #expect((failure?.underlying as? POSIXError)?.code == .ECONNRESET)
     }
 
+    // MARK: Between exchanges
+
+    /// Also if it had ended it before.
+    @Test(arguments: [false, true]) func anIdleConnectionClosesWhenThePeerEndsIt(isEarly: Bool) async throws {
+        if isEarly {
+            pair.finish()
+            turn()
+            #expect(pair.isOpen)
+        }
+        connection.rest(for: 100)
+        if !isEarly {
+            turn()
+            #expect(pair.isOpen)
+            pair.finish()
+            turn()
+        }
+        #expect(pair.isFinished)
+        // A request that comes now has sent nothing.
+        connection.begin(idleTimeout: .infinity)
+        connection.send(Data([1]), ifIdle: true, isBatched: false)
+        let failure = await failure(of: reader())
+        #expect(failure?.isStaleConnection == true && failure?.phase == .beforeSend && !connection.mayHaveSent)
+    }
+
+    @Test func anIdleConnectionClosesAfterItsTime() {
+        let now = pulse_monotonic_now()
+        connection.rest(for: 100)
+        let next = connection.checkTimeout(now: now + 99)
+        #expect(next >= now + 100 && next < now + 200 && pair.isOpen)
+        #expect(connection.checkTimeout(now: now + 200) == .infinity && pair.isFinished)
+    }
+
+    @Test func anExchangeEndsTheRest() async throws {
+        connection.rest(for: 100)
+        connection.begin(idleTimeout: .infinity)
+        #expect(connection.checkTimeout(now: pulse_monotonic_now() + 200) == .infinity)
+        pair.finish()
+        turn()
+        #expect(pair.isOpen)
+        #expect(try await connection.read() == nil)
+    }
+
     // MARK: Whole bodies
 
     /// Pieces of a body, with as many bytes as the socket has room for.
