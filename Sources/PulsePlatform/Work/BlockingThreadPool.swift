@@ -65,13 +65,18 @@ package struct BlockingThreadPool: Sendable {
     /// The thread releases the job before the caller goes on: a file whose last reference the caller drops then is
     /// closed at once.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        // Through a lock and not through the continuation: if one is resumed before its task has suspended, the runtime
+        // synchronizes with an atomic that the thread sanitizer does not see.
+        let outcome = Locked<Value?>(nil)
         await withCheckedContinuation { continuation in
             let job = Locked<(@Sendable () -> Value)?>(body)
             begin {
-                guard let value = Self.result(of: job) else { return }
-                continuation.resume(returning: value)
+                Self.perform(job, into: outcome)
+                continuation.resume()
             }
         }
+        guard let value = outcome.withLock({ $0.take() }) else { preconditionFailure("the job has not run") }
+        return value
     }
 
     /// Runs a job that may fail.
@@ -80,8 +85,9 @@ package struct BlockingThreadPool: Sendable {
     }
 
     /// Takes the job, which nothing else does, and runs it.
-    private static func result<Value>(of job: Locked<(@Sendable () -> Value)?>) -> Value? {
-        let body = job.withLock { $0.take() }
-        return body?()
+    private static func perform<Value>(_ job: Locked<(@Sendable () -> Value)?>, into outcome: Locked<Value?>) {
+        guard let body = job.withLock({ $0.take() }) else { return }
+        let value = body()
+        outcome.withLock { $0 = value }
     }
 }
