@@ -110,7 +110,8 @@ extension SocketConnection.State {
     /// Closes a connection that waits for its next exchange, if the peer has ended it or its time is over. Returns
     /// whether it is closed.
     mutating func endRestIfOver(_ poller: pulse_poller, now: TimeInterval = -.infinity) -> Bool {
-        guard let restsUntil, hasEnded || now >= restsUntil else { return false }
+        // The event may be of an earlier connection with this number.
+        guard let restsUntil, hasEnded && !isSilent || now >= restsUntil else { return false }
         channel?.close(poller)
         channel = nil
         // For a request that comes at the same moment.
