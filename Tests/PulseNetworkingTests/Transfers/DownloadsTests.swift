@@ -230,6 +230,16 @@ struct DownloadsTests {
             let download = try await downloads.add(path("/old"), to: world.file("a.bin"))
             let error = await #expect(throws: PulseError.self) { try await download.file() }
             #expect(error?.statusCode == 403)
+            // As after a crash at this moment.
+            let copy = world.list.appendingPathExtension("copy")
+            try FileManager.default.copyItem(at: world.list, to: copy)
+            let crashed = Downloads(directory: copy, client: client)
+            try await crashed.start()
+            guard case .failed = crashed.all.first?.latest else {
+                Issue.record("\(String(describing: crashed.all.first?.latest))")
+                return
+            }
+            await crashed.shutdown()
             await downloads.shutdown()
 
             let again = Downloads(directory: world.list, client: client)

@@ -13,9 +13,15 @@ extension DownloadList {
             BackgroundTransport($0, id: id.uuidString, clock: client.configuration.clock)
         }
         let outcome = await outcome(of: item, id, by: transport)
-        // Stored before it is told: what a listener knows of, a crash does not repeat.
-        if case .completed(let file) = outcome {
-            await log.save(id) { [self] in .completed(path: file.path, list: directory.path) }
+        // Stored before it is told: what a listener knows of, neither a crash nor the list's end repeats.
+        switch outcome {
+        case .completed, .failed:
+            await log.save(id) { [self] in
+                var machine = state.withLock { $0.machine }
+                _ = machine.ended(id, outcome)
+                return stored(machine.phases[id])
+            }
+        case .blocked, .cancelled: break
         }
         // Before the next transfer of the download, which may start at once.
         await transport?.end(outcome.error)

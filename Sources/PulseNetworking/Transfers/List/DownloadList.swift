@@ -290,9 +290,10 @@ final class DownloadList: Sendable {
 
     /// Stores what a download does now.
     func save(_ id: UUID) async {
-        await log.save(id) { [self] in
-            let phase = state.withLock { $0.machine.phases[id] }
-            return phase?.stored(now: client.environment.clock.now, list: directory.path)
-        }
+        await log.save(id) { [self] in stored(state.withLock { $0.machine.phases[id] }) }
+    }
+
+    func stored(_ phase: StateMachine.Phase?) -> StoredPhase? {
+        phase?.stored(now: client.environment.clock.now, list: directory.path)
     }
 }
