@@ -65,17 +65,18 @@ package struct BlockingThreadPool: Sendable {
     /// The thread releases the job before the caller goes on: a file whose last reference the caller drops then is
     /// closed at once.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        // Through a lock and not through the continuation: if one is resumed before its task has suspended, the runtime
-        // synchronizes with an atomic that the thread sanitizer does not see.
-        let outcome = Locked<Value?>(nil)
-        await withCheckedContinuation { continuation in
+        // If a continuation is resumed before its task has suspended, the runtime synchronizes with an atomic that the
+        // thread sanitizer does not see. It sees the lock.
+        let fence = Locked(())
+        let value = await withCheckedContinuation { continuation in
             let job = Locked<(@Sendable () -> Value)?>(body)
             begin {
-                Self.perform(job, into: outcome)
-                continuation.resume()
+                guard let value = Self.result(of: job) else { return }
+                fence.withLock { _ in }
+                continuation.resume(returning: value)
             }
         }
-        guard let value = outcome.withLock({ $0.take() }) else { preconditionFailure("the job has not run") }
+        fence.withLock { _ in }
         return value
     }
 
@@ -85,9 +86,8 @@ package struct BlockingThreadPool: Sendable {
     }
 
     /// Takes the job, which nothing else does, and runs it.
-    private static func perform<Value>(_ job: Locked<(@Sendable () -> Value)?>, into outcome: Locked<Value?>) {
-        guard let body = job.withLock({ $0.take() }) else { return }
-        let value = body()
-        outcome.withLock { $0 = value }
+    private static func result<Value>(of job: Locked<(@Sendable () -> Value)?>) -> Value? {
+        let body = job.withLock { $0.take() }
+        return body?()
     }
 }

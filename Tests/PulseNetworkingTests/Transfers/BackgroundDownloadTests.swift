@@ -371,7 +371,8 @@ struct BackgroundDownloadTests {
             await world.system.resumed(1)
             let file = app.file("transfers/\(download.id.uuidString).transfer")
             let text = try String(decoding: Data(contentsOf: file), as: UTF8.self)
-            for word in ["Bearer", "confidential", "example.com", "film", "ada"] { #expect(!text.contains(word)) }
+            // The hexadecimal digests may have three letters of a name by chance.
+            for word in ["Bearer", "confidential", "example.com", "film", "\"ada"] { #expect(!text.contains(word)) }
         }
     }
 
