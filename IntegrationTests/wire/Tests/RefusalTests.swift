@@ -32,9 +32,10 @@ struct RefusalTests {
         }
     }
 
-    /// All arrive, except over new connections, where the reset overtakes some responses: with TLS one in ten, up to
-    /// three in four on a busy machine. In cleartext these uploads go over new connections also after a request: that
-    /// one's stays with the engine for HTTP/1.1. Without the handling of failed writes nearly all of these are lost.
+    /// All arrive, except over new connections, where the reset overtakes some responses: with TLS up to one in seven,
+    /// more on a busy machine. In cleartext these uploads go over new connections also after a request: that one's stays
+    /// with the engine for HTTP/1.1. Without the handling of failed writes three in four of these are lost, and over
+    /// reused connections one in ten.
     @Test(arguments: Upload.all)
     func refusalsArriveThoughTheConnectionIsReset(upload: Upload) async throws {
         let url = try Servers.url(upload.server, upload.path)
@@ -55,7 +56,7 @@ struct RefusalTests {
                 }
             }
         }
-        let allowance = upload.server == .plainRefuser ? 10 : upload.isReused ? 1 : 80
+        let allowance = upload.server == .plainRefuser ? 10 : upload.isReused ? 1 : 50
         #expect(lost.count <= allowance, "\(lost.count) lost: \(Set(lost))")
     }
 
