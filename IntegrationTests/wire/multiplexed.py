@@ -6,7 +6,7 @@ A path is `/ACTIONS/NAME?times=N`. The first N requests (1 by default) to a name
 commas; later ones get a 200:
 
 answer, head     the whole response, or only its header fields
-pause            a short pause, in which earlier bytes are read
+pause            a wait for the acknowledgement of a PING, before which the client has read earlier frames
 failed           RST_STREAM with INTERNAL_ERROR
 refused          RST_STREAM with REFUSED_STREAM
 downgrade        RST_STREAM with HTTP_1_1_REQUIRED
@@ -14,7 +14,6 @@ away             GOAWAY with a last stream before this one; the connection stays
 close            the end of the connection, after a closure alert
 cut, reset       the end of the connection without one, by FIN or by RST
 """
-import asyncio
 import socket
 import struct
 from urllib.parse import parse_qs, urlsplit
@@ -59,7 +58,7 @@ class Multiplexed:
                     connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 elif isinstance(event, h2.events.StreamEnded):
                     fields = requests.pop(event.stream_id)
-                    if not await self.answer(connection, writer, event.stream_id, fields, number):
+                    if not await self.answer(connection, reader, writer, event.stream_id, fields, number):
                         return
             writer.write(connection.data_to_send())
             await writer.drain()
@@ -72,7 +71,15 @@ class Multiplexed:
         times = int(parse_qs(url.query).get("times", ["1"])[0])
         return actions.split(",") if before < times else ["answer"]
 
-    async def answer(self, connection, writer, stream, fields, number):
+    async def pause(self, connection, reader, writer):
+        connection.ping(b"are read")
+        writer.write(connection.data_to_send())
+        # The client sends no other request meanwhile.
+        while data := await reader.read(65536):
+            if any(isinstance(event, h2.events.PingAckReceived) for event in connection.receive_data(data)):
+                return
+
+    async def answer(self, connection, reader, writer, stream, fields, number):
         """Performs the actions; false if the connection has ended with them."""
         for action in self.note(fields[":method"], fields[":path"], number, "h2"):
             if action in CODES:
@@ -80,9 +87,7 @@ class Multiplexed:
             elif action == "away":
                 connection.close_connection(last_stream_id=max(0, stream - 2))
             elif action == "pause":
-                writer.write(connection.data_to_send())
-                await writer.drain()
-                await asyncio.sleep(0.1)
+                await self.pause(connection, reader, writer)
             elif action in ("head", "answer"):
                 body = b"response"
                 connection.send_headers(stream, [(":status", "200"), ("content-length", str(len(body)))])

@@ -11,12 +11,17 @@ TLS, after earlier connections have ended. It also controls proxies: `GET /hold`
 import asyncio
 import base64
 import json
+import socket
 import ssl
+import struct
 
 import multiplexed
 
 # Bytes with a meaning in a URL, which libcurl interprets.
 CREDENTIALS = ("us%41er", "pass:wo%2Frd%")
+
+# linux/tcp_states.h
+TCP_CLOSE = 7
 
 
 async def head_of(reader):
@@ -39,6 +44,27 @@ async def answer(writer, status, body=b"", *fields):
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *fields]
     writer.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
     await writer.drain()
+
+
+async def reset(writer):
+    """Resets the connection once the client's system has all written bytes, so that the reset cannot overtake them."""
+    writer.transport.set_write_buffer_limits(0)
+    await writer.drain()
+    connection = writer.get_extra_info("socket")
+    while connection.fileno() >= 0 and is_delivering(connection):
+        await asyncio.sleep(0)
+    if connection.fileno() >= 0:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+
+def is_delivering(connection):
+    """Whether the client's system has not acknowledged everything yet."""
+    # Sends what the system holds back to join it with later bytes.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # tcp_info of linux/tcp.h: tcpi_state and tcpi_unacked.
+    state, unacknowledged = struct.unpack("B23xI", connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 28))
+    return state != TCP_CLOSE and unacknowledged > 0
 
 
 def port_of(authority):
@@ -195,7 +221,7 @@ class Peers:
         field = "Connection: close\r\n" if target.endswith("/close") else ""
         status = target.split("/")[1]
         writer.write(f"HTTP/1.1 {status} Refused\r\n{field}Content-Length: 7\r\n\r\nrefused".encode())
-        writer.transport.abort()
+        await reset(writer)
 
     async def recorder(self, reader, writer):
         ended = asyncio.get_running_loop().create_future()

@@ -93,7 +93,8 @@ struct FileSinkTests {
                     #expect(isCut)
                 }
                 #expect(try Data(contentsOf: file) == pieces.reduce(Data(), +))
-                #expect(told.withLock { $0 } == (1...100).map { Int64($0) * 10_000 })
+                let counts = (1...100).map { Int64($0 * 10_000) }
+                #expect(told.withLock { $0 } == counts)
             }
         }
     }

@@ -242,7 +242,7 @@ struct ConsoleModelTests {
     @Test func aDroppedConsoleLeavesNothingBehind() async {
         let recorder = PulseRecorder(clock: TestClock())
         weak var last: ConsoleModel?
-        for _ in 0..<100 {
+        for _ in 0..<20 {
             let clock = TestClock()
             let model = ConsoleModel(recorder: recorder, clock: clock)
             let following = Task { await model.run() }

@@ -8,7 +8,7 @@ extension Tag {
     @Tag public static var threads: Self
     /// Runs under the address sanitizer, which also finds leaks.
     @Tag public static var addresses: Self
-    /// A random schedule, which runs in release with `PULSE_STEPS` steps.
+    /// A random schedule, or a cost, which runs in release with `PULSE_STEPS` steps.
     @Tag public static var schedule: Self
     /// A schedule that measures the memory of its process, so nothing else may run in it.
     @Tag public static var alone: Self

@@ -18,7 +18,8 @@ public struct Throttle: SuiteTrait, TestTrait, TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await Self.turns.take()
+        // Serialized tests come first. Each of their cases would otherwise wait until all other tests have run.
+        await Self.turns.take(isFirst: test.traits.contains { $0 is ParallelizationTrait })
         defer { Self.turns.giveBack() }
         try await function()
     }
@@ -29,10 +30,11 @@ extension Trait where Self == Throttle {
     public static var throttled: Self { Throttle() }
 }
 
-/// A semaphore whose waiting tasks are resumed in the order in which they came.
+/// A semaphore whose waiting tasks are resumed in the order in which they came, after those that come first.
 private final class Turns: Sendable {
     private struct State {
         var free: Int
+        var first: [CheckedContinuation<Void, Never>] = []
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -40,11 +42,11 @@ private final class Turns: Sendable {
 
     init(count: Int) { state = Locked(State(free: count)) }
 
-    func take() async {
+    func take(isFirst: Bool) async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.free > 0 else {
-                    state.waiting.append(continuation)
+                    if isFirst { state.first.append(continuation) } else { state.waiting.append(continuation) }
                     return false
                 }
                 state.free -= 1
@@ -56,11 +58,10 @@ private final class Turns: Sendable {
 
     func giveBack() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.waiting.isEmpty else {
-                state.free += 1
-                return nil
-            }
-            return state.waiting.removeFirst()
+            if !state.first.isEmpty { return state.first.removeFirst() }
+            if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+            state.free += 1
+            return nil
         }
         next?.resume()
     }

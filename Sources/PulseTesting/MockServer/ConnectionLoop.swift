@@ -215,12 +215,15 @@ struct ConnectionLoop {
             case .close:
                 noteEnding()
                 try? await socket.sendClosureAlert()
+                // With input unread it is a reset.
+                await socket.delivery()
                 throw Stop.now
             case .truncate: throw Stop.now
             case .unencrypted(let bytes):
                 try await socket.sendUnencrypted(bytes)
                 core.log.sent(bytes.count, on: index)
             case .reset:
+                await socket.delivery()
                 noteEnding()
                 socket.close(resetting: true)
                 throw Stop.now

@@ -59,7 +59,8 @@ extension MockServer {
         /// Without TLS it is the same as ``bytes(_:)``.
         public static func unencrypted(_ bytes: Data) -> Step { Step(.unencrypted(bytes)) }
 
-        /// Aborts the connection with RST. Bytes sent just before may never reach the client.
+        /// Aborts the connection with RST. On Linux the client can still read the bytes sent before, as far as it has
+        /// accepted them; elsewhere they may be lost.
         public static var reset: Step { Step(.reset) }
     }
 

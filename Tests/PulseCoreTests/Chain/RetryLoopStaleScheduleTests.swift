@@ -9,7 +9,7 @@ import Testing
 /// A seeded random schedule of outcomes, methods and policies against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct RetryLoopStaleScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     private enum Event: UInt64, CaseIterable {
         case success, failure, lost, stale, refused

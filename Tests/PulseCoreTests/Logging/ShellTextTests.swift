@@ -31,7 +31,7 @@ struct ShellTextTests {
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
     @HeavyWork func aShellReadsAWordByteForByte(shell: String, seed: UInt64) async throws {
-        let samples = Self.samples(500, seed: seed)
+        let samples = Self.samples(150, seed: seed)
         // All in one script, so that one shell is enough; a NUL ends each word.
         let script = samples.map { "printf '%s\\000' \(ShellText.word($0))\n" }.joined()
         let output = try await Shell.output(of: script, in: shell)
@@ -44,7 +44,7 @@ struct ShellTextTests {
 
     @Test(arguments: Shell.all, [1, 2] as [UInt64])
     @HeavyWork func aPrintfFormatWritesItsBytes(shell: String, seed: UInt64) async throws {
-        let samples = Self.samples(500, seed: seed)
+        let samples = Self.samples(150, seed: seed)
         let script = samples.map { "printf \(ShellText.printfFormat($0))\nprintf '%s' '|next|'\n" }.joined()
         let output = try await Shell.output(of: script, in: shell)
         let expected = samples.reduce(into: Data()) { $0 += $1 + Array("|next|".utf8) }

@@ -5,10 +5,12 @@ import Testing
 
 @testable import PulseCore
 
-/// Random texts around a known secret; `PULSE_STEPS` sets their number.
+/// Random texts around a known secret, whose number `PULSE_STEPS` sets, and hostile ones.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct RedactionScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
+    /// The bytes of a text whose cost must be linear.
+    private static let size = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 3_000 : 1 << 20
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     @HeavyWork func noSecretPassesAndRedactionIsIdempotent(seed: UInt64) {
@@ -36,6 +38,31 @@ struct RedactionScheduleTests {
                 #expect(!shown.contains(SecretTexts.secret), comment)
                 #expect(Redaction.standard.body(Data(shown.utf8), contentType: type) == shown, comment)
             }
+        }
+    }
+
+    /// A quadratic scan of a megabyte, in release, takes longer than the time limit.
+    @Test(arguments: [
+        "=", ":", "token=", "token:", "token:{", "token=[\"", "token=\"", "\"", "\\", "\\\"", "\"token\":\\\"",
+        "'Cookie:",
+        "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<token", "<", ">", "<![CDATA[",
+        "-----BEGIN ", "-",
+        "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
+        "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----", "{\"token\":&", "a:b&",
+        "https://a?%3D=&", "\\u0022", "\\u0022token\\u0022:", "\\u0022token\\u0022:[\\u0022", "&lt;token&gt;&lt;a",
+        "&lt;",
+        "&quot;:", "&quot;token&quot;:&quot;", "&quot;token&quot;:{", "&amp;amp;", "https://a&lt;", "https://&quot;",
+        "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
+    ])
+    @HeavyWork func redactionTakesLinearTime(piece: String) {
+        let text = String(repeating: piece, count: Self.size / piece.utf8.count)
+        _ = Redaction.standard.text(text)
+        _ = Redaction.standard.text("token=\"" + text)
+        _ = Redaction.standard.url("https://h/?" + text)
+        _ = Redaction.standard.url("https://h/?" + text + "=")
+        for type in ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"] {
+            _ = Redaction.standard.body(Data(text.utf8), contentType: type)
+            _ = Redaction.standard.body(Data(("a" + text + "=").utf8), contentType: type)
         }
     }
 }

@@ -6,123 +6,124 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct RedactionTextTests {
-    @Test(arguments: [
-        ("token=abc", "token=***"),
-        ("a=1&token=abc&b=2", "a=1&token=***&b=2"),
-        ("a=1&token=&b=2", "a=1&token=&b=2"),
-        ("/p?token=abc HTTP/1.1", "/p?token=*** HTTP/1.1"),
-        ("password = 'a b c' user = 'd'", "password = '***' user = 'd'"),
-        ("password: abc, user: bob", "password: ***, user: bob"),
-        ("(password: abc)", "(password: ***)"),
-        ("{token:abc}", "{token:***}"),
-        ("\"token\" : \"a\\\"b\", \"x\": \"y\"", "\"token\" : \"***\", \"x\": \"y\""),
-        ("\"pin\":1234,\"x\":5", "\"pin\":\"***\",\"x\":5"),
-        ("\"tokens\":[\"a\",{\"b\":\"]\"}],\"x\":5", "\"tokens\":\"***\",\"x\":5"),
-        ("\"tokens\":[\"a\",{\"b", "\"tokens\":\"***\""),
-        ("\"token\":\"abc", "\"token\":\"***"),
-        (
-            "\"x\":\"{\\\"token\\\":\\\"a\\\\\\\"b\\\",\\\"y\\\":1}\"",
-            "\"x\":\"{\\\"token\\\":\\\"***\\\",\\\"y\\\":1}\""
-        ),
-        ("token => abc, x => y", "token => ***, x => y"),
-        ("token=a,b,c;d x", "token=*** x"),
-        ("token=a,x=b;y=c", "token=***,x=b;y=c"),
-        ("token=Bearer abc x", "token=*** x"),
-        ("token: Optional(\"a b\"))", "token: ***)"),
-        ("API key: abc", "API key: ***"),
-        ("the token type: JWT", "the token type: JWT"),
-        ("token%3Dabc%26x%3Dy", "token%3D***%26x%3Dy"),
-        ("a%3D1%26api%5Fkey%3Dabc", "a%3D1%26api%5Fkey%3D***"),
-        ("Authorization: Basic abc def\nx", "Authorization: ***\nx"),
-        ("< Set-Cookie: a=b; Path=/\r\n< X: y", "< Set-Cookie: ***\r\n< X: y"),
-        ("curl -H 'Cookie: a=b; c=d' -H 'X: y'", "curl -H 'Cookie: ***' -H 'X: y'"),
-        ("\"Authorization: Bearer a b\" x", "\"Authorization: ***\" x"),
-        ("Bearer abc", "Bearer ***"),
-        ("Bearer abc.", "Bearer ***"),
-        ("Bearer%20abc123 x", "Bearer%20*** x"),
-        ("the Bearer token was bad, so is bearer auth", "the Bearer token was bad, so is bearer auth"),
-        ("Basic usage", "Basic usage"),
-        ("basic dXNlcjpwYXNz!", "basic ***"),
-        ("Negotiate YIIabc123", "Negotiate ***"),
-        ("WWW-Authenticate: Basic realm=\"x\"", "WWW-Authenticate: Basic realm=\"x\""),
-        ("X: Digest username=\"bob\", response=\"abc\"\nY: z", "X: Digest ***\nY: z"),
-        (
-            "AWS4-HMAC-SHA256 Credential=AK/x/y, SignedHeaders=host;date, Signature=abc",
-            "AWS4-HMAC-SHA256 Credential=***, SignedHeaders=host;date, Signature=***"
-        ),
-        ("jwt eyJhbGci.eyJzdWIi.c2ln!", "jwt ***!"),
-        ("%20eyJhbGci.eyJzdWIi.c2ln", "%20***"),
-        ("eyJhbGci", "eyJhbGci"),
-        ("heyJude.was.here", "heyJude.was.here"),
-        ("https://bob@h/ x", "https://***@h/ x"),
-        ("postgres://u:p/w?#@h/db?x=1", "postgres://***@h/db?x=1"),
-        ("see //bob:pw@h/p", "see //***@h/p"),
-        ("Location: //bob:pw@h/?token=x", "Location: //***@h/?token=***"),
-        ("a//b@c // d@e //token=x", "a//b@c // d@e //token=***"),
-        (#"\"u\":\"https:\/\/bob:pw@h\/?token=x\""#, #"\"u\":\"https:\/\/***@h\/?token=***\""#),
-        ("https://h:8080/@bob", "https://h:8080/@bob"),
-        ("https://[::1]:80/@bob", "https://[::1]:80/@bob"),
-        ("(https://h/?token=abc).", "(https://h/?token=***)."),
-        ("<https://h/;jsessionid=abc?x=1>", "<https://h/;jsessionid=***?x=1>"),
-        ("mailto:bob@h.example", "mailto:bob@h.example"),
-        ("<password>a b</password><x>c</x>", "<password>***</password><x>c</x>"),
-        ("<ns:Token a=\"1\"><![CDATA[a<b]]></ns:Token>", "<ns:Token a=\"1\"><![CDATA[***]]></ns:Token>"),
-        ("<token/><x>c</x>", "<token/><x>c</x>"),
-        ("<secret><id>1</id><key>a</key></secret><x>c</x>", "<secret>***</secret><x>c</x>"),
-        ("<secret>\n  <id>1</id>\n</secret>", "<secret>***</secret>"),
-        ("<secret>a<id>1</id>b</secret><x>c</x>", "<secret>***</secret><x>c</x>"),
-        ("<n:secret><n:secret>a</n:secret>b</n:secret>c", "<n:secret>***</n:secret>c"),
-        ("<secret><secret a='1'/>b</secret>c", "<secret>***</secret>c"),
-        ("<secret><secrets>a</secrets>b</secret >c", "<secret>***</secret >c"),
-        ("<password><!-- x -->a</password>c", "<password>***</password>c"),
-        ("<password><![CDATA[a]]>b</password>c", "<password>***</password>c"),
-        ("<secret><a/><![CDATA[b</secret>c]]><!-- </secret> -->d</secret>e", "<secret>***</secret>e"),
-        ("<secret><id>1</id", "<secret>***"),
-        ("<secret></secret><x>c</x>", "<secret></secret><x>c</x>"),
-        ("<a:pin b=\"1\" c='2'>1234</a:pin>", "<a:pin b=\"1\" c='2'>***</a:pin>"),
-        ("<token jwt=\"eyJhbGci.eyJzdWIi.c2ln\">s</token>", "<token jwt=\"***\">***</token>"),
-        (
-            "-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----\nx",
-            "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx"
-        ),
-        (
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nab\n-----END PGP PRIVATE KEY BLOCK-----\nx",
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----***-----END PGP PRIVATE KEY BLOCK-----\nx"
-        ),
-        ("-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n", "-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n"),
-        ("-----BEGIN CERTIFICATE-----\nab\n", "-----BEGIN CERTIFICATE-----\nab\n"),
-        // An escaped `&`, in markup and in scripts.
-        (
-            "<Url>https://a.example/c?sv=2022&amp;sig=AbC123&amp;x=1</Url>",
-            "<Url>https://a.example/c?sv=2022&amp;sig=***&amp;x=1</Url>"
-        ),
-        ("https://h.example/p?flag;pin=1234", "https://h.example/p?flag;pin=***"),
-        // After a URL with user info, a scheme is still recognized.
-        ("https://u:p@h/Bearer abc", "https://***@h/Bearer ***"),
-        ("see https://u:p@h,Bearer abc, x", "see https://***@h,Bearer ***, x"),
-        ("{\"u\":\"https://u:p@h\\ntoken: abc\"}", "{\"u\":\"https://***@h\\ntoken: ***\"}"),
-        ("Bearer Bearer abc", "Bearer ***"), ("token=Bearer Bearer abc x", "token=*** x"),
-        ("Bearer \"abc\" x", "Bearer \"***\" x"), ("Bearer <abc>", "Bearer <***>"),
-        ("Bearer <token>", "Bearer <token>"),
-        ("Bearer X-API-Key: abc", "Bearer ***"),
-        ("http://a;password=abc x", "http://a;password=*** x"),
-        ("https://h&password=abc&x=1", "https://h&password=***&x=1"),
-        ("https://u:p@h;token=abc", "https://***@h;token=***"), ("http://token:8080/x", "http://token:8080/x"),
-        ("https://h/p#a;password=abc", "https://h/p#a;password=***"),
-        ("https://h#/x?token=abc", "https://h#/x?token=***"),
-        ("https://h/p?token: abc", "https://h/p?token: ***"),
-        // `token` may be the value or a name.
-        ("password= token: abc", "password= ***"), ("password: token = abc x", "password: *** x"),
-        ("password: API key: abc", "password: ***"), ("secret = \"token\": \"abc\"", "secret = \"***\": \"***\""),
-        ("password=\ntoken=abc", "password=\ntoken=***"), ("password=&token=abc", "password=&token=***"),
-        ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
-        (
-            "The operation could not be completed. (NSURLErrorDomain error -1009.)",
-            "The operation could not be completed. (NSURLErrorDomain error -1009.)"
-        ),
-        ("at 10:30:00 host: h.example, port: 80", "at 10:30:00 host: h.example, port: 80"),
-        ("", ""),
-    ])
+    @Test(
+        arguments: [
+            ("token=abc", "token=***"),
+            ("a=1&token=abc&b=2", "a=1&token=***&b=2"),
+            ("a=1&token=&b=2", "a=1&token=&b=2"),
+            ("/p?token=abc HTTP/1.1", "/p?token=*** HTTP/1.1"),
+            ("password = 'a b c' user = 'd'", "password = '***' user = 'd'"),
+            ("password: abc, user: bob", "password: ***, user: bob"),
+            ("(password: abc)", "(password: ***)"),
+            ("{token:abc}", "{token:***}"),
+            ("\"token\" : \"a\\\"b\", \"x\": \"y\"", "\"token\" : \"***\", \"x\": \"y\""),
+            ("\"pin\":1234,\"x\":5", "\"pin\":\"***\",\"x\":5"),
+            ("\"tokens\":[\"a\",{\"b\":\"]\"}],\"x\":5", "\"tokens\":\"***\",\"x\":5"),
+            ("\"tokens\":[\"a\",{\"b", "\"tokens\":\"***\""),
+            ("\"token\":\"abc", "\"token\":\"***"),
+            (
+                "\"x\":\"{\\\"token\\\":\\\"a\\\\\\\"b\\\",\\\"y\\\":1}\"",
+                "\"x\":\"{\\\"token\\\":\\\"***\\\",\\\"y\\\":1}\""
+            ),
+            ("token => abc, x => y", "token => ***, x => y"),
+            ("token=a,b,c;d x", "token=*** x"),
+            ("token=a,x=b;y=c", "token=***,x=b;y=c"),
+            ("token=Bearer abc x", "token=*** x"),
+            ("token: Optional(\"a b\"))", "token: ***)"),
+            ("API key: abc", "API key: ***"),
+            ("the token type: JWT", "the token type: JWT"),
+            ("token%3Dabc%26x%3Dy", "token%3D***%26x%3Dy"),
+            ("a%3D1%26api%5Fkey%3Dabc", "a%3D1%26api%5Fkey%3D***"),
+            ("Authorization: Basic abc def\nx", "Authorization: ***\nx"),
+            ("< Set-Cookie: a=b; Path=/\r\n< X: y", "< Set-Cookie: ***\r\n< X: y"),
+            ("curl -H 'Cookie: a=b; c=d' -H 'X: y'", "curl -H 'Cookie: ***' -H 'X: y'"),
+            ("\"Authorization: Bearer a b\" x", "\"Authorization: ***\" x"),
+            ("Bearer abc", "Bearer ***"),
+            ("Bearer abc.", "Bearer ***"),
+            ("Bearer%20abc123 x", "Bearer%20*** x"),
+            ("the Bearer token was bad, so is bearer auth", "the Bearer token was bad, so is bearer auth"),
+            ("Basic usage", "Basic usage"),
+            ("basic dXNlcjpwYXNz!", "basic ***"),
+            ("Negotiate YIIabc123", "Negotiate ***"),
+            ("WWW-Authenticate: Basic realm=\"x\"", "WWW-Authenticate: Basic realm=\"x\""),
+            ("X: Digest username=\"bob\", response=\"abc\"\nY: z", "X: Digest ***\nY: z"),
+            (
+                "AWS4-HMAC-SHA256 Credential=AK/x/y, SignedHeaders=host;date, Signature=abc",
+                "AWS4-HMAC-SHA256 Credential=***, SignedHeaders=host;date, Signature=***"
+            ),
+            ("jwt eyJhbGci.eyJzdWIi.c2ln!", "jwt ***!"),
+            ("%20eyJhbGci.eyJzdWIi.c2ln", "%20***"),
+            ("eyJhbGci", "eyJhbGci"),
+            ("heyJude.was.here", "heyJude.was.here"),
+            ("https://bob@h/ x", "https://***@h/ x"),
+            ("postgres://u:p/w?#@h/db?x=1", "postgres://***@h/db?x=1"),
+            ("see //bob:pw@h/p", "see //***@h/p"),
+            ("Location: //bob:pw@h/?token=x", "Location: //***@h/?token=***"),
+            ("a//b@c // d@e //token=x", "a//b@c // d@e //token=***"),
+            (#"\"u\":\"https:\/\/bob:pw@h\/?token=x\""#, #"\"u\":\"https:\/\/***@h\/?token=***\""#),
+            ("https://h:8080/@bob", "https://h:8080/@bob"),
+            ("https://[::1]:80/@bob", "https://[::1]:80/@bob"),
+            ("(https://h/?token=abc).", "(https://h/?token=***)."),
+            ("<https://h/;jsessionid=abc?x=1>", "<https://h/;jsessionid=***?x=1>"),
+            ("mailto:bob@h.example", "mailto:bob@h.example"),
+            ("<password>a b</password><x>c</x>", "<password>***</password><x>c</x>"),
+            ("<ns:Token a=\"1\"><![CDATA[a<b]]></ns:Token>", "<ns:Token a=\"1\"><![CDATA[***]]></ns:Token>"),
+            ("<token/><x>c</x>", "<token/><x>c</x>"),
+            ("<secret><id>1</id><key>a</key></secret><x>c</x>", "<secret>***</secret><x>c</x>"),
+            ("<secret>\n  <id>1</id>\n</secret>", "<secret>***</secret>"),
+            ("<secret>a<id>1</id>b</secret><x>c</x>", "<secret>***</secret><x>c</x>"),
+            ("<n:secret><n:secret>a</n:secret>b</n:secret>c", "<n:secret>***</n:secret>c"),
+            ("<secret><secret a='1'/>b</secret>c", "<secret>***</secret>c"),
+            ("<secret><secrets>a</secrets>b</secret >c", "<secret>***</secret >c"),
+            ("<password><!-- x -->a</password>c", "<password>***</password>c"),
+            ("<password><![CDATA[a]]>b</password>c", "<password>***</password>c"),
+            ("<secret><a/><![CDATA[b</secret>c]]><!-- </secret> -->d</secret>e", "<secret>***</secret>e"),
+            ("<secret><id>1</id", "<secret>***"),
+            ("<secret></secret><x>c</x>", "<secret></secret><x>c</x>"),
+            ("<a:pin b=\"1\" c='2'>1234</a:pin>", "<a:pin b=\"1\" c='2'>***</a:pin>"),
+            ("<token jwt=\"eyJhbGci.eyJzdWIi.c2ln\">s</token>", "<token jwt=\"***\">***</token>"),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA PRIVATE KEY-----\nx",
+                "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----\nx"
+            ),
+            (
+                "-----BEGIN PGP PRIVATE KEY BLOCK-----\nab\n-----END PGP PRIVATE KEY BLOCK-----\nx",
+                "-----BEGIN PGP PRIVATE KEY BLOCK-----***-----END PGP PRIVATE KEY BLOCK-----\nx"
+            ),
+            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n", "-----BEGIN PGP PUBLIC KEY BLOCK-----\nab\n"),
+            ("-----BEGIN CERTIFICATE-----\nab\n", "-----BEGIN CERTIFICATE-----\nab\n"),
+            // An escaped `&`, in markup and in scripts.
+            (
+                "<Url>https://a.example/c?sv=2022&amp;sig=AbC123&amp;x=1</Url>",
+                "<Url>https://a.example/c?sv=2022&amp;sig=***&amp;x=1</Url>"
+            ),
+            ("https://h.example/p?flag;pin=1234", "https://h.example/p?flag;pin=***"),
+            // After a URL with user info, a scheme is still recognized.
+            ("https://u:p@h/Bearer abc", "https://***@h/Bearer ***"),
+            ("see https://u:p@h,Bearer abc, x", "see https://***@h,Bearer ***, x"),
+            ("{\"u\":\"https://u:p@h\\ntoken: abc\"}", "{\"u\":\"https://***@h\\ntoken: ***\"}"),
+            ("Bearer Bearer abc", "Bearer ***"), ("token=Bearer Bearer abc x", "token=*** x"),
+            ("Bearer \"abc\" x", "Bearer \"***\" x"), ("Bearer <abc>", "Bearer <***>"),
+            ("Bearer <token>", "Bearer <token>"),
+            ("Bearer X-API-Key: abc", "Bearer ***"),
+            ("http://a;password=abc x", "http://a;password=*** x"),
+            ("https://h&password=abc&x=1", "https://h&password=***&x=1"),
+            ("https://u:p@h;token=abc", "https://***@h;token=***"), ("http://token:8080/x", "http://token:8080/x"),
+            ("https://h/p#a;password=abc", "https://h/p#a;password=***"),
+            ("https://h#/x?token=abc", "https://h#/x?token=***"),
+            ("https://h/p?token: abc", "https://h/p?token: ***"),
+            // `token` may be the value or a name.
+            ("password= token: abc", "password= ***"), ("password: token = abc x", "password: *** x"),
+            ("password: API key: abc", "password: ***"), ("secret = \"token\": \"abc\"", "secret = \"***\": \"***\""),
+            ("password=\ntoken=abc", "password=\ntoken=***"), ("password=&token=abc", "password=&token=***"),
+            ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
+            (
+                "The operation could not be completed. (NSURLErrorDomain error -1009.)",
+                "The operation could not be completed. (NSURLErrorDomain error -1009.)"
+            ),
+            ("at 10:30:00 host: h.example, port: 80", "at 10:30:00 host: h.example, port: 80"),
+            ("", ""),
+        ] as [(String, String)])
     func onlyTheSecretIsMasked(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.text(text) == expected)
@@ -234,31 +235,6 @@ struct RedactionTextTests {
             ] {
                 _ = Redaction.standard.body(Data(text.utf8), contentType: type)
             }
-        }
-    }
-
-    /// A quadratic scan takes minutes for these.
-    @Test(arguments: [
-        "=", ":", "token=", "token:", "token:{", "token=[\"", "token=\"", "\"", "\\", "\\\"", "\"token\":\\\"",
-        "'Cookie:",
-        "Authorization: ", "Bearer ", "Digest a=", "eyJ", "eyJ.", "<token>", "<token", "<", ">", "<![CDATA[",
-        "-----BEGIN ", "-",
-        "https://", "a://?b=", "a://@", "%3D", "a%3D", "%25", "token%3D%26", "token=,", "token=(\"", "a", "a b ",
-        "--b\n", "{\"a\":", "[", "&", "token=a,b", "\u{1F511}", "-----BEGIN PRIVATE KEY-----", "{\"token\":&", "a:b&",
-        "https://a?%3D=&", "\\u0022", "\\u0022token\\u0022:", "\\u0022token\\u0022:[\\u0022", "&lt;token&gt;&lt;a",
-        "&lt;",
-        "&quot;:", "&quot;token&quot;:&quot;", "&quot;token&quot;:{", "&amp;amp;", "https://a&lt;", "https://&quot;",
-        "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
-    ])
-    @HeavyWork func redactionTakesLinearTime(piece: String) {
-        let text = String(repeating: piece, count: 30_000 / piece.utf8.count)
-        _ = Redaction.standard.text(text)
-        _ = Redaction.standard.text("token=\"" + text)
-        _ = Redaction.standard.url("https://h/?" + text)
-        _ = Redaction.standard.url("https://h/?" + text + "=")
-        for type in ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"] {
-            _ = Redaction.standard.body(Data(text.utf8), contentType: type)
-            _ = Redaction.standard.body(Data(("a" + text + "=").utf8), contentType: type)
         }
     }
 }

@@ -8,11 +8,14 @@ enum Splits {
     static func all(of bytes: [UInt8], _ body: ([Data]) throws -> Void) rethrows {
         guard !bytes.isEmpty else { return try body([]) }
         for cuts in 0..<(1 << (bytes.count - 1)) {
-            var chunks = [Data([bytes[0]])]
-            for index in 1..<bytes.count {
-                if cuts & (1 << (index - 1)) != 0 { chunks.append(Data()) }
-                chunks[chunks.count - 1].append(bytes[index])
+            var (chunks, start, rest) = ([Data](), 0, cuts)
+            while rest != 0 {
+                let end = rest.trailingZeroBitCount + 1
+                chunks.append(Data(bytes[start..<end]))
+                start = end
+                rest &= rest - 1
             }
+            chunks.append(Data(bytes[start...]))
             try body(chunks)
         }
     }

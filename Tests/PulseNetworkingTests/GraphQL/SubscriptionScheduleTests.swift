@@ -13,7 +13,7 @@ import Testing
 /// connections break.
 @Suite(.tags(.alone, .threads), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct SubscriptionScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 4_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     @Test(arguments: [false, true])
     func cutsLoseNothingInSilence(isWire: Bool) async throws {

@@ -13,7 +13,7 @@ import Testing
 @MainActor
 @Suite(.tags(.schedule, .threads), .throttled, .timeLimit(.minutes(15)))
 struct ModelScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 4_000
 
     @Test func modelsAgreeWithAPlainModelOverARandomSchedule() async {
         var (seed, done) = (UInt64(0), 0)

@@ -13,7 +13,7 @@ import Testing
 @MainActor
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct PagedScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     @Test func listsAgreeWithAPlainModelOverARandomSchedule() async {
         var (seed, sent) = (UInt64(0), 0)

@@ -107,20 +107,33 @@ struct RetryWireTests {
         }
     }
 
-    @Test(.serialized, arguments: WireFault.all, Engine.allCases)
-    func aPOSTWithoutAKeyIsNeverSentTwice(fault: WireFault, engine: Engine) async throws {
-        for isReused in [false, true] {
+    @Test(.serialized, arguments: Engine.allCases, [false, true])
+    func aPOSTWithoutAKeyIsNeverSentTwice(engine: Engine, isReused: Bool) async throws {
+        try await withEach(WireFault.all) { fault in
             let count = try await arrivals(fault, engine, onReusedConnection: isReused)
-            #expect(count <= 1, "on a \(isReused ? "reused" : "fresh") connection")
+            #expect(count <= 1, "\(fault.testDescription)")
         }
     }
 
     @Test(.serialized, arguments: Engine.allCases)
     func aPOSTWithoutAKeyIsNeverSentTwiceByAPluginThatAlwaysRetries(engine: Engine) async throws {
-        let plugin = RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }
-        for fault in WireFault.all where fault.idleTimeout > 0.5 {
+        try await withEach(WireFault.all.filter { $0.idleTimeout > 0.5 }) { fault in
+            let plugin = RetryPlugin(maxAttempts: 4, strategy: .immediate) { _ in true }
             let count = try await arrivals(fault, engine, onReusedConnection: true, plugins: [plugin])
             #expect(count <= 1, "\(fault.testDescription)")
+        }
+    }
+
+    /// Runs a few at once: most wait for a timeout.
+    private func withEach(
+        _ faults: [WireFault], _ body: @escaping @Sendable (WireFault) async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, fault) in faults.enumerated() {
+                if index >= 8 { try await group.next() }
+                group.addTask { try await body(fault) }
+            }
+            try await group.waitForAll()
         }
     }
 
@@ -184,10 +197,15 @@ struct RetryWireTests {
         guard engine.transport != nil else { return }
         var fault = WireFault("close")
         fault.response = .disconnect
-        // Foundation detects some ends only by its timeout.
-        fault.idleTimeout = engine == .curl ? 60 : 4
+        // Foundation detects some ends only by its timeout. On a busy machine a short one expires before a request arrives.
+        let timeouts: [TimeInterval] = engine == .curl ? [60] : [1, 4, 16]
         for isReused in [false, true] {
-            #expect(try await arrivals(fault, engine, onReusedConnection: isReused, key: "k") >= 4)
+            var count = 0
+            for timeout in timeouts where count < 4 {
+                fault.idleTimeout = timeout
+                count = try await arrivals(fault, engine, onReusedConnection: isReused, key: "k")
+            }
+            #expect(count >= 4)
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct ActiveCallScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     @Test func callsAgreeWithAPlainModelOverARandomSchedule() async {
         let random = SeededRandomness(seed: 42)

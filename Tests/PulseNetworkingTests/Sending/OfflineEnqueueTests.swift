@@ -97,9 +97,9 @@ struct OfflineEnqueueTests {
         }
         await clock.sleepers(atLeast: 1, for: .backoff)
         #expect(count.withLock { $0 } == 1, "the first replay waits, too")
-        for _ in 0..<200 {
+        for _ in 0..<50 {
             await clock.sleepers(atLeast: 1)
-            await clock.advance(by: 5)
+            await clock.advance(by: 20)
         }
         // 1,000 seconds: each delay is at least half a second; later ones are minutes.
         #expect(3...60 ~= count.withLock { $0 })
@@ -108,7 +108,7 @@ struct OfflineEnqueueTests {
         let mover = Task { [clock] in
             while !Task.isCancelled {
                 await clock.sleepers(atLeast: 1)
-                await clock.advance(by: 5)
+                await clock.advance(by: 20)
             }
         }
         // Only time shows that the server is back.

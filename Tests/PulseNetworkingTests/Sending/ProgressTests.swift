@@ -124,11 +124,11 @@ struct ProgressTests {
     }
 
     @Test func theClientsClockLimitsTheReports() async throws {
-        let clock = TestClock()
+        let clock = TestClock(autoAdvances: true)
         let client = client(clock) { request in
             for completed in 1...100 {
                 request.progress?(.init(completed: Int64(completed), total: nil))
-                await clock.advance(by: 0.02)
+                try await clock.sleep(0.02)
             }
             return PulseResponse(statusCode: 204, request: request.urlRequest)
         }

@@ -134,11 +134,14 @@ struct SocketOutboxTests {
         #expect(Self.next(&outbox) == nil)
     }
 
+    private static let rounds =
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 100 } ?? 60
+
     /// Connections end at random points, also within a message. No byte of a message is sent twice: each is completed
     /// once, reported as possibly sent, or still there at the end, in order.
     @Test(.tags(.schedule), arguments: 0..<4) func nothingIsSentTwice(seed: UInt64) throws {
         let random = SeededRandomness(seed: seed)
-        for _ in 0..<300 {
+        for _ in 0..<Self.rounds {
             let keeps = random.next() % 2 == 0
             var outbox = SocketOutbox()
             var waiting: [Int] = []

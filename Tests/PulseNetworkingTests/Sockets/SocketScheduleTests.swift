@@ -10,7 +10,7 @@ import Testing
 /// four-hundredth of `PULSE_STEPS` connections break in each of the four cases.
 @Suite(.tags(.alone, .threads), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct SocketScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 4_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     @Test(arguments: [false, true], [false, true])
     func cutsLoseNothingInSilence(isWire: Bool, compresses: Bool) async throws {

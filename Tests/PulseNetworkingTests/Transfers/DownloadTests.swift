@@ -41,8 +41,13 @@ struct DownloadTests {
             events: events)
     }
 
+    private static let block = (0..<1 << 16).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
     private static func content(_ count: Int, seed: UInt8 = 0) -> Data {
-        Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) &+ seed })
+        let block = Data(seed == 0 ? block : block.map { $0 &+ seed })
+        var data = Data(capacity: count)
+        while data.count < count { data.append(block.prefix(count - data.count)) }
+        return data
     }
 
     /// The target has those bytes, and nothing else is in its directory.

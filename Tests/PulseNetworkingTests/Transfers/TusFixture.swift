@@ -19,12 +19,13 @@ enum TusFixture {
         init(_ file: URL) { body = .file(file) }
     }
 
+    private static let data = (0..<1 << 12).reduce(into: Data()) { $0 += Data(repeating: UInt8($1 & 0xFF), count: 256) }
+
     /// A file of a megabyte, and settings with a directory that is not there yet.
     static func withFile(_ body: (URL, Data, UploadResumption) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        let data = Data((0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 >> 8) })
         let file = directory.appendingPathComponent("video.mp4")
         try data.write(to: file)
         let records = directory.appendingPathComponent("a/b")

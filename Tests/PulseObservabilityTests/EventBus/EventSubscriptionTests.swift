@@ -20,7 +20,8 @@ struct EventSubscriptionTests {
         for await event in reader {
             if case .warning(let text) = event { texts.append(text) }
         }
-        #expect(texts == (0..<100).map(String.init))
+        let sent = (0..<100).map { "\($0)" }
+        #expect(texts == sent)
     }
 
     @Test func droppedEventsOfAnEndedSubscriptionStayCounted() async {

@@ -33,7 +33,7 @@ struct CallTableTests {
     @HeavyWork func behavesLikeADictionaryInARandomSchedule(ids: Ids) {
         let random = SplitMix(seed: 11)
         var (table, model) = (CallTable<Int>(), [UUID: Int]())
-        for step in 0..<20_000 {
+        for step in 0..<6_000 {
             let id = ids.id(random.below(300))
             switch random.below(5) {
             case 0, 1:

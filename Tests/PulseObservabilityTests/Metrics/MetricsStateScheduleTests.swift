@@ -10,7 +10,7 @@ import Testing
 /// A seeded random schedule against lists of all events; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
 struct MetricsStateScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 
     /// Everything counted, by name and with its time.
     private struct Model {

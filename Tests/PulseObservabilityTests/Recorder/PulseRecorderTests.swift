@@ -228,7 +228,7 @@ struct PulseRecorderTests {
         #expect(stage.calls.count == 1)
         #expect(call.exchanges.map { $0.response?.statusCode } == [503, 200])
         #expect(call.exchanges.map(\.attempt) == [1, 2])
-        #expect(call.marks.map(\.kind).filter { $0 == .retrying }.count == 1)
+        #expect(call.marks.filter { $0.kind == .retrying }.count == 1)
         #expect(call.latency == 0.5)
         await stage.client.shutdown()
     }

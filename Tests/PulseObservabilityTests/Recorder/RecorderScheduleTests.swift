@@ -10,7 +10,7 @@ import Testing
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct RecorderScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 
     /// A call in the model, with the lengths of its bodies.
     private struct Model {

@@ -168,7 +168,7 @@ struct MessageDeflateTests {
         // Repetitions at all distances: within the window, just beyond it, and in the previous message.
         let block = MessageSamples.message(.random, 1 << bits, random)
         let message = block.prefix(200) + block + block.prefix(240) + block + block.dropFirst(30) + block
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             var rest = try deflater.compress(message) + Data([0x00, 0x00, 0xFF, 0xFF])
             var output = Data()
             // In steps of a byte, so that zlib has only its window to refer to.

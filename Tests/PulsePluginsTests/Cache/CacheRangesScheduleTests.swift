@@ -16,7 +16,7 @@ import Testing
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct CacheRangesScheduleTests {
     private static let steps =
-        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 3_000
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 600
 
     @Test(arguments: [false, true]) func everyResponseHasTheBytesOfOneSufficientlyCurrentVersion(onDisk: Bool)
         async throws

@@ -15,7 +15,7 @@ import Testing
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
 struct CacheTwoUsersScheduleTests {
     private static let steps =
-        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 500
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 250
 
     enum Identity: String, CaseIterable { case token, rotatingTokenOfAnAccount }
 

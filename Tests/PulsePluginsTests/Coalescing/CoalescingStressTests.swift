@@ -32,7 +32,7 @@ struct CoalescingStressTests {
             plugins: [plugin],
             transport: transport, events: PulseEventBus())
         await withTaskGroup(of: Void.self) { group in
-            for index in 0..<4_000 {
+            for index in 0..<1_500 {
                 let number = Int(random.next() % 20)
                 let isCancelled = random.next() % 3 == 0
                 group.addTask {

@@ -13,7 +13,7 @@ struct CompressionWireTests {
     @Test func compressedBodiesDecodeToTheOriginal() async throws {
         try await GzipEcho.run([.compression(minimumLength: 1)]) { client, server in
             for values in [1, 2, 16, 250] as [UInt64] {
-                for count in [1, 2, 10, 100, 1000, 65_535, 65_536, 65_537, 262_144, 262_145, 1_000_000] {
+                for count in [1, 2, 10, 100, 1000, 65_535, 65_536, 65_537, 262_144, 262_145, 300_000] {
                     let body = GzipEcho.bytes(count, values: values, seed: UInt64(count))
                     let echoed = try await client.request(Request<Data>(.post, "/a").body(.data(body)))
                     #expect(echoed == body, "\(count) bytes of \(values) values")

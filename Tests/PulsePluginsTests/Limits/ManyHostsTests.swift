@@ -14,7 +14,7 @@ import Testing
 @Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(20)))
 struct ManyHostsTests {
     private static let isAlone = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
-    private static let hosts = isAlone ? 1_000_000 : 200_000
+    private static let hosts = isAlone ? 1_000_000 : 40_000
     private static let limit = 10 << 20
 
     /// The bytes by which the process grows for many hosts, after a warm-up that fills the bounded memory. Nil where

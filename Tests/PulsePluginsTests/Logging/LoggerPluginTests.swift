@@ -275,10 +275,10 @@ struct LoggerPluginTests {
     @Test func aHugeResponseHeadIsTruncated() async throws {
         let text = try await Self.text(.verbose, .mock(.get, "/a")) { request in
             var headers = HTTPHeaders()
-            headers.add(name: String(repeating: "N", count: 1 << 20), value: "x")
-            headers.add(name: "X-Long", value: String(repeating: "v", count: 1 << 20))
+            headers.add(name: String(repeating: "N", count: 100_000), value: "x")
+            headers.add(name: "X-Long", value: String(repeating: "v", count: 100_000))
             for index in 0..<1000 { headers.add(name: "X-\(index)", value: "y") }
-            headers.add(name: "Location", value: "/" + String(repeating: "l", count: 1 << 20))
+            headers.add(name: "Location", value: "/" + String(repeating: "l", count: 100_000))
             return PulseResponse(statusCode: 302, headers: headers, request: request)
         }
         #expect(text.utf8.count < 10_000)

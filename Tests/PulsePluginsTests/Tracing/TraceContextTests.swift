@@ -45,20 +45,22 @@ struct TraceContextTests {
     }
 
     /// The examples of section 3.3, and its rules.
-    @Test(arguments: [
-        ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true), ("vendorname1=opaqueValue1,vendorname2=opaqueValue2", true),
-        ("rojo=1", true), ("foo=1, ,bar=2 ,", true), ("fw529a3039@dt=FfgxMzI", true), ("0a@b=1", true),
-        ("foo= 1", true), ("a*/-_=1", true),
-        ("", false), (",", false), ("foo", false), ("foo=", false), ("=1", false), ("Foo=1", false),
-        ("foo=1,foo=2", false),
-        ("foo@=1", false), ("@b=1", false), ("a@0b=1", false), ("a@b@c=1", false), ("foo=a=b", false),
-        ("_foo=1", false),
-        ("foo =1", false), ("foo=é", false), ("foo=a\u{7}", false),
-        (String(repeating: "a", count: 257) + "=1", false), ("a=" + String(repeating: "b", count: 257), false),
-        ((0..<33).map { "k\($0)=1" }.joined(separator: ","), false),
-        ((0..<32).map { "k\($0)=1" }.joined(separator: ","), true),
-        ((0..<3).map { "k\($0)=" + String(repeating: "v", count: 200) }.joined(separator: ","), false),
-    ])
+    @Test(
+        arguments: [
+            ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true),
+            ("vendorname1=opaqueValue1,vendorname2=opaqueValue2", true),
+            ("rojo=1", true), ("foo=1, ,bar=2 ,", true), ("fw529a3039@dt=FfgxMzI", true), ("0a@b=1", true),
+            ("foo= 1", true), ("a*/-_=1", true),
+            ("", false), (",", false), ("foo", false), ("foo=", false), ("=1", false), ("Foo=1", false),
+            ("foo=1,foo=2", false),
+            ("foo@=1", false), ("@b=1", false), ("a@0b=1", false), ("a@b@c=1", false), ("foo=a=b", false),
+            ("_foo=1", false),
+            ("foo =1", false), ("foo=é", false), ("foo=a\u{7}", false),
+            (String(repeating: "a", count: 257) + "=1", false), ("a=" + String(repeating: "b", count: 257), false),
+            ((0..<33).map { "k\($0)=1" }.joined(separator: ","), false),
+            ((0..<32).map { "k\($0)=1" }.joined(separator: ","), true),
+            ((0..<3).map { "k\($0)=" + String(repeating: "v", count: 200) }.joined(separator: ","), false),
+        ] as [(String, Bool)])
     func aValidTracestateIsKeptAndAnInvalidOneDropped(_ text: String, _ isValid: Bool) throws {
         let context = try #require(TraceContext(traceparent: "00-\(Self.trace)-\(Self.span)-01", tracestate: text))
         #expect(context.traceState == (isValid ? text : nil))

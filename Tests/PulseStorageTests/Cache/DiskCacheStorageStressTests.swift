@@ -67,7 +67,7 @@ struct DiskCacheStorageStressTests {
                     }
                 }
                 group.addTask {
-                    for _ in 0..<100 {
+                    for _ in 0..<40 {
                         await #expect(throws: Never.self) {
                             try await store.put("text", key, .test())
                             _ = try await store.remove(.key(key))

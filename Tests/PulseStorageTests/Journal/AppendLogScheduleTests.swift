@@ -10,9 +10,9 @@ import Testing
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
 struct AppendLogScheduleTests {
-    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
+    private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 
-    // Without the log's queue: ten thousand thread switches among all other tests would take minutes.
+    // Without the log's queue: thousands of thread switches among all other tests would take minutes.
     @Test @HeavyWork func survivesACrashAtAnyByteOfAnyChange() throws {
         let random = SeededRandomness(seed: 11)
         let directory = try TemporaryDirectory()

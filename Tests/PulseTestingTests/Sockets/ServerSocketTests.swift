@@ -16,7 +16,7 @@ struct ServerSocketTests {
 
     @Test(arguments: SocketBase.allCases)
     func echoesMessagesOfEveryLength(_ base: SocketBase) async throws {
-        let sizes = [0, 1, 125, 126, 65535, 65536, 1 << 20]
+        let sizes = [0, 1, 125, 126, 65535, 65536, 200_000]
         let record = try await base.open(Self.echo) { client in
             for size in sizes {
                 let bytes = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) })

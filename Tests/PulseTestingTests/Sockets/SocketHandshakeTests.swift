@@ -160,7 +160,8 @@ struct SocketHandshakeTests {
             let headers = Self.headers(["Authorization": "Bearer t"])
             try await client.send(SocketBase.request("/ws", headers))
             #expect(try await client.receiveResponse(hasBody: false).status == 101)
-            #expect(server.activity.sockets.count == 1)
+            // The record of a socket follows its 101.
+            #expect(try await server.wait { !$0.sockets.isEmpty }.sockets.count == 1)
         }
     }
 

@@ -170,7 +170,7 @@ struct SocketConnectionTests {
     }
 
     /// Also into memory that grows: the announced length is trusted up to 1 MiB.
-    @Test(arguments: [false, true], [100_000, 3_000_000])
+    @Test(arguments: [false, true], [100_000, 1_500_000])
     func aWholeBodyIsReadByTheLoopOrItsTask(isAlone: Bool, count: Int) async throws {
         if !isAlone { #expect(loop.core.beginFilling()) }
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 >> 3) }

@@ -120,6 +120,13 @@ extension Data {
     /// Whether the bytes are equal. For `==`, the tests would search for the differences, which takes long.
     func isSame(as other: Data) -> Bool { self == other }
 
+    /// Whether the bytes are that piece again and again.
+    func isRepetition(of piece: Data) -> Bool {
+        stride(from: 0, to: count, by: piece.count).allSatisfy { start in
+            dropFirst(start).prefix(piece.count) == piece.prefix(count - start)
+        }
+    }
+
     /// Bytes that show where they belong.
     static func pattern(_ count: Int) -> Data {
         let block = Data((0..<Swift.min(count, 65_521)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })

@@ -115,6 +115,24 @@ struct SocketDescriptor: Sendable, Hashable {
         #endif
     }
 
+    /// Whether sent bytes are on their way to the peer, so that a reset may still overtake them. Bytes that the peer
+    /// does not accept do not count. Always false on Darwin, which does not tell.
+    var isDelivering: Bool {
+        #if canImport(Darwin)
+        false
+        #else
+        // Sends what the system holds back to join it with later bytes.
+        set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+        // The start of tcp_info (linux/tcp.h): tcpi_state, tcpi_retransmits, and tcpi_unacked in the last four bytes.
+        var info = [UInt8](repeating: 0, count: 28)
+        var length = socklen_t(info.count)
+        guard getsockopt(number, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0 else { return false }
+        let isClosed = info[0] == 7  // TCP_CLOSE
+        let isRefused = info[2] > 0
+        return !isClosed && !isRefused && info[24...].contains { $0 != 0 }
+        #endif
+    }
+
     func setBufferSizes(receive: Int?, send: Int?) {
         if let receive { set(SOL_SOCKET, SO_RCVBUF, to: Int32(clamping: receive)) }
         if let send { set(SOL_SOCKET, SO_SNDBUF, to: Int32(clamping: send)) }

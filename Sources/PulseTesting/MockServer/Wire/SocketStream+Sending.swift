@@ -71,6 +71,11 @@ extension SocketStream {
         }
     }
 
+    /// Returns when the client's system has the sent bytes, as far as it accepts them: a later reset leaves them there.
+    func delivery() async {
+        while state.withLock({ $0.isOpen && descriptor.isDelivering }) { await Task.yield() }
+    }
+
     private func writability() async throws {
         _ = try state.withLock { state in
             guard state.isOpen else { throw Closed() }

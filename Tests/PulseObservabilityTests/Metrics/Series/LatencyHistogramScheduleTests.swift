@@ -6,11 +6,11 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// Ten times `PULSE_STEPS` samples of each distribution: 100,000 by default, a million in release.
+/// Ten times `PULSE_STEPS` samples of each distribution: 20,000 by default, a million in release.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
 struct LatencyHistogramScheduleTests {
     private static let samples =
-        10 * (ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000)
+        10 * (ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000)
 
     enum Distribution: String, CaseIterable, Sendable {
         case constant, uniform, normal, exponential, logNormal, pareto, bimodal, steps, microseconds, wholeRange

@@ -31,7 +31,7 @@ struct LatencyHistogramTests {
         var value = LatencyHistogram.shortest
         while value <= LatencyHistogram.longest {
             values.append(value)
-            value *= 1.003
+            value *= 1.013
         }
         for power in 0..<32 {
             let edge = Double(1 << power) * 1e-6
@@ -111,7 +111,7 @@ struct LatencyHistogramTests {
         var last = bounds.map { _ in 0 }
         // First close below a bound, where the middle of the bucket lies above it; then any value.
         let close = bounds.map { $0 * 0.9999 } + [0.4, 3600, 7200, .infinity]
-        for seconds in close + (0..<2000).map({ _ in random.exponential(0.5) }) {
+        for seconds in close + (0..<500).map({ _ in random.exponential(0.5) }) {
             histogram.record(seconds)
             let counts = bounds.map { histogram.count(atMost: $0) }
             #expect(zip(last, counts).allSatisfy { $0 <= $1 })
