@@ -133,6 +133,7 @@ struct RecorderStateMachineTests {
         #expect(call?.exchanges.first?.id == 1)
         #expect(call?.exchanges.last?.id == 150)
         #expect(call?.omittedExchangeCount == 50)
+        #expect(machine.byteCount == call?.cost)
     }
 
     @Test func theEventsOutcomeOverridesThatOfTheLastRequest() {
