@@ -12,9 +12,9 @@ import Testing
 /// and broken headers.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
 struct CachePolicyScheduleTests {
-    /// 6,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
+    /// 20,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
     private static let steps =
-        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 * 10 } ?? 6_000
+        ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 * 10 } ?? 20_000
 
     @Test @HeavyWork func decisionsMatchTheReferenceForRandomResponsesAndMutatedHeaders() async {
         let seed: UInt64 = 9111
@@ -96,7 +96,7 @@ struct CachePolicyScheduleTests {
             "confirm", "reuse", "serveStale", "remove", "outdate", "refetch", "complete", "storePart", "rest", "whole",
             "part", "unsatisfiable", "notModified",
         ] {
-            #expect(decisions[name, default: 0] >= Self.steps / 4_000, "\(name) in \(decisions)")
+            #expect(decisions[name, default: 0] > Self.steps / 4_000, "\(name) in \(decisions)")
         }
     }
 }
