@@ -65,19 +65,12 @@ package struct BlockingThreadPool: Sendable {
     /// The thread releases the job before the caller goes on: a file whose last reference the caller drops then is
     /// closed at once.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        // If a continuation is resumed before its task has suspended, the runtime synchronizes with an atomic that the
-        // thread sanitizer does not see. It sees the lock.
-        let fence = Locked(())
-        let value = await withCheckedContinuation { continuation in
+        await withFencedContinuation { resume in
             let job = Locked<(@Sendable () -> Value)?>(body)
             begin {
-                guard let value = Self.result(of: job) else { return }
-                fence.withLock { _ in }
-                continuation.resume(returning: value)
+                if let value = Self.result(of: job) { resume(value) }
             }
         }
-        fence.withLock { _ in }
-        return value
     }
 
     /// Runs a job that may fail.

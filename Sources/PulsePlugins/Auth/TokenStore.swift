@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+import PulsePlatform
 public import PulseStorage
 
 /// A ``TokenProvider`` that keeps a session's tokens in memory and writes each change to a ``SecretStore``.
@@ -29,7 +30,7 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
     private let onSessionEnd: @Sendable () async -> Void
     private let state = Locked(TokenStoreState())
     /// The store's functions run on it, one at a time: the last change is the last one written.
-    private let queue = SerialDiskQueue("com.pulse.tokens")
+    private let queue = BlockingThreadPool(count: 1)
 
     /// - Parameters:
     ///   - account: the name of the tokens in the secret store.
@@ -52,20 +53,20 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
     /// they could not be stored: then they are used until the process ends.
     public func logIn(_ tokens: SessionTokens) async throws {
         state.withLock { $0.begin(tokens) }
-        try await queue.run { try self.save() }
+        try await queue.result { try self.save() }
     }
 
     /// Ends the session. Throws ``SecretStoreFailure`` if the stored tokens could not be removed: the next process
     /// would use them.
     public func logOut() async throws {
         state.withLock { $0.begin(nil) }
-        try await queue.run { try self.save() }
+        try await queue.result { try self.save() }
     }
 
     /// Writes tokens that could not be written before, or else reads what another process has stored. An app that
     /// shares its secret store calls it when it becomes active. Throws ``SecretStoreFailure``.
     public func synchronize() async throws {
-        try await queue.run {
+        try await queue.result {
             if self.state.withLock({ $0.isSaved }) { try self.read() } else { try self.save() }
         }
     }
@@ -105,7 +106,7 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
             // Another process may have used the same refresh token before. Whether it has is not known without the
             // store: that is no logout.
             do {
-                try await queue.run { try self.read() }
+                try await queue.result { try self.read() }
             } catch let failure as SecretStoreFailure where failure.mayPass {
                 throw failure
             } catch {
@@ -137,7 +138,7 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
     private func tokens() async throws -> SessionTokens? {
         let (isRead, tokens) = state.withLock { ($0.isRead, $0.tokens) }
         if isRead { return tokens }
-        return try await queue.run {
+        return try await queue.result {
             if !self.state.withLock({ $0.isRead }) { try self.read() }
             return self.state.withLock { $0.tokens }
         }
@@ -163,7 +164,7 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
 
     private func noteFailure(of body: @escaping @Sendable () throws -> Void) async {
         do {
-            try await queue.run(body)
+            try await queue.result(body)
         } catch {
             state.withLock { $0.note(error) }
         }

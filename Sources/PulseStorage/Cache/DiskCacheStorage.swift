@@ -17,8 +17,8 @@ import PulsePlatform
 public final class DiskCacheStorage: CacheStorage {
     let folder: DiskFolder
     let index: Locked<DiskCacheIndex>
-    /// Every change runs on this queue, in order: a removal applies to everything stored before it.
-    let changes = SerialDiskQueue("com.pulse.cache.changes")
+    /// Every change runs on its one thread, in order: a removal applies to everything stored before it.
+    let changes = BlockingThreadPool(count: 1)
     let reads = BlockingThreadPool.files
     let maximumEntrySize: Int
     /// The largest number of variants of a key. A further variant replaces the oldest.
@@ -168,7 +168,7 @@ public final class DiskCacheStorage: CacheStorage {
     /// Runs work on files, and converts its failures to ``PulseError``.
     func change<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         do {
-            return try await changes.run(body)
+            return try await changes.result(body)
         } catch let failure as DiskFailure {
             throw PulseError.custom(failure)
         } catch {

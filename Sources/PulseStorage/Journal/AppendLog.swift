@@ -130,16 +130,16 @@ package final class AppendLog: RecordLog {
     }
 
     private func perform<Value: Sendable>(_ body: @escaping @Sendable (LogFile) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withFencedContinuation { resume in
             let isAccepted = submitForLater(
                 .perform { [self] file in
                     let result = Result { try body(file) }.mapError { PulseError(wrapping: $0) }
                     // Updated first, since the resumed caller may read the size next.
                     updateSize()
-                    continuation.resume(with: result)
+                    resume(result)
                 })
-            if !isAccepted { continuation.resume(throwing: PulseError.cancelled) }
-        }
+            if !isAccepted { resume(.failure(.cancelled)) }
+        }.get()
     }
 
     // MARK: Job queue

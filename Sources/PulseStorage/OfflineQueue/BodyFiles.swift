@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// Bodies that are too large for a line of the journal, each in its own file. A file is on the disk before the record
 /// that names it. It is deleted after the record that ends its entry. Safe from any thread.
@@ -16,7 +17,7 @@ struct BodyFiles: Sendable {
     /// Files of this process that no record names yet. Each is open and locked until then, so that no process takes it
     /// for a leftover of a crash.
     private let unnamed = Locked<[String: Int32]>([:])
-    private let queue = DispatchQueue(label: "com.pulse.body-files")
+    private let queue = BlockingThreadPool(count: 1)
 
     init(in directory: URL, disk: Disk) {
         self.directory = directory.appendingPathComponent("bodies", isDirectory: true)
@@ -36,7 +37,7 @@ struct BodyFiles: Sendable {
     /// Writes all chunks, and returns once they are on the disk. Leaves no file after an error.
     func write(_ name: String, from chunks: @Sendable () async throws -> Data?) async throws {
         do {
-            let file = try await perform { () -> Int32 in
+            let file = try await queue.result { () -> Int32 in
                 try SystemFile.makeDirectory(directory.path, using: disk)
                 let file = try SystemFile.openLocked(url(name).path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
                 unnamed.withLock { $0[name] = file }
@@ -64,10 +65,10 @@ struct BodyFiles: Sendable {
         var offset = 0
         while let chunk = try await chunks() {
             let (bytes, start) = ([UInt8](chunk), offset)
-            try await perform { try SystemFile.write(bytes, to: file, at: start, using: disk) }
+            try await queue.result { try SystemFile.write(bytes, to: file, at: start, using: disk) }
             offset += bytes.count
         }
-        try await perform {
+        try await queue.result {
             guard disk.sync(file) == 0 else { throw JournalFailure("fdatasync") }
             try SystemFile.syncDirectory(directory.path, using: disk)
         }
@@ -127,11 +128,5 @@ struct BodyFiles: Sendable {
     private func names() -> [String] {
         guard ((try? SystemFile.status(directory.path)) ?? nil) != nil else { return [] }
         return (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
-    }
-
-    private func perform<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try body() }) }
-        }
     }
 }
