@@ -312,7 +312,7 @@ final class LogFile {
         let temporary = newPath
         var bytes: [UInt8] = []
         try fill(&bytes)
-        let file = try SystemFile.open(temporary, O_RDWR | O_CREAT | O_TRUNC, using: disk)
+        let file = try SystemFile.create(temporary, using: disk)
         do {
             defer { _ = SystemFile.close(file) }
             try SystemFile.write(bytes, to: file, at: 0, using: disk)

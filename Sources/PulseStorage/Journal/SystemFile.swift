@@ -28,7 +28,28 @@ package enum SystemFile {
         let isRegular: Bool
     }
 
+    /// Opens a regular file, and nothing else: a link would lead to another file, and a pipe would hold the thread.
     package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
+        let file = try descriptor(path, flags | O_NOFOLLOW | O_NONBLOCK, using: disk)
+        guard let status = try? status(file), status.isRegular else {
+            _ = close(file)
+            // As for a link.
+            throw JournalFailure.system(operation: "open", code: ELOOP)
+        }
+        return file
+    }
+
+    /// Creates a file in the place of whatever has this name, so that nothing planted there keeps its permissions.
+    package static func create(_ path: String, using disk: Disk) throws -> Int32 {
+        guard unlink(path) == 0 || errno == ENOENT else { throw JournalFailure("unlink") }
+        return try open(path, O_RDWR | O_CREAT | O_EXCL, using: disk)
+    }
+
+    package static func openDirectory(_ path: String, using disk: Disk) throws -> Int32 {
+        try descriptor(path, O_RDONLY | O_DIRECTORY, using: disk)
+    }
+
+    private static func descriptor(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32 {
         while true {
             let descriptor = disk.open(path, flags | O_CLOEXEC)
             if descriptor >= 0 { return descriptor }
@@ -116,7 +137,7 @@ package enum SystemFile {
 
     /// Makes the names in a directory as durable as their files.
     package static func syncDirectory(_ path: String, using disk: Disk) throws {
-        let descriptor = try open(path, O_RDONLY, using: disk)
+        let descriptor = try openDirectory(path, using: disk)
         defer { _ = close(descriptor) }
         try syncDirectory(descriptor, using: disk)
     }

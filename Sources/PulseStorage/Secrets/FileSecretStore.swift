@@ -41,14 +41,13 @@ public struct FileSecretStore: SecretStore {
             guard try directoryExists(for: .read) else { return nil }
             let file: Int32
             do {
-                // Non-blocking: the file may be a pipe, which would wait for a writer.
-                file = try SystemFile.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, using: disk)
+                file = try SystemFile.open(path, O_RDONLY, using: disk)
             } catch JournalFailure.missing {
                 return nil
             }
             defer { _ = SystemFile.close(file) }
             let status = try SystemFile.status(file)
-            guard status.isRegular, status.owner == geteuid(), status.permissions & 0o077 == 0 else {
+            guard status.owner == geteuid(), status.permissions & 0o077 == 0 else {
                 throw SecretStoreFailure(.read, .notPrivate)
             }
             guard status.size <= SecretRecord.maximumSecretSize + SecretRecord.maximumLineSize,
@@ -132,7 +131,7 @@ public struct FileSecretStore: SecretStore {
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
-        let file = try SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, using: disk)
+        let file = try SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL, using: disk)
         defer { _ = SystemFile.close(file) }
         FileProtection.apply(to: path)
         try SystemFile.write(bytes, to: file, at: 0, using: disk)

@@ -332,15 +332,32 @@ struct PartialFileTests {
         }
     }
 
-    @Test func aLinkInPlaceOfThePartialFileIsNotFollowed() async throws {
+    /// What another program may have put in the place of a file of ours.
+    enum Planted: CaseIterable { case link, danglingLink, pipe, openFile }
+
+    @Test(arguments: Planted.allCases)
+    func whatIsPlantedIsNeitherFollowedNorWaitedFor(_ planted: Planted) async throws {
         try await Self.withTarget { target in
-            let other = target.appendingPathExtension("other")
-            try Self.old.write(to: other)
+            let other = target.deletingLastPathComponent().appendingPathComponent("other")
             let place = try DownloadPlace(file: target)
-            for path in [place.partial, PartialState.next(place.state)] {
-                #expect(symlink(other.path, path) == 0)
-                #expect(await Self.download(to: target) != nil || path != place.partial)
-                #expect(Self.content(other) == Self.old)
+            let standard = place.standardPermissions()
+            for path in [place.partial, place.state, PartialState.next(place.state), place.partial + "-mode"] {
+                try? FileManager.default.removeItem(at: other)
+                try Self.old.write(to: target)
+                switch planted {
+                case .link:
+                    try Self.old.write(to: other)
+                    #expect(symlink(other.path, path) == 0)
+                case .danglingLink: #expect(symlink(other.path, path) == 0)
+                case .pipe: #expect(mkfifo(path, 0o666) == 0)
+                case .openFile: #expect(close(open(path, O_WRONLY | O_CREAT, 0o600)) == 0 && chmod(path, 0o777) == 0)
+                }
+                let failure = await Self.download(to: target)
+                let isRefused = path == place.partial && planted != .openFile
+                #expect((failure != nil) == isRefused, "\(path): \(String(describing: failure))")
+                #expect(Self.content(target) == (isRefused ? Self.old : Self.data), "\(path)")
+                #expect(Self.content(other) == (planted == .link ? Self.old : nil), "\(path)")
+                if !isRefused { #expect(Self.permissions(target) == Int(standard), "\(path)") }
                 unlink(path)
             }
         }

@@ -53,7 +53,7 @@ struct BackgroundDirectory: BackgroundStorage {
     }
 
     private func read(_ path: String) throws -> [UInt8] {
-        let file = try SystemFile.open(path, O_RDONLY | O_NOFOLLOW, using: disk)
+        let file = try SystemFile.open(path, O_RDONLY, using: disk)
         defer { _ = SystemFile.close(file) }
         return try SystemFile.read(file, from: 0, count: try SystemFile.status(file).size)
     }
@@ -71,7 +71,7 @@ struct BackgroundDirectory: BackgroundStorage {
 
     private func replace(_ path: String, with data: Data) throws {
         let next = path + "-new"
-        let file = try SystemFile.open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, using: disk)
+        let file = try SystemFile.create(next, using: disk)
         defer { _ = SystemFile.close(file) }
         try data.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
         guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }

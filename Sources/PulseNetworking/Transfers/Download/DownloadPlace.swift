@@ -128,6 +128,8 @@ struct DownloadPlace: Sendable {
     /// notice, or from a new file.
     func standardPermissions() -> mode_t {
         let path = partial + "-mode"
+        // What another program has put there would decide.
+        _ = unlink(path)
         let descriptor = createFile(path)
         guard descriptor >= 0 else { return 0o600 }
         defer {
@@ -138,7 +140,7 @@ struct DownloadPlace: Sendable {
     }
 }
 
-private func createFile(_ path: String) -> Int32 { open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666) }
+private func createFile(_ path: String) -> Int32 { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
 
 private struct FileStatus {
     let isDirectory: Bool

@@ -76,7 +76,7 @@ final class PartialFile: @unchecked Sendable {
             while true {
                 let lock = FileLock(path: place.partial, disk: disk)
                 guard try lock.tryAcquire() else { throw TransferFailure.busy }
-                let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT | O_NOFOLLOW, using: disk)
+                let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
                 let status = try? SystemFile.status(descriptor)
                 let size = Int64(status?.size ?? 0)
                 let state = PartialState.read(place.state, using: disk)
@@ -261,7 +261,7 @@ final class PartialFile: @unchecked Sendable {
         return try await Self.onDisk(needed: 0) { [place, descriptor, disk, hasLostBytes] in
             try Self.sync(descriptor, disk, hasLostBytes)
             // Opened first, so that nothing but a failing disk can go wrong after the rename.
-            let directory = try SystemFile.open(place.directory, O_RDONLY, using: disk)
+            let directory = try SystemFile.openDirectory(place.directory, using: disk)
             defer { _ = SystemFile.close(directory) }
             // Another program may have removed the file, and another download may have created it again.
             guard try SystemFile.status(place.partial)?.identity == SystemFile.status(descriptor).identity else {

@@ -56,8 +56,7 @@ struct PartialState: Sendable, Equatable, Codable {
     /// Replaces the state in that file at once.
     func write(_ path: String, using disk: Disk) throws {
         let next = Self.next(path)
-        // A link here would lead to another file.
-        let file = try SystemFile.open(next, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, using: disk)
+        let file = try SystemFile.create(next, using: disk)
         defer { _ = SystemFile.close(file) }
         try bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
         guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }

@@ -69,7 +69,7 @@ struct UploadRecord: Sendable {
 
     func write(_ upload: StoredUpload) async throws {
         try await Self.onDisk { [self] in
-            let file = try SystemFile.open(path + "-new", O_WRONLY | O_CREAT | O_TRUNC, using: disk)
+            let file = try SystemFile.create(path + "-new", using: disk)
             defer { _ = SystemFile.close(file) }
             try upload.bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
             guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
