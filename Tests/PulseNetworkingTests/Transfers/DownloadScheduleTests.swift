@@ -20,6 +20,8 @@ struct DownloadScheduleTests {
         let number: Int
         let bytes: [UInt8]
         let validators: Validators
+        /// Whether a response with all of it tells its length.
+        let tellsLength: Bool
 
         var content: DownloadedContent {
             var content = DownloadedContent()
@@ -69,25 +71,48 @@ struct DownloadScheduleTests {
         // What a server without `If-Range` has changed shows in the validators alone.
         let validators = server.knowsConditions ? Validators.allCases[below(5)] : [.strong, .strongDate][below(2)]
         server.versions.append(
-            Version(number: server.versions.count, bytes: bytes, validators: validators))
+            Version(
+                number: server.versions.count, bytes: bytes, validators: validators, tellsLength: below(4) > 0))
     }
 
     private func response(of server: inout Server, from offset: Int, _ condition: String?) -> Response {
         if below(10) < server.changes { change(&server) }
         let version = server.current
         var content = version.content
-        var offset = server.knowsConditions && !version.fulfills(condition) ? 0 : offset
+        content.mediaType = "video/mp4"
+        let fulfills = version.fulfills(condition)
+        var offset = server.knowsConditions && !fulfills ? 0 : offset
         if below(10) < server.mistakes {
             server.hasErred = true
-            switch below(7) {
+            switch below(11) {
             case 0: return Response(head: DownloadHead(status: [500, 503, 429][below(3)], content: content))
             case 1: return Response(head: DownloadHead(status: [401, 403, 404, 410][below(4)], content: content))
             case 2:
                 // Another length than what is stored: a server that confirms a wrong end cannot be found out.
                 content.total = Int64(offset + 1 + below(40))
                 return Response(head: DownloadHead(status: 416, content: content))
-            case 3 where offset > 0: offset -= 1
+            case 3 where offset > 0: offset = below(offset)
             case 4: offset = 0
+            case 7 where offset > 0 && offset >= version.bytes.count:
+                return Response(head: DownloadHead(status: 416, content: DownloadedContent()))
+            case 8 where offset > 0:
+                // A page of an error, as of a network that wants a login.
+                var page = DownloadedContent()
+                (page.mediaType, page.total) = ("text/html", [nil, 9][below(2)])
+                return Response(head: DownloadHead(status: 200, content: page), body: Array("<html>...".utf8))
+            case 9 where offset > 0 && offset < version.bytes.count:
+                // A part, with the status of a whole.
+                content.total = Int64(version.bytes.count)
+                return Response(
+                    head: DownloadHead(
+                        status: 200, content: content, range: Int64(offset)..<Int64(version.bytes.count)),
+                    body: Array(version.bytes[offset...]), isCut: below(3) == 0)
+            case 10
+            where offset > 0 && offset < version.bytes.count && condition != nil && fulfills && version.tellsLength:
+                // A part that claims to be the whole: only a known length tells.
+                let rest = Array(version.bytes[offset...])
+                content.total = [nil, Int64(rest.count)][below(2)]
+                return Response(head: DownloadHead(status: 200, content: content), body: rest, isCut: below(3) == 0)
             case 5 where server.knowsConditions: content = DownloadedContent()
             default:
                 content.total = Int64(version.bytes.count)
@@ -108,7 +133,7 @@ struct DownloadScheduleTests {
             // A server may send less than the rest.
             if below(5) == 0 { body = Array(body.prefix(1 + below(body.count))) }
             range = Int64(offset)..<Int64(offset + body.count)
-        } else if below(4) == 0 {
+        } else if !version.tellsLength {
             content.total = nil
         }
         let isCut = below(3) == 0
@@ -202,8 +227,8 @@ struct DownloadScheduleTests {
         while !rest.isEmpty {
             let chunk = rest.prefix(1 + below(8))
             rest = rest.dropFirst(chunk.count)
-            guard machine.receive(chunk.count) else { return machine.receivedTooMuch() }
-            disk.bytes += chunk
+            guard let new = machine.receive(chunk.count) else { return machine.receivedTooMuch() }
+            disk.bytes += chunk.suffix(new)
             if below(3) == 0, machine.isResumable { disk.saved = (machine.content, disk.bytes.count) }
         }
         return response.isCut ? machine.failed(Self.lost) : machine.ended()

@@ -229,7 +229,7 @@ struct DownloadTests {
     @Test func aPartThatWasNotAskedForEndsForAnAccountToo() {
         var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maximumFruitlessAttempts: 5)
         _ = machine.start(nil, length: 0)
-        let head = DownloadHead(status: 206, content: DownloadedContent(), range: 0..<10)
+        let head = DownloadHead(status: 206, content: DownloadedContent(), range: 1..<10)
         for count in 1... {
             let action = machine.received(head, isForeign: true, error: .emptyBody)
             if case .fail = action { break }
@@ -300,6 +300,113 @@ struct DownloadTests {
     }
 
     /// Connections are lost at random bytes; the rest is asked for from what is stored.
+    /// What a server sends in place of the rest.
+    enum Other: CaseIterable {
+        case partAsWhole, wholeAsWhole, unreadablePart, restAsWhole, restAsWholeWithoutLength
+        case earlierPart, partFromTheStart, partWithoutTag, severalParts, page, pageWithTag, newVersion
+
+        /// Nil if the download succeeds.
+        var failure: TransferFailure? {
+            switch self {
+            case .restAsWhole, .restAsWholeWithoutLength, .page, .pageWithTag: .unexpectedContent
+            case .unreadablePart: .contentKeepsChanging
+            default: nil
+            }
+        }
+
+        /// How many requests the first download sends.
+        var requestCount: Int { [.unreadablePart, .partWithoutTag, .severalParts].contains(self) ? 2 : 1 }
+
+        /// Whether the next download asks for the rest again.
+        var keepsPartial: Bool { failure == .unexpectedContent && self != .restAsWholeWithoutLength }
+
+        func response(_ right: MockServer.Response, _ data: Data, from kept: Int) -> MockServer.Response {
+            var response = right
+            func send(from start: Int, status: Int, range: String?) {
+                response.body = .data(data.dropFirst(start))
+                response.status = status
+                response.headers["Content-Range"] = range
+            }
+            func range(from start: Int) -> String { "bytes \(start)-\(data.count - 1)/\(data.count)" }
+            switch self {
+            case .partAsWhole: send(from: kept, status: 200, range: range(from: kept))
+            case .wholeAsWhole: send(from: 0, status: 200, range: range(from: 0))
+            case .unreadablePart: send(from: kept, status: 200, range: "bytes \(kept)")
+            case .restAsWhole: send(from: kept, status: 200, range: nil)
+            case .restAsWholeWithoutLength:
+                send(from: kept, status: 200, range: nil)
+                response.framing = .chunked()
+            case .earlierPart: send(from: kept / 2, status: 206, range: range(from: kept / 2))
+            case .partFromTheStart: send(from: 0, status: 206, range: range(from: 0))
+            case .partWithoutTag: response.headers["ETag"] = nil
+            case .severalParts:
+                response.headers["Content-Range"] = nil
+                response.headers["Content-Type"] = "multipart/byteranges; boundary=x"
+            case .page, .pageWithTag:
+                response = .data(Data("<html>please log in</html>".utf8), contentType: "text/html; charset=utf-8")
+                if self == .pageWithTag { response.headers["ETag"] = "\"page\"" }
+            case .newVersion:
+                send(from: 0, status: 200, range: nil)
+                response.headers["ETag"] = "\"b\""
+            }
+            return response
+        }
+    }
+
+    /// Whatever a server sends in place of the rest, the target is the old file or the whole new one.
+    @Test(arguments: Other.allCases)
+    func whatIsNotTheRestIsNoFile(_ other: Other) async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            server.serve(file, at: "/file")
+            try await Self.withTarget(old: Data("old".utf8)) { target in
+                let client = Self.client(server)
+                let kept = try await Self.interrupted(client, file, Fetch(), to: target)
+                try #require(kept > 1)
+                // A request for the whole content gets the same from a server that always errs so.
+                file.answering { request, right in
+                    request.headers["Range"] != nil || other == .unreadablePart
+                        ? other.response(right, data, from: kept) : right
+                }
+                let sent = server.requests.count
+                if let expected = other.failure {
+                    for attempt in 1...(other.keepsPartial ? 2 : 1) {
+                        let failure = await Self.failure { try await client.download(Fetch(), to: target) }
+                        #expect(failure == expected)
+                        #expect(try Data(contentsOf: target) == Data("old".utf8))
+                        // A second refusal means that the content is another one now.
+                        let isKept = other.keepsPartial && attempt == 1
+                        #expect((try? Self.partial(of: target).count) == (isKept ? kept : nil))
+                        if attempt == 1 { #expect(server.requests.count == sent + other.requestCount) }
+                    }
+                    file.answering { _, right in right }
+                }
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: data)
+                if other.failure == nil { #expect(server.requests.count == sent + other.requestCount) }
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// As a crash between the last byte and the rename leaves it.
+    @Test(arguments: [nil, 10, 11] as [Int64?])
+    func aCompletePartNeedsNoLengthBehindItsEnd(total: Int64?) {
+        var content = DownloadedContent()
+        (content.entityTag, content.total) = ("\"a\"", 10)
+        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maximumFruitlessAttempts: 5)
+        _ = machine.start(content, length: 10)
+        var end = DownloadedContent()
+        end.total = total
+        let action = machine.received(DownloadHead(status: 416, content: end), error: .emptyBody)
+        if total == 11 {
+            guard case .send(from: 0, condition: nil) = action else { return _ = Issue.record("\(action)") }
+        } else {
+            guard case .finish = action else { return _ = Issue.record("\(action)") }
+        }
+    }
+
     @Test func aHundredLossesChangeNoByte() async throws {
         let random = SeededRandomness(seed: 100)
         try await MockServer.run { server in

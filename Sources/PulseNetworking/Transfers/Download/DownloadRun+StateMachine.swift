@@ -31,6 +31,12 @@ extension DownloadRun {
         private(set) var isCoded = false
         /// Where the part of the current response ends.
         private var partEnd: Int64?
+        /// The bytes of the current response that are stored already.
+        private var overlap: Int64 = 0
+        /// What is known of the content, though its bytes may have been dropped.
+        private var known = DownloadedContent()
+        /// The length that the body of the current response must have, though it does not announce one.
+        private var expected: Int64?
         private var asked: Int64 = 0
         /// The most bytes that were stored at any time: a server that starts over and over makes no progress.
         private var highest: Int64 = 0
@@ -72,6 +78,7 @@ extension DownloadRun {
                 (content, self.length) = (stored, length)
                 if !isResumable { (content, self.length) = (DownloadedContent(), 0) }
                 highest = self.length
+                known = content
             }
             return send()
         }
@@ -79,7 +86,7 @@ extension DownloadRun {
         private mutating func send() -> Action {
             asked = isResumable ? length : 0
             isFruitful = false
-            partEnd = nil
+            (partEnd, overlap, expected) = (nil, 0, nil)
             return .send(from: asked, condition: asked > 0 ? content.condition : nil)
         }
 
@@ -92,38 +99,60 @@ extension DownloadRun {
             retryAfter: TimeInterval? = nil
         ) -> Action {
             switch head.status {
-            case 206:
+            case 200..<300 where head.isPart:
                 if isForeign, asked > 0 { return restart(Self.foreign) }
-                guard asked > 0, !head.isCoded, let range = head.range, range.lowerBound == length,
-                    content.fits(head.content)
+                guard !head.isCoded, let range = head.range, range.lowerBound <= asked, range.upperBound > asked,
+                    asked == 0 ? !known.excludes(head.content) : content.fits(head.content)
                 else { return misfit() }
-                content.add(head.content)
-                partEnd = range.upperBound
+                if asked == 0 {
+                    begin(head)
+                } else {
+                    content.add(head.content)
+                }
+                known = content
+                (partEnd, overlap) = (range.upperBound, length - range.lowerBound)
                 (hasBegun, hasReceived) = (true, true)
                 return .append(from: length, attempt: attempt)
             case 416 where asked > 0:
                 if isForeign { return restart(Self.foreign) }
-                guard head.content.total == length, content.hasEnd(head.content) else { return misfit() }
+                guard content.hasEnd(head.content, at: length) else { return misfit() }
                 return .finish
             case 200..<300:
-                // The listener knows the total of the attempt.
-                if hasBegun, length == 0, content.total != head.content.total { attempt += 1 }
-                dropAll(asked > 0 ? "the server sends the whole content" : "what was stored cannot be resumed")
-                (content, isCoded) = (head.content, head.isCoded)
-                (hasBegun, hasReceived) = (true, true)
+                guard isForeign || !known.excludes(head.content) else { return refuse() }
+                begin(head)
+                if known.isSame(as: content), content.total == nil, !isCoded {
+                    // Only its end shows whether it is all of the content. Until then it is no base for another part.
+                    expected = known.total
+                    (content.entityTag, content.lastModified) = (nil, nil)
+                } else {
+                    known = content
+                }
                 partEnd = content.total
+                (hasBegun, hasReceived) = (true, true)
                 return .append(from: 0, attempt: attempt)
             default:
                 return failed(error(), retryAfter: retryAfter)
             }
         }
 
-        /// Bytes of the body are about to be stored; false if they exceed the part that was announced.
-        mutating func receive(_ count: Int) -> Bool {
-            guard Int64(count) <= (partEnd ?? .max) - length else { return false }
-            length += Int64(count)
+        /// A response brings the content from its first byte.
+        private mutating func begin(_ head: DownloadHead) {
+            // The listener knows the total of the attempt.
+            if hasBegun, length == 0, content.total != head.content.total { attempt += 1 }
+            dropAll(asked > 0 ? "the server sends the whole content" : "what was stored cannot be resumed")
+            (content, isCoded) = (head.content, head.isCoded)
+        }
+
+        /// Bytes of the body have come. Returns how many of them, at their end, are to be stored; nil if they exceed
+        /// the part that was announced.
+        mutating func receive(_ count: Int) -> Int? {
+            let known = min(Int64(count), overlap)
+            overlap -= known
+            let new = Int64(count) - known
+            guard new <= (partEnd ?? .max) - length else { return nil }
+            length += new
             if length > highest { (highest, fruitless, isFruitful) = (length, 0, true) }
-            return true
+            return Int(new)
         }
 
         /// The body has more bytes than were announced.
@@ -131,6 +160,9 @@ extension DownloadRun {
 
         /// The body has ended as it should.
         mutating func ended() -> Action {
+            guard expected == nil || expected == length else {
+                return .fail(TransferFailure.unexpectedContent.asPulseError, keepsPartial: false)
+            }
             guard !isCoded else { return .finish }
             guard let total = content.total else {
                 // A part of a content of unknown length may be followed by others.
@@ -174,6 +206,14 @@ extension DownloadRun {
                 return .fail(TransferFailure.contentKeepsChanging.asPulseError, keepsPartial: false)
             }
             return restart("the server's response does not fit what was stored")
+        }
+
+        /// Something else came in place of the content. What is stored stays for another download, once: then the
+        /// content may be a new one.
+        private mutating func refuse() -> Action {
+            let keepsPartial = content.wasDoubted != true
+            content.wasDoubted = true
+            return .fail(TransferFailure.unexpectedContent.asPulseError, keepsPartial: keepsPartial)
         }
 
         private static let foreign = "what was stored was sent to another account"

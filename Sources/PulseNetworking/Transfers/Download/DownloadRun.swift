@@ -277,7 +277,7 @@ extension DownloadRun {
                 // A transport without streams has written it.
                 let length = try await partial.adopt()
                 receivedCount = Int(length)
-                guard machine.receive(Int(length)) else { return machine.receivedTooMuch() }
+                guard machine.receive(Int(length)) != nil else { return machine.receivedTooMuch() }
                 meter.note(length, of: total)
                 return machine.ended()
             }
@@ -289,12 +289,12 @@ extension DownloadRun {
             do {
                 for try await chunk in stream {
                     receivedCount += chunk.count
-                    guard machine.receive(chunk.count) else {
+                    guard let new = machine.receive(chunk.count) else {
                         stream.cancel()
                         return machine.receivedTooMuch()
                     }
                     do {
-                        try await partial.append(chunk, of: total)
+                        try await partial.append(chunk.suffix(new), of: total)
                         if machine.isResumable, key != nil { try await partial.syncIfDue(state) }
                     } catch {
                         storing = error

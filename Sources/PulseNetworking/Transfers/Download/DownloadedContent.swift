@@ -12,11 +12,15 @@ struct DownloadedContent: Sendable, Equatable, Codable {
     var isDateStrong = false
     /// The length of the whole content in bytes; nil if it is not known.
     var total: Int64?
+    /// The media type without its parameters, in lower case.
+    var mediaType: String?
     /// The SHA-256 of the whole content that the server named, in hexadecimal digits.
     var digest: String?
 
     /// The name that the server suggested for the file. A response for the rest seldom repeats it.
     var name: String?
+    /// Whether the last request for the rest brought other content, which was refused.
+    var wasDoubted: Bool?
 
     /// The value for `If-Range` (RFC 9110, section 13.1.5): a strong entity tag, or the date if there is no tag.
     var condition: String? {
@@ -29,6 +33,7 @@ struct DownloadedContent: Sendable, Equatable, Codable {
         total = total ?? part.total
         digest = digest ?? part.digest
         name = name ?? part.name
+        wasDoubted = nil
     }
 
     /// Whether a part with these validators belongs to this content. It has the same `ETag`, but may lack the
@@ -39,12 +44,25 @@ struct DownloadedContent: Sendable, Equatable, Codable {
         return entityTag == part.entityTag
     }
 
-    /// Whether a response that there is no rest, with these validators, is about this content. Few servers send any
-    /// with a 416.
-    func hasEnd(_ end: DownloadedContent) -> Bool {
+    /// Whether a whole content, sent in place of the rest, cannot be a later version of this one: a page of an error,
+    /// or a part that is labeled as a whole.
+    func excludes(_ whole: DownloadedContent) -> Bool {
+        if isSame(as: whole) { return whole.total != nil && whole.total != total }
+        guard let mediaType, let other = whole.mediaType else { return false }
+        return mediaType != other
+    }
+
+    /// Whether a strong validator tells that the other content has the same bytes, and this one's length is known.
+    func isSame(as other: DownloadedContent) -> Bool {
+        total != nil && condition != nil && condition == other.condition
+    }
+
+    /// Whether a response that there is no rest behind so many bytes, with these validators, is about this content. Few
+    /// servers send any with a 416, and some not even the length.
+    func hasEnd(_ end: DownloadedContent, at length: Int64) -> Bool {
         (end.entityTag == nil || end.entityTag == entityTag)
             && (end.lastModified == nil || end.lastModified == lastModified)
-            && (total == nil || total == end.total)
+            && (total ?? length) == length && (end.total ?? total) == length
     }
 }
 
@@ -52,7 +70,9 @@ struct DownloadedContent: Sendable, Equatable, Codable {
 struct DownloadHead: Sendable, Equatable {
     let status: Int
     let content: DownloadedContent
-    /// Where the part begins and ends that a 206 carries.
+    /// Whether the body is a part of the content: that of a 206, and of any success with a `Content-Range`.
+    let isPart: Bool
+    /// Where the part begins and ends; nil if the server does not tell, or means several parts.
     var range: Range<Int64>?
     /// Whether the body is coded, so that its bytes are not those of the content that ranges count.
     var isCoded = false
@@ -60,6 +80,7 @@ struct DownloadHead: Sendable, Equatable {
     init(status: Int, content: DownloadedContent, range: Range<Int64>? = nil, isCoded: Bool = false) {
         self.status = status
         self.content = content
+        self.isPart = status == 206 || range != nil
         self.range = range
         self.isCoded = isCoded
     }
@@ -68,13 +89,15 @@ struct DownloadHead: Sendable, Equatable {
         let headers = response.headers
         status = response.statusCode
         let field = headers["Content-Range"]
-        let part = status == 206 ? field.flatMap { ContentRange($0) } : nil
+        isPart = status == 206 || field != nil && (200..<300).contains(status)
+        let part = isPart ? field.flatMap { ContentRange($0) } : nil
         range = part.map { Int64($0.range.lowerBound)..<Int64($0.range.upperBound) }
         let coding = headers["Content-Encoding"]?.asciiLowercased.trimmingCharacters(in: .whitespaces) ?? ""
         isCoded = response.isDecoded || !["", "identity", "none"].contains(coding)
         var content = DownloadedContent()
         content.entityTag = EntityTag(of: headers)?.text
         content.lastModified = headers["Last-Modified"]
+        content.mediaType = response.mediaType.isEmpty ? nil : response.mediaType
         if let changed = headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: now) }),
             let date = headers["Date"].flatMap({ HTTPDate.parse($0, now: now) })
         {
@@ -87,9 +110,9 @@ struct DownloadHead: Sendable, Equatable {
             content.total = field.flatMap { ContentRange.length(ofUnsatisfied: $0) }.map(Int64.init)
         } else if !isCoded {
             content.total =
-                status == 206 ? part?.length.map(Int64.init) : headers["Content-Length"].flatMap { Int64($0) }
+                isPart ? part?.length.map(Int64.init) : headers["Content-Length"].flatMap { Int64($0) }
             content.digest = headers["Repr-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
-            if status == 200, content.digest == nil {
+            if status == 200, !isPart, content.digest == nil {
                 content.digest = headers["Content-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
             }
         }
