@@ -189,10 +189,10 @@ extension PulseClient {
         case .download(let run):
             return try await run.response(to: request, for: call, through: pipeline, follower)
         case .upload(let run, let decode):
-            let (response, accepted) = try await run.response(to: request, for: call) { [follower] part in
+            let response = try await run.response(to: request, for: call) { [follower] part in
                 try await follower.send(part, for: call, through: pipeline)
             }
-            try Self.accept(response, of: call, decode, accepted)
+            try Self.accept(response, of: call, decode, .successful)
             return response
         case .response(let ownGate, let ownDecode):
             (gate, decode) = (ownGate, ownDecode)

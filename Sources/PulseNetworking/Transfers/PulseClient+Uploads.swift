@@ -9,9 +9,10 @@ extension PulseClient {
     /// Files, streams and multipart bodies are sent in constant memory. A body that is sent again, as after a retry, a
     /// token refresh or a redirect that keeps it, is the next ``TransferProgress/attempt``.
     ///
-    /// - Parameter resuming: lets an upload go on after an interruption, if the server has the tus protocol; if not,
-    ///   the endpoint is sent as it is. The body must be a file, or the upload is ``PulseError/unsupported(_:)``. With
-    ///   the protocol, any status from 200 to 299 is a success, whatever statuses the endpoint accepts.
+    /// - Parameter resuming: lets an upload go on after an interruption, by the tus protocol, whatever the endpoint's
+    ///   method is. The body must be a file and the server must have the protocol, or the upload is
+    ///   ``PulseError/unsupported(_:)``. Any status from 200 to 299 is a success, whatever statuses the endpoint
+    ///   accepts.
     /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
     ///   result. Called from any thread; the transfer may wait for it. Nil for that of the options.
     public func upload<E: Endpoint>(

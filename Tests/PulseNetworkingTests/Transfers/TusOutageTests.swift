@@ -110,7 +110,6 @@ struct TusOutageTests {
         }
     }
 
-    /// Only a server that answers without the protocol has none.
     @Test(arguments: [401, 403, 429, 500, 503])
     func aFailingOPTIONSIsThrown(status: Int) async throws {
         try await MockServer.run { server in
@@ -123,20 +122,6 @@ struct TusOutageTests {
                 }
                 #expect(error?.statusCode == status)
                 #expect(TusFixture.methods(server) == ["OPTIONS"])
-                await client.shutdown()
-            }
-        }
-    }
-
-    @Test(arguments: [200, 400, 404, 405, 501])
-    func anOPTIONSWithoutTheProtocolMeansAPlainUpload(status: Int) async throws {
-        try await MockServer.run { server in
-            server.on(.options, "/up") { _ in .status(status) }
-            server.on(.put, "/up") { _ in .status(204) }
-            try await TusFixture.withFile { file, _, resumption in
-                let client = TusFixture.client(server, retry: .none)
-                _ = try await client.upload(Put(file), resuming: resumption)
-                #expect(TusFixture.methods(server) == ["OPTIONS", "PUT"])
                 await client.shutdown()
             }
         }

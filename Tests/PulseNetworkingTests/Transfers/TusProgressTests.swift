@@ -61,14 +61,10 @@ struct TusProgressTests {
         }
     }
 
-    enum Way: CaseIterable { case tus, plain }
-
     /// An event is told once, and of the whole file.
-    @Test(arguments: Way.allCases)
-    func theSameReportsAreEvents(way: Way) async throws {
+    @Test func theSameReportsAreEvents() async throws {
         try await MockServer.run { server in
-            if way == .tus { server.serveTus(at: "/up").dropping(after: 300_000) }
-            server.on(.put, "/up") { _ in .status(204) }
+            server.serveTus(at: "/up").dropping(after: 300_000)
             try await TusFixture.withFile { file, _, resumption in
                 let (bus, sink) = (PulseEventBus(), RecordingSink())
                 bus.addSink(sink)
@@ -82,22 +78,6 @@ struct TusProgressTests {
                 }
                 #expect(told == heard.reports.map { [$0.completed, $0.total] })
                 #expect(told.allSatisfy { $0[1] == 1 << 20 })
-            }
-        }
-    }
-
-    @Test(arguments: Way.allCases)
-    func anEmptyFileIsReportedToo(way: Way) async throws {
-        try await MockServer.run { server in
-            if way == .tus { _ = server.serveTus(at: "/up") }
-            server.on(.put, "/up") { _ in .status(204) }
-            try await TusFixture.withFile { file, _, resumption in
-                try Data().write(to: file)
-                let client = TusFixture.client(server)
-                let heard = Heard()
-                _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
-                #expect(heard.reports == [TransferProgress(completed: 0, total: 0)])
-                await client.shutdown()
             }
         }
     }

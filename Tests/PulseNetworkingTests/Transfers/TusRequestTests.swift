@@ -68,20 +68,6 @@ struct TusRequestTests {
         }
     }
 
-    @Test func aPlainUploadHasTheKeyOfTheCall() async throws {
-        try await MockServer.run { server in
-            server.on(.put, "/up") { _ in .status(204) }
-            try await TusFixture.withFile { file, _, resumption in
-                let client = TusFixture.client(server, plugins: [.idempotency()])
-                _ = try await client.upload(
-                    Put(file), resuming: resumption,
-                    options: RequestOptions().with(\.idempotencyKey, value: .value("k")))
-                #expect(server.requests.map { $0.headers["Idempotency-Key"] } == [nil, "k"])
-                await client.shutdown()
-            }
-        }
-    }
-
     // MARK: Location
 
     /// Uploads to a mock whose creation has that `Location`; returns the requests.
@@ -237,22 +223,6 @@ struct TusRequestTests {
                 endpoint.options.acceptedStatuses = .only(201)
                 _ = try await client.upload(endpoint, resuming: resumption)
                 #expect(uploads.uploads.map(\.data) == [data])
-                await client.shutdown()
-            }
-        }
-    }
-
-    @Test func theStatusOfAPlainUploadIsThatOfTheEndpoint() async throws {
-        try await MockServer.run { server in
-            server.on(.put, "/up") { _ in .status(204) }
-            try await TusFixture.withFile { file, _, resumption in
-                let client = TusFixture.client(server)
-                var endpoint = Put(file)
-                endpoint.options.acceptedStatuses = .only(201)
-                let error = await #expect(throws: PulseError.self) {
-                    try await client.upload(endpoint, resuming: resumption)
-                }
-                #expect(error?.statusCode == 204)
                 await client.shutdown()
             }
         }

@@ -108,37 +108,163 @@ struct TusTests {
         }
     }
 
-    @Test func aServerWithoutTheProtocolGetsThePlainUpload() async throws {
+    /// Without the protocol, no server gets the file.
+    @Test func aServerWithoutTheProtocolIsUnsupported() async throws {
         try await MockServer.run { server in
             server.on(.put, "/up") { _ in .status(204) }
-            try await TusFixture.withFile { file, data, resumption in
+            try await TusFixture.withFile { file, _, resumption in
                 let client = TusFixture.client(server)
-                let heard = Heard()
-                _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
-                #expect(TusFixture.methods(server) == ["OPTIONS", "PUT"])
-                #expect(server.requests.last?.body == data)
-                #expect(heard.reports.last?.completed == 1 << 20)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                #expect(error?.kind == .unsupported)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST"])
                 #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }
     }
 
-    @Test func anOffsetThatDoesNotFitIsRejected() async throws {
+    @Test(arguments: [["Tus-Version": "0.2.2"], ["Tus-Version": "1.0.0"], ["Tus-Resumable": "1.0.0"]])
+    func aServerThatLacksWhatIsNeededGetsNoFile(headers: HTTPHeaders) async throws {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")
-            uploads.dropping(after: 10)
-            server.on(.head, "/up/{id}") { _ in .status(200, headers: ["Upload-Offset": "1048577"]) }
+            uploads.answering(.options, with: .status(204, headers: headers))
             try await TusFixture.withFile { file, _, resumption in
                 let client = TusFixture.client(server)
                 let error = await #expect(throws: PulseError.self) {
                     try await client.upload(Put(file), resuming: resumption)
                 }
-                guard case .transport(.badServerResponse, let failure as TransferFailure) = error else {
+                #expect(error?.kind == .unsupported)
+                #expect(TusFixture.methods(server) == ["OPTIONS"])
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// `OPTIONS` is optional.
+    @Test(arguments: [200, 400, 404, 405, 501])
+    func aServerMayHaveNoOPTIONS(status: Int) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            uploads.answering(.options, with: .status(status))
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server, retry: .none)
+                _ = try await client.upload(Put(file), resuming: resumption)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST", "PATCH"])
+                #expect(uploads.uploads.map(\.data) == [data])
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// What a server says of an upload that it does not honor. Twice, the error says so; the next call starts again.
+    @Test(arguments: ["200", "200 1048577", "200 x", "200 -1", "400", "405", "412", "422"], [1, 2])
+    func anUploadThatIsNotHonoredIsCreatedOnceMore(head: String, times: Int) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            for _ in 0..<times { uploads.dropping(after: 10) }
+            let words = head.split(separator: " ").map(String.init)
+            let status = try #require(Int(words[0]))
+            server.on(.head, "/up/{id}") { _ in
+                .status(status, headers: words.count > 1 ? ["Upload-Offset": words[1]] : [:])
+            }
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
+                let again = ["OPTIONS", "POST", "PATCH", "HEAD", "POST", "PATCH"]
+                if times == 1 {
+                    _ = try await client.upload(Put(file), resuming: resumption)
+                    #expect(TusFixture.methods(server) == again)
+                } else {
+                    let error = await #expect(throws: PulseError.self) {
+                        try await client.upload(Put(file), resuming: resumption)
+                    }
+                    if status == 200 {
+                        guard case .transport(.badServerResponse, TransferFailure.rejectedOffset) = error else {
+                            Issue.record("\(String(describing: error))")
+                            return
+                        }
+                    } else {
+                        #expect(error?.statusCode == status)
+                    }
+                    #expect(TusFixture.methods(server) == again + ["HEAD"])
+                    #expect(TusFixture.names(resumption) == [])
+                    _ = try await client.upload(Put(file), resuming: resumption)
+                }
+                #expect(uploads.uploads.contains { $0.data == data })
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// The caller may do something about these.
+    @Test(arguments: [401, 407])
+    func aRefusedCallerKeepsTheUpload(status: Int) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            uploads.dropping(after: 400_000)
+            uploads.answering(.head, with: .status(status))
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                #expect(error?.statusCode == status)
+                _ = try await client.upload(Put(file), resuming: resumption)
+                #expect(TusFixture.methods(server).suffix(3) == ["HEAD", "HEAD", "PATCH"])
+                #expect(uploads.uploads.map(\.data) == [data])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test(arguments: [nil, "-1", "x", "1048577"] as [String?])
+    func aPartWithoutAUsableOffsetIsAskedFor(offset: String?) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            uploads.answering(.patch, with: .status(204, headers: offset.map { ["Upload-Offset": $0] } ?? [:]))
+            try await TusFixture.withFile { file, data, resumption in
+                let client = TusFixture.client(server)
+                _ = try await client.upload(Put(file), resuming: resumption)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST", "PATCH", "HEAD", "PATCH"])
+                #expect(uploads.uploads.map(\.data) == [data])
+                await client.shutdown()
+            }
+        }
+    }
+
+    /// Such a server has created nothing.
+    @Test(arguments: [0, 1 << 20])
+    func aSuccessWithoutALocationIsNoUpload(size: Int) async throws {
+        try await MockServer.run { server in
+            server.on(.post, "/up") { _ in .status(201) }
+            try await TusFixture.withFile { file, data, resumption in
+                try data.prefix(size).write(to: file)
+                let client = TusFixture.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                guard case .transport(.badServerResponse, _) = error else {
                     Issue.record("\(String(describing: error))")
                     return
                 }
-                #expect(failure == .rejectedOffset)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST"])
+                await client.shutdown()
+            }
+        }
+    }
+
+    @Test func anEmptyFileIsCompleteAtItsCreation() async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            try await TusFixture.withFile { file, _, resumption in
+                try Data().write(to: file)
+                let client = TusFixture.client(server)
+                let heard = Heard()
+                _ = try await client.upload(Put(file), resuming: resumption, progress: heard.take)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST"] && uploads.createdCount == 1)
+                #expect(heard.reports == [TransferProgress(completed: 0, total: 0)])
+                #expect(TusFixture.names(resumption) == [])
                 await client.shutdown()
             }
         }

@@ -49,13 +49,13 @@ extension TusRun {
             case end(End)
         }
 
-        mutating func outcome() async throws -> Outcome {
+        mutating func response() async throws -> PulseResponse {
             var stored = await record.read(for: file)
             // The plugin for auth tells no account at a foreign origin, so the endpoint's own server is asked first.
             let learnsAccount = stored.map {
                 $0.account != nil && !call.environment.keepsOwnSecrets(of: built, at: $0.url)
             }
-            if learnsAccount ?? true, try await !isSupported() { return (try await plain(), nil) }
+            let isKnown = if learnsAccount ?? true { try await isSupported() } else { true }
             if learnsAccount == true, stored?.account != account { stored = nil }
             while true {
                 let end: End
@@ -63,10 +63,10 @@ extension TusRun {
                     stored = nil
                     end = try await sendRest(to: upload.url, from: nil, as: upload.account)
                 } else {
-                    end = try await sendRest(to: create(), from: 0, as: account)
+                    end = try await create(onKnownServer: isKnown)
                 }
                 switch end {
-                case .finished(let response): return (response, .successful)
+                case .finished(let response): return response
                 case .foreign: await record.remove()
                 case .gone(let failure): try await createAgain(after: failure)
                 case .changed: try await startWithChangedFile()
@@ -102,27 +102,31 @@ extension TusRun {
 
         // MARK: Requests
 
+        /// Whether the server tells that it has the protocol; false if it tells nothing, since it may have it without
+        /// `OPTIONS`. Throws if it tells that it has not.
         private func isSupported() async throws -> Bool {
             let response = try await respond(to: request("OPTIONS", built.url))
             response.discard()
             if let failure = failure(of: response) {
                 let status = response.statusCode
-                // A server that fails, or refuses the caller, does not tell whether it has the protocol.
+                // The creation would fail as well.
                 if [401, 403].contains(status) || status != 501 && Self.isPassing(failure) { throw failure }
                 return false
             }
-            let versions = (response.headers["Tus-Version"] ?? response.headers["Tus-Resumable"] ?? "").listed
+            guard let versions = response.headers["Tus-Version"] ?? response.headers["Tus-Resumable"] else {
+                return false
+            }
             let extensions = (response.headers["Tus-Extension"] ?? "").asciiLowercased.listed
-            return versions.contains(TusRun.version) && extensions.contains("creation")
+            guard versions.listed.contains(TusRun.version), extensions.contains("creation") else {
+                throw PulseError.unsupported("the server has no uploads of tus 1.0.0 that a client may create")
+            }
+            return true
         }
 
-        /// The endpoint's own request.
-        private func plain() async throws -> PulseResponse {
-            await meter.begin(at: 0, of: file.size)
-            return try await respond(to: built)
-        }
-
-        private mutating func create() async throws -> URL {
+        /// Creates the upload and sends the file.
+        ///
+        /// - Parameter isKnown: whether the server is known to have the protocol.
+        private mutating func create(onKnownServer isKnown: Bool) async throws -> End {
             var creation = request("POST", built.url)
             creation.urlRequest.setHeader("Upload-Length", to: "\(file.size)")
             creation.urlRequest.setHeader("Upload-Metadata", to: run.resumption.field)
@@ -131,33 +135,46 @@ extension TusRun {
             creation.urlRequest.setHeader("Idempotency-Key", to: key)
             isCreated = true
             let response = try await respond(to: creation)
-            response.discard()
-            if let failure = failure(of: response) { throw failure }
+            if let failure = failure(of: response) {
+                response.discard()
+                guard isKnown || ![404, 405, 501].contains(response.statusCode) else {
+                    throw PulseError.unsupported(
+                        "the server has no resumable uploads: it refused to create one with \(response.statusCode)")
+                }
+                throw failure
+            }
             guard let url = RedirectPolicy.target(of: response, from: response.request.url ?? built.url) else {
+                response.discard()
                 throw TransportFailure(
                     code: .badServerResponse, phase: .responseStarted, underlying: UnusableLocation())
             }
+            // There is nothing to send.
+            guard file.size > 0 else { return await finish(response) }
+            response.discard()
             try await record.write(StoredUpload(url: url, stamp: file.stamp, account: account))
-            return url
+            return try await sendRest(to: url, from: 0, as: account)
         }
 
         private mutating func head(_ url: URL, as owner: String?) async throws -> Step {
             let response = try await respond(to: request("HEAD", url))
             let failure = failure(of: response)
             let offset = response.headers["Upload-Offset"]
-            // Some servers refuse what they do not have, so that a client does not learn what exists.
-            let isGone = [404, 410].contains(response.statusCode) || response.statusCode == 403 && offset == nil
+            // Some servers refuse what they do not have, so that a client does not learn what exists. Whatever else is
+            // wrong with the request would be wrong each time.
+            let status = response.statusCode
+            let isGone =
+                [404, 410].contains(status)
+                || 400..<500 ~= status && ![401, 407].contains(status) && offset == nil
+                    && !(failure.map(Self.isPassing) ?? false)
             if let failure, !isGone { throw failure }
             guard owner == account else { return .end(.foreign) }
             if let failure { return .end(.gone(failure)) }
-            if let length = response.headers["Upload-Length"], Int64(length) != file.size {
-                return .end(.gone(TransferFailure.rejectedOffset.asPulseError))
-            }
-            guard let next = offset.flatMap({ Int64($0) }), 0...file.size ~= next else {
-                throw TransferFailure.rejectedOffset.asPulseError
-            }
+            let length = response.headers["Upload-Length"]
+            guard let next = offset.flatMap({ Int64($0) }), 0...file.size ~= next,
+                length == nil || length.flatMap({ Int64($0) }) == file.size
+            else { return .end(.gone(TransferFailure.rejectedOffset.asPulseError)) }
             // All bytes had come, and only the response to the last part was lost.
-            guard next < file.size else { return await finish(response) }
+            guard next < file.size else { return .end(await finish(response)) }
             if next > confirmed { (confirmed, fruitless) = (next, 0) }
             return .at(next)
         }
@@ -174,13 +191,11 @@ extension TusRun {
                 if [404, 410].contains(response.statusCode) { return .end(.gone(failure)) }
                 throw failure
             }
-            guard let next = response.headers["Upload-Offset"].flatMap({ Int64($0) }), offset...file.size ~= next else {
-                response.discard()
-                throw TransferFailure.rejectedOffset.asPulseError
-            }
-            guard next < file.size else { return await finish(response) }
+            let next = response.headers["Upload-Offset"].flatMap { Int64($0) }
+            if next == file.size { return .end(await finish(response)) }
             response.discard()
-            if next == offset {
+            // A server that does not tell what it has taken, or nothing that can be, is asked.
+            guard let next, offset + 1..<file.size ~= next else {
                 try await wait(after: TransferFailure.rejectedOffset.asPulseError)
                 return .at(nil)
             }
@@ -189,14 +204,14 @@ extension TusRun {
             return .at(next)
         }
 
-        private func finish(_ response: PulseResponse) async -> Step {
+        private func finish(_ response: PulseResponse) async -> End {
             guard await file.isUnchanged() else {
                 response.discard()
-                return .end(.changed)
+                return .changed
             }
             await record.remove()
             await meter.begin(at: file.size, of: file.size)
-            return .end(.finished(response))
+            return .finished(response)
         }
 
         // MARK: Decisions

@@ -5,8 +5,8 @@ import PulseStorage
 
 /// One resumable upload: a call of several requests, each through the whole chain.
 ///
-/// `OPTIONS` tells whether the server has the protocol; if not, the endpoint's own request is sent. `POST` creates the
-/// upload, `HEAD` asks how much of it has come, and `PATCH` sends the rest.
+/// `OPTIONS` may tell whether the server has the protocol. `POST` creates the upload, `HEAD` asks how much of it has
+/// come, and `PATCH` sends the rest.
 final class TusRun: Sendable {
     static let version = "1.0.0"
     static let maximumFruitlessAttempts = 5
@@ -26,12 +26,8 @@ final class TusRun: Sendable {
     /// Sends a request of the call.
     typealias Send = (BuiltRequest) async throws -> PulseResponse
 
-    /// The response that the call's value is decoded from, and the statuses that are a success; nil for those that the
-    /// call accepts.
-    typealias Outcome = (response: PulseResponse, accepted: AcceptedStatuses?)
-
-    /// Returns the response to the last part, or to the plain upload.
-    func response(to built: BuiltRequest, for call: Call, by send: @escaping Send) async throws -> Outcome {
+    /// Returns the response to the last part; of an empty file, to its creation.
+    func response(to built: BuiltRequest, for call: Call, by send: @escaping Send) async throws -> PulseResponse {
         if let fault = resumption.fault { throw PulseError.invalidRequest(reason: fault) }
         guard case .file(let url) = built.body else {
             throw PulseError.unsupported("a resumable upload needs a body that is a file")
@@ -41,9 +37,9 @@ final class TusRun: Sendable {
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter
         var work = Work(run: self, built: built, call: call, record: record, meter: meter, file: file, send: send)
-        let result: Result<Outcome, any Error>
+        let result: Result<PulseResponse, any Error>
         do {
-            result = .success(try await work.outcome())
+            result = .success(try await work.response())
         } catch {
             result = .failure(error)
         }
