@@ -86,6 +86,9 @@ struct SocketDecoder: Sendable {
         case close(SocketClose)
     }
 
+    /// The largest announced size in bytes that reserves memory.
+    private static let largestReserve = 1 << 20
+
     private var reader: FrameReader
     private let inflater: MessageInflater?
     private let maximumMessageSize: Int
@@ -149,8 +152,8 @@ struct SocketDecoder: Sendable {
             message = isText ? bytes : Data(bytes)
             return
         }
-        // Growing step by step copies a large message several times. The system lends memory only as it is filled.
-        if message.isEmpty { message.reserveCapacity(min(reader.announcedSize, maximumMessageSize)) }
+        // Growing step by step copies a message several times. A larger one is not trusted for allocation.
+        if message.isEmpty { message.reserveCapacity(min(reader.announcedSize, Self.largestReserve)) }
         message.append(bytes)
     }
 

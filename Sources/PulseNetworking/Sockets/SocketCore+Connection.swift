@@ -26,6 +26,7 @@ extension SocketCore {
                         }
                     }
                 } catch {
+                    await waitForReplies()
                     fail(error)
                 }
             }
@@ -74,6 +75,7 @@ extension SocketCore {
     private func deliver(_ message: SocketMessage) async -> Bool {
         let (reader, isFull) = state.withLock { state -> (Waiter?, Bool) in
             state.statistics.messagesReceived += 1
+            state.link?.hasReceived = true
             guard state.link?.greeting != nil else {
                 return (state.inbox.append(message), state.inbox.isFull)
             }
@@ -114,6 +116,28 @@ extension SocketCore {
             state.link?.limitReading(at: time, options.closeTimeout)
         }
         schedule()
+    }
+
+    /// Before the connection fails, the application may reply to what came before: until it waits for another message,
+    /// and for no longer than for a close frame.
+    private func waitForReplies() async {
+        guard receiver == nil else { return }
+        let deadline = now + options.closeTimeout
+        let alarm = client.deadlines.add(deadline) { [weak self] in
+            self?.state.withLock { state in
+                [state.inbox.takeSource(), state.link?.greeting?.takeSource()]
+            }.forEach { $0?.resume() }
+        }
+        hold(true)
+        // Once more where the messages of a greeting have become those of the open socket.
+        while now < deadline, state.withLock({ $0.mayReply }) {
+            await withCheckedContinuation { source in
+                let waits = state.withLock { $0.waitForReader(source) }
+                if !waits { source.resume() }
+            }
+        }
+        hold(false)
+        client.deadlines.remove(alarm)
     }
 
     /// The peer has sent a close frame, which is confirmed (RFC 6455, section 5.5.1). The connection is over when the
@@ -268,7 +292,7 @@ extension SocketCore {
             ]
             return Effects(
                 connection: link.connection, waiters: waiters,
-                interruption: link.greeting == nil ? nil : state.interruption)
+                interruption: link.greeting == nil || link.hasReceived ? nil : state.interruption)
         }
         guard let effects else { return }
         effects.connection.close()

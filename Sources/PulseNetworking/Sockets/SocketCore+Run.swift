@@ -38,7 +38,7 @@ extension SocketCore {
     private func interrupt(by interruption: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.interruption = interruption
-            return state.close != nil || state.isAbandoned || state.link?.isOver == true
+            return state.close != nil || state.isAbandoned || state.link?.endsGreeting == true
         }
         if isLate { interruption() }
     }
@@ -168,7 +168,10 @@ extension SocketCore {
         let time = now
         let waiters = state.withLock { state -> [Waiter?]? in
             let isLeft = state.isAbandoned && state.connects.isEmpty
-            guard !isLeft, state.link?.isUp == true, state.machine.opened(at: time) else { return nil }
+            // The peer may have left already: then the socket was open for what came before. A receiver knows better.
+            guard !isLeft, let link = state.link, link.refusal == nil, receiver == nil || link.isUp,
+                state.machine.opened(at: time)
+            else { return nil }
             state.isAbandoned = false
             state.statistics.connections += 1
             var waiters: [Waiter?] = []

@@ -33,6 +33,8 @@ extension SocketCore {
         var failure: PulseError?
         /// Whether the peer has closed, or violates the protocol: this side sends nothing after its close frame.
         var isPeerDone = false
+        /// Whether a message has come.
+        var hasReceived = false
         /// The messages for the greeting; nil once the socket is open.
         var greeting: SocketInbox?
         /// The messages sent on this connection.
@@ -49,6 +51,9 @@ extension SocketCore {
 
         /// Whether messages can be sent.
         var isUp: Bool { !isOver && failure == nil && end == nil }
+
+        /// Whether the greeting is left, since the connection is over. It may still work on what has come.
+        var endsGreeting: Bool { isOver && !hasReceived }
 
         /// A sending task has begun to write a batch.
         mutating func begin(_ batch: SocketOutbox.Batch) {
@@ -151,6 +156,18 @@ extension SocketCore.State {
     /// The writing task, if it waits.
     mutating func takeWriter() -> SocketCore.Waiter? {
         link?.writer.take()
+    }
+
+    /// Whether the application has got a message of the connection, may still send, and does not wait for another one.
+    var mayReply: Bool {
+        guard let link, link.hasReceived, link.isUp, close == nil else { return false }
+        return (link.greeting ?? inbox).reader == nil
+    }
+
+    /// Makes the reading task wait until the application waits for another message. False if it need not.
+    mutating func waitForReader(_ source: SocketCore.Waiter) -> Bool {
+        guard mayReply else { return false }
+        return link?.greeting?.waitForReader(source) ?? inbox.waitForReader(source)
     }
 
     mutating func countUnconfirmed() {

@@ -14,8 +14,9 @@ struct SocketInbox: Sendable {
     private var size = 0
     /// The task that waits for a message.
     private(set) var reader: Reply?
-    /// The task that reads from the wire, while it waits for room.
+    /// The task that reads from the wire, while it waits for room, or for a reader.
     private var source: Waiter?
+    private var waitsForReader = false
 
     /// - Parameter limit: bytes.
     init(limit: Int, maximumCount: Int = .max) {
@@ -40,7 +41,14 @@ struct SocketInbox: Sendable {
     /// Makes the reading task wait for room. False if there is some.
     mutating func waitForRoom(_ source: Waiter) -> Bool {
         guard isFull else { return false }
-        self.source = source
+        (self.source, waitsForReader) = (source, false)
+        return true
+    }
+
+    /// Makes the reading task wait until a task waits for another message. False if one does.
+    mutating func waitForReader(_ source: Waiter) -> Bool {
+        guard reader == nil else { return false }
+        (self.source, waitsForReader) = (source, true)
         return true
     }
 
@@ -55,11 +63,11 @@ struct SocketInbox: Sendable {
         if let message = popFirst() {
             // Nothing waits for the reply yet.
             _ = reply.store(.success(message))
-            return isFull ? nil : source.take()
+            return isFull || waitsForReader ? nil : source.take()
         }
         if let error { throw error }
         reader = reply
-        return nil
+        return source.take()
     }
 
     /// Removes the oldest message.

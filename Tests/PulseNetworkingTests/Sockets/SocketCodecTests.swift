@@ -61,6 +61,18 @@ struct SocketCodecTests {
         #expect(messages == 0 && Set(codes) == [1009])
     }
 
+    /// Neither does it below a limit beyond all memory.
+    @Test(arguments: [Int.max, 64 << 30])
+    func anAnnouncedSizeIsNoReasonToReserveMemory(limit: Int) {
+        for length: [UInt8] in [
+            [0, 0x8A, 0x8E, 0x44, 0x9E, 0x8D, 0x80, 0], [0, 0, 0, 0x0F, 0xFF, 0xFF, 0xFF, 0xFF],
+            [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+        ] {
+            let (codes, messages) = Self.fault(of: Data([0x82, 127] + length + [0x78, 0x78]), in: 11, limit: limit)
+            #expect(messages == 0 && Set(codes).isSubset(of: [1009]))
+        }
+    }
+
     /// The limit counts the bytes after decompression, also if they are fewer than those on the wire.
     @Test func theLimitCountsDecompressedBytes() throws {
         guard DeflateParameters.offer != nil else { return }
