@@ -21,6 +21,8 @@ extension EventStream {
         private var delay: TimeInterval
         /// The `retry` of the server, as the shortest wait.
         private var shortestWait: TimeInterval = 0
+        /// The wait that the server has asked for, if that is too long.
+        private(set) var refusedWait: TimeInterval?
         /// When the current connection opened.
         private var openedAt: TimeInterval?
         private var hasBeenOpen = false
@@ -58,8 +60,8 @@ extension EventStream {
 
         /// A `retry` field has come.
         mutating func received(retry milliseconds: Int) {
-            delay = TimeInterval(milliseconds) / 1000
-            shortestWait = delay
+            shortestWait = TimeInterval(milliseconds) / 1000
+            delay = Swift.min(shortestWait, reconnection.maximumServerDelay)
         }
 
         /// The wait is over, or was cut short.
@@ -85,8 +87,10 @@ extension EventStream {
             if hasEndedWell || openFor ?? 0 >= Self.steadyTime { failures = 0 }
             let computed = hasEndedWell ? waitAfterCleanEnd(unit) : waitAfterFailure(unit)
             if !hasEndedWell { failures += 1 }
-            let asked = retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0
-            return .wait(Swift.max(computed, shortestWait, asked, Self.minimumWait), after: error)
+            let asked = Swift.max(shortestWait, retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0)
+            let limit = reconnection.maximumServerDelay
+            refusedWait = asked > limit ? asked : nil
+            return .wait(Swift.max(computed, Swift.min(asked, limit), Self.minimumWait), after: error)
         }
 
         /// The reconnection time itself (WHATWG HTML, 9.2.3), a little spread.

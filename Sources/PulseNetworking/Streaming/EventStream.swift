@@ -67,8 +67,8 @@ public final class EventStream: AsyncSequence, Sendable {
     /// property creates a new subscription; one that does not keep up loses the oldest.
     public var states: AsyncStream<State> { broadcast.updates() }
 
-    /// The id of the last event that the reader got, or that came after it without an event; empty without one. Store
-    /// it to go on there after a relaunch, with ``EventStreamOptions/lastEventID``.
+    /// The id of the last event that the reader got, or that came after it without an event; empty without one. Ids
+    /// that ``EventStreamOptions/lastEventID`` does not take are passed over. Store it to go on there after a relaunch.
     public var lastEventID: String { shared.withLock { $0.lastEventID } }
 
     /// Connects now, if the stream waits to reconnect. Does nothing otherwise.
@@ -153,7 +153,8 @@ extension EventStream {
     func note(lastEventID: String) -> Bool {
         shared.withLock { shared in
             if case .closed = shared.phase { return false }
-            shared.lastEventID = lastEventID
+            guard lastEventID != shared.lastEventID else { return true }
+            if EventStreamOptions.isSendable(lastEventID) { shared.lastEventID = lastEventID }
             return true
         }
     }

@@ -90,6 +90,7 @@ struct EventStreamScheduleTests {
                 .with(\.delay, value: [0, 0.01, 1, 3, 100][below(5)])
                 .with(\.maximumDelay, value: [0.05, 10, 30, .infinity][below(4)])
                 .with(\.maximumAttempts, value: [nil, nil, 0, 1, 5][below(5)])
+                .with(\.maximumServerDelay, value: [3600, 3600, 10, 0][below(4)])
             let hasSentinel = below(2) == 0
             var machine = EventStream.StateMachine(reconnection, hasSentinel: hasSentinel)
             var history = [Connection()]
@@ -142,6 +143,8 @@ struct EventStreamScheduleTests {
                     Issue.record("\(text)")
                     return
                 }
+                let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
+                #expect(machine.refusedWait == (asked > reconnection.maximumServerDelay ? asked : nil), "\(text)")
                 #expect(seconds == wait(after: history, reconnection, retry, retryAfter, unit), "\(text)")
                 (reconnects, attempts) = (reconnects + 1, attempts + 1)
                 guard case .connect(attempts) = machine.waited() else {
@@ -161,7 +164,8 @@ struct EventStreamScheduleTests {
         let start = history.lastIndex(where: \.forgetsFailures)
         let later = start.map { history[$0..<(history.count - 1)].filter { !$0.endsWell }.count }
         let failures = start == history.count - 1 ? 0 : later ?? history.count - 1
-        let delay = retry ?? reconnection.delay
+        let limit = reconnection.maximumServerDelay
+        let delay = retry.map { min($0, limit) } ?? reconnection.delay
         var factor = 2.0
         for _ in 0..<failures { factor *= 2 }
         let base = failures == 0 ? delay : max(delay, 0.5)
@@ -169,6 +173,7 @@ struct EventStreamScheduleTests {
             history.last?.endsWell == true
             ? min(reconnection.maximumDelay, delay) * (1 + unit / 5)
             : min(reconnection.maximumDelay, base * factor) * (0.5 + unit / 2)
-        return [computed, retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0, 0.1].max() ?? 0
+        let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
+        return max(computed, min(asked, limit), 0.1)
     }
 }

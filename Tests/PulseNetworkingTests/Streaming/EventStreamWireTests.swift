@@ -19,14 +19,14 @@ struct EventStreamWireTests {
     /// Waits without a clock.
     private func run<Value>(
         clock: any PulseClock = TestClock(autoAdvances: true), plugins: [any PulsePlugin] = [],
-        connectivity: any ConnectivityMonitor = ManualConnectivityMonitor(),
+        connectivity: any ConnectivityMonitor = ManualConnectivityMonitor(), events: PulseEventBus = PulseEventBus(),
         _ body: (MockServer, PulseClient) async throws -> Value
     ) async throws -> Value {
         try await MockServer.run { server in
             let client = PulseClient(
                 configuration: .patient(with: server).with(\.clock, value: clock)
                     .with(\.connectivity, value: connectivity).with(\.retryPolicy, value: .never),
-                plugins: plugins, events: PulseEventBus())
+                plugins: plugins, events: events)
             let value = try await body(server, client)
             await client.shutdown()
             return value
@@ -61,6 +61,52 @@ struct EventStreamWireTests {
             #expect(lastEventIDs(server).first == .some(nil))
             #expect(lastEventIDs(server).last == "9")
         }
+    }
+
+    /// A field cannot carry such an id; the stream goes on after the one before.
+    @Test(arguments: ["a\u{1}b", "a\u{7F}", String(repeating: "x", count: 4097), "\u{1B}[0m"])
+    func anIDThatNoFieldCarriesIsNotSent(id: String) async throws {
+        try await run { server, client in
+            server.onEvents("/feed") { request, feed in
+                guard server.requests.count < 3 else { return try await feed.refuse(204) }
+                try await feed.send(ServerSentEvent(data: "first", id: "7"))
+                try await feed.send(ServerSentEvent(data: "second", id: id))
+            }
+            let feed = client.events("/feed")
+            var ids: [String] = []
+            for try await event in feed { ids.append(event.id) }
+            #expect(ids == ["7", id, "7", id])
+            #expect(feed.lastEventID == "7")
+            #expect(lastEventIDs(server) == [nil, "7", "7"])
+        }
+    }
+
+    /// As an id that must not be sent.
+    @Test func anIDOfTheOptionsThatNoFieldCarriesIsAnError() async throws {
+        try await run { server, client in
+            for id in ["a\nb", "\u{7F}", String(repeating: "x", count: 4097)] {
+                let feed = client.events("/feed", stream: EventStreamOptions().with(\.lastEventID, value: id))
+                let error = await #expect(throws: PulseError.self) { for try await _ in feed {} }
+                #expect(error?.kind == .invalidRequest)
+            }
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func aServerDoesNotParkAStream() async throws {
+        let (clock, bus, sink) = (TestClock(autoAdvances: true), PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        try await run(clock: clock, events: bus) { server, client in
+            server.on(.get, "/feed") { _ in
+                server.requests.count < 2
+                    ? .data(
+                        Data("retry: 9223372036854775807\ndata: x\n\n".utf8), contentType: "text/event-stream")
+                    : .status(204)
+            }
+            for try await _ in client.events("/feed") {}
+            #expect(clock.sleeps.reduce(0, +) >= 3600 && clock.sleeps.reduce(0, +) < 3700)
+        }
+        #expect(sink.events.count { if case .warning = $0 { true } else { false } } == 1)
     }
 
     @Test func aPostIsNotRepeated() async throws {
