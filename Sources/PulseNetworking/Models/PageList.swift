@@ -78,7 +78,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
                 try await client.send(
                     endpoint, client.options(of: endpoint, asksServer: asksServer), delivery: nil,
                     inspect: { request in
-                        fingerprint = RequestFingerprint(request)
+                        fingerprint = RequestFingerprint(request, of: endpoint)
                         isRepeated = fingerprint.map(loaded.contains) ?? false
                         if isRepeated { throw PageFault.failure("the next page is one that was fetched before") }
                     }, decode: decode)

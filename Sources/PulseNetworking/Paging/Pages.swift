@@ -6,7 +6,8 @@ public import PulseCore
 ///
 /// Cold: each iterator starts with the first page, when it is asked for. The request for a next page is made when that
 /// page is needed. A request that the same walk has sent before ends it with ``PulseError/transport(_:underlying:)`` of
-/// `badServerResponse`: the server leads in a circle. An empty page with a next one does not end it.
+/// `badServerResponse`: the server leads in a circle. A request is the same if its method, URL, body and header fields
+/// are, but for fields whose value the endpoint changes each time. An empty page with a next one does not end it.
 ///
 /// After a failure an iterator returns nil.
 public struct Pages<Value: Sendable>: AsyncSequence, Sendable {
@@ -132,9 +133,9 @@ final class PageWalk: Sendable {
     var first: BuiltRequest? { start.withLock { $0 } }
 
     /// Throws if the walk has sent that request before.
-    func check(_ request: BuiltRequest) throws {
+    func check(_ request: BuiltRequest, of endpoint: some Endpoint) throws {
         start.withLock { $0 = $0 ?? request }
-        guard let fingerprint = RequestFingerprint(request) else { return }
+        guard let fingerprint = RequestFingerprint(request, of: endpoint) else { return }
         guard sent.withLock({ $0.insert(fingerprint).inserted }) else {
             throw PageFault.failure("the next page is one that was fetched before")
         }

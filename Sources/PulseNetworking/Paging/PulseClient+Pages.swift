@@ -93,7 +93,8 @@ extension PulseClient {
     ) async throws -> DecodedResponse<E.Response> {
         try await decoded(endpoint) { decode in
             try await self.send(
-                endpoint, options, delivery: nil, isForeign: isForeign, inspect: walk.check, decode: decode)
+                endpoint, options, delivery: nil, isForeign: isForeign,
+                inspect: { try walk.check($0, of: endpoint) }, decode: decode)
         }
     }
 }

@@ -128,6 +128,25 @@ struct PagesTests {
         #expect(transport.requests.count == 2)
     }
 
+    /// An id of each request, as a value that is computed.
+    private struct Traced: PagedEndpoint {
+        typealias Response = Page
+        var cursor: String?
+        let path = "/items"
+        var queryParameters: [String: String] { cursor.map { ["cursor": $0] } ?? [:] }
+        var headers: [String: String] { ["x-request-id": UUID().uuidString, "X-Tenant": "a"] }
+
+        func next(after page: DecodedResponse<Page>) -> Traced? { page.value.next.map { Traced(cursor: $0) } }
+    }
+
+    @Test func anIDOfEachRequestHidesNoCircle() async {
+        let (client, transport) = Self.client(["": Page(items: [1], next: "b"), "b": Page(items: [2], next: "b")])
+        let found = await items(client.pages(Traced()).limited(to: 10))
+        #expect(found.items == [[1], [2]] && found.error?.kind == .transport)
+        #expect(transport.requests.count == 2)
+        #expect(Set(transport.requests.map { $0.value(forHTTPHeaderField: "X-Request-ID") }).count == 2)
+    }
+
     enum Place: CaseIterable { case url, header, body }
 
     /// A request like the others but for one byte, far from its beginning.
