@@ -40,15 +40,18 @@ public struct GraphQLError: Error, Sendable, Hashable, Codable {
         self.extensions = extensions
     }
 
-    /// Decodes an error. Only its message is required: other members with unexpected values are empty, so that they do
-    /// not hide the error.
+    /// Decodes an error. Members with unexpected values are empty, and so is a message that is no text, so that they
+    /// hide neither the error nor the data beside it. A bare text is an error's message.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        message = try container.decode(String.self, forKey: .message)
-        locations = (try? container.decodeIfPresent([Location].self, forKey: .locations)) ?? []
-        path = (try? container.decodeIfPresent([JSONValue].self, forKey: .path)) ?? []
-        extensions = (try? container.decodeIfPresent([String: JSONValue].self, forKey: .extensions)) ?? [:]
+        let container = try? decoder.container(keyedBy: CodingKeys.self)
+        func member<Value: Decodable>(_ key: CodingKeys) -> Value? {
+            try? container?.decodeIfPresent(Value.self, forKey: key)
+        }
+        self.init(
+            message: member(.message) ?? (try? decoder.singleValueContainer().decode(String.self)) ?? "",
+            locations: member(.locations) ?? [], path: member(.path) ?? [], extensions: member(.extensions) ?? [:])
     }
+
     /// Encodes an error without its empty members.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)

@@ -53,8 +53,16 @@ struct GraphQLEnvelope {
     /// Throws `DecodingError` for text that is no GraphQL response.
     init(_ text: Data) throws {
         members = try JSONMembers(of: text)
-        errors = try members["errors"].map { try JSONResponseDecoder().decode([GraphQLError].self, from: $0) } ?? []
-        guard !errors.isEmpty || members.has("data") else {
+        let hasData = members.has("data")
+        do {
+            errors =
+                try members["errors"].map { try JSONResponseDecoder().decode([GraphQLError].self, from: $0) } ?? []
+        } catch {
+            guard hasData else { throw error }
+            // Whatever the errors say, the data is there.
+            errors = [GraphQLError(message: "")]
+        }
+        guard !errors.isEmpty || hasData else {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(codingPath: [], debugDescription: "The response has neither data nor errors."))
         }

@@ -32,10 +32,8 @@ enum SubscriptionMessage: Sendable {
             }
             self = .next(id: try Self.id(members), payload: payload)
         case "error":
-            guard let payload = members["payload"],
-                let errors = try? JSONResponseDecoder().decode([GraphQLError].self, from: payload), !errors.isEmpty
-            else { throw Fault(reason: "error without errors") }
-            self = .error(id: try Self.id(members), errors)
+            // Whatever its payload says, it ends one operation and not the connection of all.
+            self = .error(id: try Self.id(members), Self.errors(members["payload"]))
         case "complete":
             self = .complete(id: try Self.id(members))
         case "ping":
@@ -52,6 +50,16 @@ enum SubscriptionMessage: Sendable {
     private static func id(_ members: JSONMembers) throws(Fault) -> String {
         guard let id = string("id", members), !id.isEmpty else { throw Fault(reason: "no id") }
         return id
+    }
+
+    /// A list of errors, or one error as some servers send it.
+    private static func errors(_ payload: Data?) -> [GraphQLError] {
+        let decoder = JSONResponseDecoder()
+        if let payload {
+            if let errors = try? decoder.decode([GraphQLError].self, from: payload), !errors.isEmpty { return errors }
+            if let error = try? decoder.decode(GraphQLError.self, from: payload) { return [error] }
+        }
+        return [GraphQLError(message: "")]
     }
 
     private static func string(_ name: String, _ members: JSONMembers) -> String? {

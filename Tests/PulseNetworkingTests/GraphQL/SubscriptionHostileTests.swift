@@ -20,8 +20,7 @@ struct SubscriptionHostileTests {
             "[]", "{", "", "null", #"{"id":"1"}"#, #"{"type":1}"#, #"{"type":"data","id":"1"}"#, #"{"type":"next"}"#,
             #"{"type":"next","id":"","payload":{}}"#, #"{"type":"next","id":1,"payload":{}}"#,
             #"{"type":"next","id":"1"}"#, #"{"type":"next","id":"1","payload":[]}"#,
-            #"{"type":"next","id":"1","payload":null}"#, #"{"type":"error","id":"1","payload":[]}"#,
-            #"{"type":"error","id":"1","payload":{}}"#, #"{"type":"complete"}"#, #"{"type":"connection_ack"}"#,
+            #"{"type":"next","id":"1","payload":null}"#, #"{"type":"complete"}"#, #"{"type":"connection_ack"}"#,
         ])
     func whatIsNoMessageEndsAll(text: String) async throws {
         let (client, transport) = Wire.client { wire in
@@ -42,6 +41,30 @@ struct SubscriptionHostileTests {
         }
         while transport.sockets.contains(where: \.isOpen) { await Task.yield() }
         #expect(transport.sockets.map(\.closeReceived?.code) == [4400])
+        await client.shutdown()
+    }
+
+    /// An error that says nothing readable ends its operation and not the others.
+    @Test(arguments: ["[]", "{}", "7", "null", #"[{"message":7}]"#, "[null]", #"[{"code":"x"}]"#])
+    func anErrorWithoutATextEndsItsOperationOnly(payload: String) async throws {
+        let (client, _) = Wire.client { wire in
+            try await wire.greet()
+            let first = try await wire.expect("subscribe").id
+            let second = try await wire.expect("subscribe").id
+            try await wire.send(#"{"id":"\#(first)","type":"error","payload":\#(payload)}"#)
+            try await wire.next(second, 7)
+            try await wire.complete(second)
+            try await wire.untilClosed()
+        }
+        async let one = client.subscribe(Ticks()).all()
+        async let other = client.subscribe(Ticks()).all()
+        let results = [await one, await other].sorted { $0.0.count < $1.0.count }
+        guard case .graphQL(let errors)? = results[0].error else {
+            Issue.record("\(String(describing: results[0].error))")
+            return
+        }
+        #expect(errors.map(\.message) == [""])
+        #expect(results[1].0 == [7] && results[1].error == nil)
         await client.shutdown()
     }
 

@@ -38,8 +38,10 @@ struct SubscriptionMessageTests {
         (#"{"type":"complete","id":7}"#, "fault: no id"),
         (#"{"type":"next","id":"1"}"#, "fault: next without a payload"),
         (#"{"type":"next","id":"1","payload":"{}"}"#, "fault: next without a payload"),
-        (#"{"type":"error","id":"1","payload":[]}"#, "fault: error without errors"),
-        (#"{"type":"error","id":"1","payload":[1]}"#, "fault: error without errors"),
+        (#"{"type":"error","id":"1","payload":[]}"#, #"error 1 [""]"#),
+        (#"{"type":"error","id":"1","payload":[1,"a",{"message":7}]}"#, #"error 1 ["", "a", ""]"#),
+        (#"{"type":"error","id":"1","payload":{"message":"no"}}"#, #"error 1 ["no"]"#),
+        (#"{"type":"error","id":"1"}"#, #"error 1 [""]"#),
     ])
     func messagesAreRead(text: String, expected: String) {
         #expect(Self.text(.text(text)) == expected)
