@@ -13,6 +13,8 @@ final class QueueDrainer: Sendable {
     private static let tailPeriod: TimeInterval = 30
 
     private struct Work: Sendable {
+        // A function is no state of a lock by itself: each access of generic code would wrap it once more.
+        var send: OfflineQueue.Send?
         var drainer: Task<Void, Never>?
         /// The actions in progress.
         var actions: [Int: (entry: UUID, task: Task<Void, Never>)] = [:]
@@ -26,7 +28,6 @@ final class QueueDrainer: Sendable {
     private let connectivity: any ConnectivityMonitor
     /// The file lock that the draining process holds.
     private let lock: FileLock?
-    private let send = Locked<OfflineQueue.Send?>(nil)
     private let work = Locked(Work())
 
     init(_ store: QueueStore, connectivity: any ConnectivityMonitor, lock: FileLock?) {
@@ -45,7 +46,7 @@ final class QueueDrainer: Sendable {
 
     /// Sets how entries are sent.
     func send(by send: @escaping OfflineQueue.Send) {
-        self.send.withLock { $0 = send }
+        work.withLock { $0.send = send }
     }
 
     /// Starts the drainer, unless it is already running.
@@ -326,7 +327,7 @@ final class QueueDrainer: Sendable {
 
     private func replay(_ id: UUID) async -> ReplayOutcome {
         do {
-            guard let send = send.withLock({ $0 }) else { throw PulseError.cancelled }
+            guard let send = work.withLock({ $0.send }) else { throw PulseError.cancelled }
             return await send(try await store.replay(of: id))
         } catch {
             return ReplayOutcome(result: .failure(PulseError(wrapping: error)))

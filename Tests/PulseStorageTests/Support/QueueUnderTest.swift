@@ -13,8 +13,12 @@ final class QueueUnderTest: Sendable {
     let clock: TestClock
     let connectivity: ManualConnectivityMonitor
     let events = RecordingSink()
-    private let responder: Locked<Responder>
-    private let replays = Locked<[Replay]>([])
+    private let state: Locked<State>
+
+    private struct State: Sendable {
+        var respond: Responder
+        var replays: [Replay] = []
+    }
 
     init(
         _ directory: URL?, policy: OfflineQueuePolicy = OfflineQueuePolicy(), clock: TestClock = TestClock(),
@@ -24,7 +28,7 @@ final class QueueUnderTest: Sendable {
     ) {
         self.clock = clock
         self.connectivity = connectivity
-        responder = Locked(respond)
+        state = Locked(State(respond: respond))
         queue = OfflineQueue(
             policy: policy, directory: directory, clock: clock, randomness: SeededRandomness(seed: seed),
             connectivity: connectivity, events: events, disk: disk)
@@ -34,18 +38,21 @@ final class QueueUnderTest: Sendable {
     func start() {
         queue.start { [weak self] replay in
             guard let self else { return .failure(.cancelled) }
-            replays.withLock { $0.append(replay) }
-            return await responder.withLock { $0 }(replay)
+            let respond = state.withLock { state in
+                state.replays.append(replay)
+                return state.respond
+            }
+            return await respond(replay)
         }
     }
 
     func respond(_ respond: @escaping Responder) {
-        responder.withLock { $0 = respond }
+        state.withLock { $0.respond = respond }
     }
 
     /// The paths that were sent, in order.
-    var sent: [String] { replays.withLock { $0.map { $0.request.url?.path ?? "" } } }
-    var replayed: [Replay] { replays.withLock { $0 } }
+    var sent: [String] { state.withLock { $0.replays.map { $0.request.url?.path ?? "" } } }
+    var replayed: [Replay] { state.withLock { $0.replays } }
 
     @discardableResult
     func enqueue(
