@@ -41,6 +41,8 @@ package enum ReplayVerdict: Sendable, Equatable {
         case .unauthorized(let response): self = .unavailable(isVerdict: response != nil, retryAfter: 0)
         case .rateLimited(let seconds): self = .unavailable(isVerdict: true, retryAfter: seconds ?? 0)
         case .transport(_, let underlying as PulseError): self.init(underlying, hasResponse, now)
+        case .transport(_, let failure as TransportFailure) where failure.tellsVerdict:
+            self.init(failure, retryAfter: error.retryAfter(now: now))
         case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
         // For a request that was sent, the server causes these errors: a redirect that cannot be built, or a response
         // that is too large.
@@ -55,6 +57,16 @@ package enum ReplayVerdict: Sendable, Equatable {
         }
     }
 
+    /// The status is the verdict, whatever has become of the body. A response without one counts as an attempt: the
+    /// next may be as unreadable, and would block the entries behind it.
+    private init(_ failure: TransportFailure, retryAfter: TimeInterval?) {
+        switch failure.response?.statusCode {
+        case let status? where 200..<300 ~= status: self = .done(status: status)
+        case let status? where !(300..<400 ~= status): self.init(status: status, retryAfter: retryAfter)
+        default: self = .unavailable(isVerdict: true, retryAfter: 0)
+        }
+    }
+
     private init(status: Int, retryAfter: TimeInterval?) {
         self = Self.meansLater(status) ? .unavailable(isVerdict: true, retryAfter: retryAfter ?? 0) : .rejected
     }
@@ -65,5 +77,14 @@ package enum ReplayVerdict: Sendable, Equatable {
         case 401, 408, 425, 429, 500...: true
         default: false
         }
+    }
+}
+
+extension TransportFailure {
+    /// Whether the server has responded, though with what cannot be read.
+    fileprivate var tellsVerdict: Bool {
+        if response != nil { return true }
+        let isUnreadable = [.badServerResponse, .cannotParseResponse, .cannotDecodeContentData].contains(code)
+        return isUnreadable && phase != .beforeSend
     }
 }

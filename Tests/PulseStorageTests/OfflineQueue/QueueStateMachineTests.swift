@@ -665,6 +665,30 @@ struct ReplayVerdictTests {
         }
     }
 
+    /// The bytes of a body are of no interest to the queue. What is no response at all counts, since it may be so for good.
+    @Test func aResponseThatCannotBeReadIsAVerdict() {
+        func failure(_ status: Int?, _ code: URLError.Code, _ headers: HTTPHeaders = [:]) -> PulseError {
+            var failure = TransportFailure(code: code, phase: .responseStarted)
+            failure.response = status.map { PulseResponse(statusCode: $0, headers: headers, request: Self.request) }
+            return PulseError(wrapping: failure)
+        }
+        for code in [URLError.Code.cannotDecodeContentData, .networkConnectionLost, .cannotWriteToFile] {
+            for status in [200, 201, 299] { #expect(verdict(failure(status, code)) == .done(status: status)) }
+            for status in [400, 404, 422] { #expect(verdict(failure(status, code)) == .rejected) }
+            for status in [302, 307, 401, 429, 500] {
+                #expect(verdict(failure(status, code)) == .unavailable(isVerdict: true, retryAfter: 0))
+            }
+            let later = verdict(failure(503, code, ["Retry-After": "7"]))
+            #expect(later == .unavailable(isVerdict: true, retryAfter: 7))
+        }
+        for code in [URLError.Code.badServerResponse, .cannotParseResponse, .cannotDecodeContentData] {
+            #expect(verdict(failure(nil, code)) == .unavailable(isVerdict: true, retryAfter: 0))
+        }
+        #expect(verdict(failure(nil, .networkConnectionLost)) == .unavailable(isVerdict: false, retryAfter: 0))
+        let unsent = TransportFailure(code: .badServerResponse, phase: .beforeSend)
+        #expect(verdict(PulseError(wrapping: unsent)) == .unavailable(isVerdict: false, retryAfter: 0))
+    }
+
     @Test func aLostAttemptAfterAResponseIsNoVerdict() {
         let network = PulseError.transport(.networkConnectionLost, underlying: CancellationError())
         let errors: [PulseError] = [
