@@ -4,9 +4,9 @@ public import PulseCore
 
 /// Digest authentication with a name and a password, which are never sent themselves (RFC 7616).
 ///
-/// After a server's challenge, a 401 that the call does not accept, the request is resent once with a digest. Later
-/// calls to that origin carry a digest from the start, until the server demands another nonce. The name is the account
-/// for the cache and the offline queue.
+/// After a server's challenge, a 401 that the call does not accept, the request is resent with a digest: once, and up
+/// to twice more if the server calls the challenge's own nonce stale. Later calls to that origin carry a digest from
+/// the start, until the server demands another nonce. The name is the account for the cache and the offline queue.
 ///
 /// SHA-256, MD5, their `-sess` forms and the form of RFC 2069 are supported; `auth-int` is not. Over plain HTTP it
 /// protects only the password, and with MD5 only weakly: use TLS.
@@ -14,22 +14,32 @@ public import PulseCore
 /// Digests are sent to the client's home origins only. They are not sent with a call that has an `Authorization`
 /// already, or whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call to another origin that
 /// requires them fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A call with a one-shot body is
-/// not resent: its 401 is the outcome. So is a second 401. Without the system's hash function, the challenge is the
-/// outcome.
+/// not resent: its 401 is the outcome. So is a second 401 that is not stale. Without the system's hash function, the
+/// challenge is the outcome.
 public struct DigestPlugin: PulsePlugin {
+    private static let maximumResends = 3
+
     private let username: String
     private let password: String
     private let gate = CredentialGate()
-    /// One for each origin. There are few, since only home origins have one.
-    private let sessions = Locked<[Origin: DigestSession]>([:])
+    /// Those of each origin. There are few, since only home origins have any.
+    private let sessions = Locked<[Origin: Sessions]>([:])
+
+    private struct Sessions {
+        /// That of the last request that was accepted.
+        var current: DigestSession?
+        /// Those of calls that were challenged, by nonce, until their resends end. Other calls do not use them, since a
+        /// nonce may be good for one request.
+        var challenged: [String: DigestSession] = [:]
+    }
 
     public var identifier: String { "com.pulse.auth" }
     public var scope: PluginScope { .call }
 
     /// Digest authentication with a name and a password.
     ///
-    /// - Parameter username: without a colon or a line break, which digest authentication cannot express. With one of
-    ///   them, every call fails with ``PulseError/invalidRequest(reason:)``.
+    /// - Parameter username: without a colon or a control character, which digest authentication cannot express. With
+    ///   one of them, every call fails with ``PulseError/invalidRequest(reason:)``.
     public init(username: String, password: String) {
         self.username = username
         self.password = password
@@ -49,52 +59,90 @@ public struct DigestPlugin: PulsePlugin {
         else { return try await next(request) }
         guard username.isHTTPFieldValue, !username.utf8.contains(UInt8(ascii: ":")) else {
             throw PulseError.invalidRequest(
-                reason: "a user name for digest authentication must not contain a colon or line break")
+                reason: "a user name for digest authentication must not contain a colon or control character")
         }
         context.account = .known(username)
         gate.noteHandled(in: context)
-        let (first, nonce) = authorized(request, at: origin)
+        let (first, firstNonce) = authorized(request, at: origin)
         let sentBefore = context.call.sentCount
-        let response = try await next(first ?? request)
+        var response = try await next(first ?? request)
         adoptNextNonce(from: response, at: origin)
-        guard gate.isRefusal(response, in: context), let challenge = DigestChallenge.first(in: response.headers)
+        guard gate.isRefusal(response, in: context), var challenge = DigestChallenge.first(in: response.headers)
         else { return response }
         // A request that an inner plugin sent twice has used a nonce count twice. A server may reject it for that
         // alone.
         let isSentTwice = context.call.sentCount > sentBefore + 1
-        guard nonce == nil || challenge.isStale || challenge.nonce != nonce || isSentTwice else { return response }
-        begin(challenge, at: origin, context)
-        guard context.body.isReplayable, let second = authorized(request, at: origin).request else { return response }
-        response.discard()
-        // The challenge is handled: a later deadline error must not report it.
-        context.call.record(.failure(nil))
-        let outcome = try await next(second)
-        adoptNextNonce(from: outcome, at: origin)
-        // Name or password is wrong: the next call starts without a digest.
-        if gate.isRefusal(outcome, in: context) { sessions.withLock { $0[origin] = nil } }
-        return outcome
+        guard firstNonce == nil || challenge.isStale || challenge.nonce != firstNonce || isSentTwice
+        else { return response }
+        var used = firstNonce
+        for _ in 0..<Self.maximumResends {
+            guard let resend = authorized(request, for: challenge, after: used, at: origin, context)
+            else { return response }
+            response.discard()
+            // The challenge is handled: a later deadline error must not report it.
+            context.call.record(.failure(nil))
+            do {
+                response = try await next(resend)
+            } catch {
+                end(challenge, isAccepted: false, at: origin)
+                throw error
+            }
+            let isAccepted = !gate.isRefusal(response, in: context)
+            end(challenge, isAccepted: isAccepted, at: origin)
+            adoptNextNonce(from: response, at: origin)
+            guard !isAccepted else { return response }
+            // A nonce that has become stale meanwhile tells nothing about name and password (RFC 7616, section 3.3).
+            guard let next = DigestChallenge.first(in: response.headers), next.isStale, next.nonce != challenge.nonce
+            else {
+                // Name or password is wrong: the next call starts without a digest.
+                sessions.withLock { $0[origin]?.current = nil }
+                return response
+            }
+            used = challenge.nonce
+            challenge = next
+        }
+        return response
     }
 
     /// The request with a digest for its server's last challenge, and the nonce used.
     private func authorized(_ request: URLRequest, at origin: Origin) -> (request: URLRequest?, nonce: String?) {
-        guard let target = request.url?.requestTarget else { return (nil, nil) }
-        let method = request.httpMethod ?? "GET"
-        let (value, nonce) = sessions.withLock {
-            ($0[origin]?.authorization(method: method, target: target), $0[origin]?.nonce)
+        sessions.withLock { sessions in
+            let nonce = sessions[origin]?.current?.nonce
+            return (sessions[origin, default: Sessions()].current.authorized(request), nonce)
         }
-        guard let value, value.isHTTPFieldValue else { return (nil, nil) }
-        var request = request
-        request.setValue(value, forHTTPHeaderField: "Authorization")
-        return (request, nonce)
     }
 
-    private func begin(_ challenge: DigestChallenge, at origin: Origin, _ context: PluginContext) {
+    /// The request with a digest for this challenge, though calls beside it may get others; nil if it cannot be sent
+    /// again. Then the challenge is for the next call.
+    ///
+    /// - Parameter used: the nonce that the challenge refuses.
+    private func authorized(
+        _ request: URLRequest, for challenge: DigestChallenge, after used: String?, at origin: Origin,
+        _ context: PluginContext
+    ) -> URLRequest? {
         let clientNonce = (0..<2).map { _ in String(context.randomness.next(), radix: 16) }.joined()
         let session = DigestSession(challenge, username: username, password: password, clientNonce: clientNonce)
-        sessions.withLock { sessions in
+        return sessions.withLock { sessions in
+            var own = sessions[origin] ?? Sessions()
+            defer { sessions[origin] = own }
+            guard context.body.isReplayable else {
+                own.current = session
+                return nil
+            }
+            // A server that forgot its nonce and demands it again counts from one.
+            let isForgotten = challenge.isStale && challenge.nonce == used
+            if own.current?.nonce == challenge.nonce, !isForgotten { return own.current.authorized(request) }
             // Calls that are challenged at the same time share one nonce count.
-            if !challenge.isStale, sessions[origin]?.nonce == challenge.nonce { return }
-            sessions[origin] = session
+            if own.challenged[challenge.nonce] == nil || isForgotten { own.challenged[challenge.nonce] = session }
+            return own.challenged[challenge.nonce].authorized(request)
+        }
+    }
+
+    /// The resend for this challenge has ended.
+    private func end(_ challenge: DigestChallenge, isAccepted: Bool, at origin: Origin) {
+        sessions.withLock { sessions in
+            let session = sessions[origin]?.challenged.removeValue(forKey: challenge.nonce)
+            if isAccepted, let session { sessions[origin]?.current = session }
         }
     }
 
@@ -102,7 +150,7 @@ public struct DigestPlugin: PulsePlugin {
         guard let info = response.headers["Authentication-Info"],
             let nonce = AuthenticationField.parameters(in: info)["nextnonce"]
         else { return }
-        sessions.withLock { $0[origin]?.adopt(nonce) }
+        sessions.withLock { $0[origin]?.current?.adopt(nonce) }
     }
 }
 
@@ -127,6 +175,19 @@ extension PulsePlugin where Self == DigestPlugin {
     /// A ``DigestPlugin`` with a name and a password: ``DigestPlugin/init(username:password:)``.
     public static func digest(username: String, password: String) -> DigestPlugin {
         DigestPlugin(username: username, password: password)
+    }
+}
+
+extension DigestSession? {
+    /// The request with the session's next digest; nil without a session or if a field cannot carry the digest.
+    fileprivate mutating func authorized(_ request: URLRequest) -> URLRequest? {
+        guard let target = request.url?.requestTarget,
+            let value = self?.authorization(method: request.httpMethod ?? "GET", target: target),
+            value.isHTTPFieldValue
+        else { return nil }
+        var request = request
+        request.setValue(value, forHTTPHeaderField: "Authorization")
+        return request
     }
 }
 

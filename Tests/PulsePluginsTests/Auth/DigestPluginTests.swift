@@ -85,6 +85,66 @@ struct DigestPluginTests {
         return fields["response"] ?? ""
     }
 
+    /// A server that accepts each of its nonces once. Calls that wait for each other each get a nonce of their own.
+    @Test func callsBesideEachOtherResendWithTheirOwnNonces() async throws {
+        struct Nonces {
+            var open: Set<String> = []
+            var count = 0
+        }
+        let nonces = Locked(Nonces())
+        let transport = MockTransport { request in
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+            let used = AuthenticationField.parameters(in: String(field.dropFirst("Digest ".count)))["nonce"]
+            await Task.yield()
+            return nonces.withLock { nonces in
+                if let used, nonces.open.remove(used) != nil { return PulseResponse(statusCode: 200, request: request) }
+                nonces.count += 1
+                nonces.open.insert("n\(nonces.count)")
+                let challenge = #"Digest realm="r", nonce="n\#(nonces.count)", qop="auth", stale=\#(used != nil)"#
+                return PulseResponse(
+                    statusCode: 401, headers: ["WWW-Authenticate": challenge], request: request)
+            }
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
+                .with(\.retryPolicy, value: .none),
+            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<60 {
+                        await #expect(throws: Never.self) { try await client.request(Get()) }
+                    }
+                }
+            }
+        }
+        // Each call leaves at most the nonce of its own challenge behind.
+        #expect(nonces.withLock { $0.open }.isEmpty)
+    }
+
+    /// The nonce of the challenge may become stale before the resend arrives.
+    @Test(arguments: [(stale: 2, sent: 4, succeeds: true), (3, 4, false)])
+    func aStaleChallengeIsNoRefusal(stale: Int, sent: Int, succeeds: Bool) async throws {
+        let count = Locked(0)
+        let transport = MockTransport { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let isAccepted = request.value(forHTTPHeaderField: "Authorization") != nil && number > stale + 1
+            let challenge = #"Digest realm="r", nonce="n\#(number)", qop="auth", stale=\#(number > 1)"#
+            return PulseResponse(
+                statusCode: isAccepted ? 200 : 401, headers: ["WWW-Authenticate": challenge], request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
+                .with(\.retryPolicy, value: .none),
+            plugins: [.digest(username: "Mufasa", password: "p")], transport: transport)
+        let isSuccess = (try? await client.request(Get())) != nil
+        #expect(isSuccess == succeeds)
+        #expect(count.withLock { $0 } == sent)
+    }
+
     /// The examples of RFC 7616, section 3.9.1, and of RFC 2617, section 3.5.
     @Test func digestsMatchTheExamplesOfTheRFCs() throws {
         let newer = """
