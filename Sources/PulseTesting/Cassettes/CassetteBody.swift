@@ -5,8 +5,21 @@ internal import PulseObservability
 
 /// The comparable form of a recorded request's body.
 struct CassetteBody: Sendable {
+    private struct Text: Sendable {
+        let text: String
+        let json: JSONValue?
+
+        init(_ text: String) {
+            self.text = text
+            json = JSONValue(text: text)
+        }
+    }
+
     private enum Content: Sendable {
-        case text(String, json: JSONValue?)
+        case none
+        /// The body, masked, and as recorded. They differ for a recording of another program, and where a mask of ours
+        /// is masked again, as the size of a file is.
+        case text(Text, recorded: Text?)
         case size(Int64)
     }
 
@@ -18,12 +31,12 @@ struct CassetteBody: Sendable {
         contentType = request.postData?.mimeType
         if let data = request.postData, let recorded = data.text ?? data.params?.formText, !recorded.isEmpty {
             let text = redaction.body(Data(recorded.utf8), contentType: contentType) ?? recorded
-            content = .text(text, json: JSONValue(text: text))
+            content = .text(Text(text), recorded: text == recorded ? nil : Text(recorded))
         } else if request.postData?.comment != nil {
             guard let size = request.bodySize, size >= 0 else { return nil }
             content = .size(size)
         } else {
-            content = .text("", json: nil)
+            content = .none
         }
     }
 
@@ -34,8 +47,8 @@ struct CassetteBody: Sendable {
     /// The body of a request, for comparison with recorded bodies.
     var recorded: RecordedBody {
         switch content {
-        case .text("", _): .none
-        case .text(let text, _): RecordedBody(.text(text), contentType: contentType)
+        case .none: .none
+        case .text(let masked, _): RecordedBody(.text(masked.text), contentType: contentType)
         case .size(let size): RecordedBody(.omitted(.binary), byteCount: size, contentType: contentType)
         }
     }
@@ -43,12 +56,16 @@ struct CassetteBody: Sendable {
     func isLike(_ request: CassetteRequest) -> Bool {
         switch content {
         case .size(let size): return request.body.byteCount == size
-        case .text("", _): return request.body.content == .none
-        case .text(let text, let json):
-            let other = request.body.text ?? ""
-            if let json { return request.json?.isLike(json) ?? false }
-            return other.withoutBoundary(of: request.body.contentType).isLike(text.withoutBoundary(of: contentType))
+        case .none: return request.body.content == .none
+        case .text(let masked, let recorded):
+            return isLike(request, masked) || recorded.map { isLike(request, $0) } ?? false
         }
+    }
+
+    private func isLike(_ request: CassetteRequest, _ recorded: Text) -> Bool {
+        if let json = recorded.json { return request.json?.isLike(json) ?? false }
+        let text = (request.body.text ?? "").withoutBoundary(of: request.body.contentType)
+        return text.isLike(recorded.text.withoutBoundary(of: contentType))
     }
 }
 

@@ -320,6 +320,62 @@ struct CassetteTests {
         await client.shutdown()
     }
 
+    /// Bodies of every kind, with texts, secrets and files in them.
+    private static func body(_ random: SeededRandomness) -> @Sendable () -> RequestBody {
+        func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+        let pieces = [
+            "a", "Z", "/", "?", "#", "%", "%2F", "..", "+", "&", "=", ";", " ", "\"", "'", "\\", "\r\n", "\u{7F}", "{",
+            "}",
+            ":", "\u{E9}", "\u{301}", "\u{1F600}", "<", ">", "--", Redaction.mask, "password=x", "token",
+            "4111111111111111",
+        ]
+        func text() -> String { (0...below(12)).map { _ in pieces[below(pieces.count)] }.joined() }
+        func bytes() -> Data { Data((0..<below(200)).map { _ in UInt8(below(256)) }) }
+        func name() -> String { ["password", "name", "file", "a b", "token", "\u{E9}"][below(6)] }
+        let kind = below(7)
+        switch kind {
+        case 0:
+            let body = RequestBody.text("x" + text())
+            return { body }
+        case 1:
+            let value = JSONValue.object([name(): .string(text()), "list": .array([.string(text()), 1])])
+            return { .json(value) }
+        case 2:
+            let items = (0...below(4)).map { _ in URLQueryItem(name: name(), value: text()) }
+            return { .formURLEncoded(items) }
+        case 3:
+            let (data, type) = (Data([1]) + bytes(), ["application/octet-stream", "image/png", "text/plain"][below(3)])
+            return { .data(data, contentType: type) }
+        default:
+            let types = ["application/octet-stream", "image/png", "text/plain", "application/json", "x/y"]
+            let parts = (0...below(3)).map { _ in
+                below(2) == 0
+                    ? MultipartFormData.Part(name: name(), data: Data(text().utf8))
+                    : MultipartFormData.Part(
+                        name: name(), data: bytes(), filename: text(), mimeType: types[below(types.count)])
+            }
+            // With another boundary each time.
+            return { .multipart(MultipartFormData(parts: parts)) }
+        }
+    }
+
+    @Test func whatIsRecordedIsFoundAgain() async throws {
+        let random = SeededRandomness(seed: 44)
+        for round in 0..<300 {
+            let body = Self.body(random)
+            let call: @Sendable () -> Request<String> = { Request<String>(.post, "/a").body(body()) }
+            let cassette = try await record([call()]) {
+                PulseResponse(statusCode: 200, data: Data("x".utf8), request: $0)
+            }
+            let client = client(CassettePlayer(cassette))
+            let result = await client.result(of: call())
+            if case .failure(let error) = result {
+                Issue.record("round \(round): \(error)\n\(String(decoding: cassette.har, as: UTF8.self))")
+            }
+            await client.shutdown()
+        }
+    }
+
     @Test func aStreamIsRecordedWhileItIsReadAndPlayedAsAStream() async throws {
         let inner = MockTransport { request in
             var response = PulseResponse(statusCode: 200, request: request)
