@@ -8,7 +8,7 @@ public struct JSONResponseDecoder: ResponseDecoder {
     private let source: Source<JSONDecoder>
 
     /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
-    /// Several threads use the objects that it sets at the same time.
+    /// Several threads use the objects that it sets at the same time. JSON5 is read from UTF-8 only.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
         guard let configure else {
             source = Self.plain
@@ -26,6 +26,10 @@ public struct JSONResponseDecoder: ResponseDecoder {
 
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         let coder = source.coder
+        // Foundation's reader of JSON5 traps on names that are no UTF-8.
+        guard !coder.allowsJSON5 || String(data: data, encoding: .utf8) != nil else {
+            throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The text is not UTF-8."))
+        }
         if let value = try Self.tree(type, data, coder) { return value }
         return try JSONOutline.with(data, coder) { try coder.decode(type, from: data) }
     }

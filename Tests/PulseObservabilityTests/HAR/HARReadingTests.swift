@@ -258,6 +258,18 @@ struct HARReadingTests {
         #expect(try HARDocument(json: Data(text.utf8)).warnings.isEmpty)
     }
 
+    /// Foundation's reader of JSON5 ends the process on some of them.
+    @Test func textThatIsNoUTF8IsATypedError() {
+        for start in [#"{"#, #"{"log": {"entries": ["#, "\u{FEFF}{", "{'a': "] {
+            for byte in UInt8(0x80)...0xFF {
+                for end in [#"og""#, ": 1}", "]}}", ""] {
+                    let bytes = Data(start.utf8) + [byte] + Data(end.utf8)
+                    #expect(throws: PulseError.self) { try HARDocument(json: bytes) }
+                }
+            }
+        }
+    }
+
     @Test func looseJSONIsReadWithAWarning() throws {
         let text = """
             {"log": {"entries": [{"request": {"method": "GET", "url": "https://h.example/"}, // by hand
