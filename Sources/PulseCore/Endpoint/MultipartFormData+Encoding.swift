@@ -99,7 +99,8 @@ extension MultipartFormData.Part {
         head += "\"\r\n".utf8
         if let mimeType {
             guard mimeType.isHTTPFieldValue else {
-                throw PulseError.invalidRequest(reason: "the media type of a multipart field contains CR, LF or NUL")
+                throw PulseError.invalidRequest(
+                    reason: "the media type of a multipart field contains a control character")
             }
             head += "Content-Type: \(mimeType)\r\n".utf8
         }

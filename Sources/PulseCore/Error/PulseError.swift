@@ -9,7 +9,8 @@ public indirect enum PulseError: Error, Sendable {
 
     /// The URL cannot be built: a bad base URL, a relative path without one, a `#` or a dot segment in a path.
     case invalidURL(String)
-    /// The request cannot be sent as it is: a header with a line break, a template without its value, and the like.
+    /// The request cannot be sent as it is: a header with a control character, a template without its value, and the
+    /// like.
     case invalidRequest(reason: String)
     /// The body could not be encoded.
     case encodingFailed(underlying: any Error)

@@ -87,14 +87,15 @@ extension String {
         return !isEmpty && text.withUTF8 { $0.allSatisfy(ASCIISet.token.contains) }
     }
 
-    /// Whether the string has no CR, LF or NUL, which would end a field line early (RFC 9110, section 5.5).
+    /// Whether the string has no control character but tabs (RFC 9110, section 5.5): some end a field line early, and
+    /// peers refuse the others.
     package var isHTTPFieldValue: Bool {
         var text = self
         // The loop checks every byte without an early exit, so that the compiler can vectorize it: tokens are long.
         return text.withUTF8 { bytes in
             var found: UInt8 = 0
             for byte in bytes {
-                found |= (byte == 0x0D ? 1 : 0) | (byte == 0x0A ? 1 : 0) | (byte == 0x00 ? 1 : 0)
+                found |= (byte < 0x20 && byte != 0x09 ? 1 : 0) | (byte == 0x7F ? 1 : 0)
             }
             return found == 0
         }

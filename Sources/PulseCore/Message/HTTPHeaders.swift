@@ -3,8 +3,8 @@
 /// The header fields of a response: ordered, repeatable, with case-insensitive names (RFC 9110, section 5).
 ///
 /// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` converts to them. Any text can be
-/// stored. Text that cannot be sent (CR, LF or NUL in a value, a name that is not a token) is refused with an error
-/// before the request is sent, see ``validate()``.
+/// stored. Text that cannot be sent (a control character but a tab in a value, a name that is not a token) is refused
+/// with an error before the request is sent, see ``validate()``.
 public struct HTTPHeaders: Sendable, Hashable {
     /// One field line.
     public struct Field: Sendable, Hashable {
@@ -161,8 +161,8 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     /// Checks that the fields can be sent.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value has CR, LF or NUL (RFC 9110,
-    /// sections 5.1 and 5.5). Its text names the header and never shows the value.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value has a control character but
+    /// a tab (RFC 9110, sections 5.1 and 5.5). Its text names the header and never shows the value.
     public func validate() throws {
         for field in fields {
             try Self.validate(name: field.name, value: field.value)
@@ -174,7 +174,7 @@ public struct HTTPHeaders: Sendable, Hashable {
             throw PulseError.invalidRequest(reason: "a header name is not a token: \(name.debugDescription)")
         }
         guard value.isHTTPFieldValue else {
-            throw PulseError.invalidRequest(reason: "the value of header \(name) contains CR, LF or NUL")
+            throw PulseError.invalidRequest(reason: "the value of header \(name) contains a control character")
         }
     }
 }

@@ -103,7 +103,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private func authorized(_ request: URLRequest, _ token: String) throws -> URLRequest {
         let value = String(joining: scheme, " ", token)
         guard value.isHTTPFieldValue else {
-            throw PulseError.invalidRequest(reason: "the access token or its scheme contains a line break")
+            throw PulseError.invalidRequest(reason: "the access token or its scheme contains a control character")
         }
         var request = request
         request.setHeader("Authorization", to: value)

@@ -6,7 +6,7 @@ public import PulseCore
 ///
 /// It runs once for each call and redirect hop, outside the retry loop. A secret field is sent to the client's home
 /// origins only; if the client has none, with the first hop of each call. A field that cannot be sent (a name that is
-/// not a token, a value with CR, LF or NUL) fails the call before it is sent, with
+/// not a token, a value with a control character but a tab) fails the call before it is sent, with
 /// ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
     private enum Source: Sendable {

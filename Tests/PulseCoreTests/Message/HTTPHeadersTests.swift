@@ -143,10 +143,10 @@ struct HTTPHeadersTests {
     // MARK: Validation
 
     @Test
-    @HeavyWork func onlyBytesThatEndAFieldLineAreRefusedInAValue() {
+    @HeavyWork func controlCharactersButTabsAreRefusedInAValue() {
         for byte in UInt8(0)..<128 {
             let headers: HTTPHeaders = ["X-A": "b\(Character(Unicode.Scalar(byte)))c"]
-            expectValidity(of: headers, [0, 10, 13].contains(byte) == false, "byte \(byte)")
+            expectValidity(of: headers, byte >= 32 && byte != 127 || byte == 9, "byte \(byte)")
         }
         expectValidity(of: ["X-A": "a\r\nX-B: c"], false, "CR LF is one Character")
         expectValidity(of: ["X-A": "Gr\u{FC}\u{1F600}"], true, "obs-text")
