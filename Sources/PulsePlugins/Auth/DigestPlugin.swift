@@ -125,13 +125,14 @@ public struct DigestPlugin: PulsePlugin {
         return sessions.withLock { sessions in
             var own = sessions[origin] ?? Sessions()
             defer { sessions[origin] = own }
-            guard context.body.isReplayable else {
-                own.current = session
-                return nil
-            }
             // A server that forgot its nonce and demands it again counts from one.
             let isForgotten = challenge.isStale && challenge.nonce == used
-            if own.current?.nonce == challenge.nonce, !isForgotten { return own.current.authorized(request) }
+            let isCurrent = own.current?.nonce == challenge.nonce && !isForgotten
+            guard context.body.isReplayable else {
+                if !isCurrent { own.current = session }
+                return nil
+            }
+            if isCurrent { return own.current.authorized(request) }
             // Calls that are challenged at the same time share one nonce count.
             if own.challenged[challenge.nonce] == nil || isForgotten { own.challenged[challenge.nonce] = session }
             return own.challenged[challenge.nonce].authorized(request)

@@ -279,6 +279,38 @@ struct DigestPluginTests {
         await client.shutdown()
     }
 
+    /// Meanwhile another call has used the nonce of its challenge.
+    @Test func aCallThatIsNotResentLeavesTheNonceCountOfOthers() async throws {
+        let (gate, counts) = (Gate(), Locked<[String]>([]))
+        let transport = MockTransport { request in
+            if request.httpMethod == "POST" { await gate.pass() }
+            let field = request.value(forHTTPHeaderField: "Authorization") ?? ""
+            guard !field.isEmpty else {
+                return PulseResponse(
+                    statusCode: 401, headers: ["WWW-Authenticate": #"Digest realm="r", nonce="n", qop="auth""#],
+                    request: request)
+            }
+            counts.withLock { $0.append(AuthenticationField.parameters(in: field)["nc"] ?? "") }
+            return PulseResponse(statusCode: 200, request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com")),
+            plugins: [DigestPlugin(username: "Mufasa", password: "Circle of Life")], transport: transport,
+            events: PulseEventBus())
+        let body = RequestBody.stream(isOneShot: true) { ByteStream([Data("x".utf8)]) }
+        async let post = client.result(of: Get(method: .post, body: body))
+        await gate.arrivals(atLeast: 1)
+        _ = try await client.request(Get())
+        gate.open()
+        guard case .failure(let error) = await post, error.kind == .unauthorized else {
+            Issue.record("the call was resent")
+            return
+        }
+        _ = try await client.request(Get())
+        #expect(counts.withLock { $0 } == ["00000001", "00000002"])
+        await client.shutdown()
+    }
+
     @Test func aSecond401IsTheOutcome() async throws {
         let server = Server(knows: "Scar")
         let client = server.client()
