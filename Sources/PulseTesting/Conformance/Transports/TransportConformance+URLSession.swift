@@ -40,6 +40,8 @@ extension TransportConformance {
     private static let acceptsTruncation = "libcurl treats the end of the body as the end of its coding"
     private static let parsesLeniently =
         "libcurl and Foundation's parser parse these fields differently and refuse few ambiguous ones"
+    private static let closesWatchedSockets =
+        "libcurl closes the socket under Foundation's dispatch source: the socket that gets its number next may get no events"
     private static let endsTheProcess = "**ends the process** (NativeProtocol.swift:240, no response)"
 
     /// Measured with Swift 6.3.1 over libcurl 7.88.
@@ -88,6 +90,8 @@ extension TransportConformance {
             "Foundation closes connections late: for a moment more than allowed are open",
         "a header line that takes longer than the idle timeout arrives if bytes keep coming":
             "Foundation counts header lines, not their bytes",
+        "a connection that hangs ends with a timeout": closesWatchedSockets,
+        "a cancellation while connecting ends the wait": closesWatchedSockets,
         "an endless status line is an error": collectsHeaderFields,
         "endless header fields are an error": collectsHeaderFields,
         "an endless header field is an error": collectsHeaderFields,
