@@ -30,7 +30,8 @@ extension Call {
         private(set) var attempts = 0
         /// The last request, sent by the call itself or by shared work.
         private(set) var request: URLRequest?
-        private(set) var isResponded = false
+        /// The status of the last response.
+        private(set) var status: Int?
 
         mutating func noteSent() { count += 1 }
         mutating func noteUnsent() { count = max(0, count - 1) }
@@ -43,7 +44,7 @@ extension Call {
             return attempts
         }
 
-        mutating func noteResponse() { isResponded = true }
+        mutating func noteResponse(_ status: Int) { self.status = status }
     }
 
     /// The headers that plugins have marked as secret, by lower-case names.
@@ -110,7 +111,7 @@ extension Call {
             case .request(let request):
                 defer { state.sends.note(request) }
                 return state.sends.request
-            case .responded: if isQueueable { state.sends.noteResponse() }
+            case .responded(let status): if isQueueable { state.sends.noteResponse(status) }
             case .failure(let failure):
                 defer { state.lastFailure = failure }
                 return state.lastFailure
@@ -175,9 +176,10 @@ extension Call {
         state.withLock { $0.sends.request }
     }
 
-    /// Whether a server has responded to a call that may be queued. Queueing such a call would do its work twice.
-    package var isResponded: Bool {
-        state.withLock { $0.sends.isResponded }
+    /// The status of the last response to a call that may be queued; nil without one. Queueing a call with a response
+    /// would do its work twice.
+    package var lastStatus: Int? {
+        state.withLock { $0.sends.status }
     }
 
     /// The last failure that the retry loop saw.

@@ -163,6 +163,8 @@ extension PulseError {
             self = error
         case is CancellationError:
             self = .cancelled
+        case let failure as TransportFailure where (failure.underlying as? PulseError)?.kind == .responseTooLarge:
+            self.init(wrapping: failure.underlying ?? failure, request: request)
         case var failure as TransportFailure:
             failure.request = failure.request ?? request.map { Self.text(of: $0) }
             self.init(code: failure.code, phase: failure.phase, underlying: failure, request: request)

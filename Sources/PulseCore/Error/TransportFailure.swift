@@ -35,6 +35,17 @@ public struct TransportFailure: Error, Sendable {
         self.underlying = underlying
         self.isStaleConnection = isStaleConnection
     }
+
+    /// The failure of a body whose header fields had arrived; nil for an error that is not about the body.
+    package init?(ofBody error: any Error, of response: PulseResponse?) {
+        switch error {
+        case let failure as TransportFailure where failure.phase == .responseStarted: self = failure
+        case let error as PulseError where error.kind == .responseTooLarge:
+            self.init(code: .dataLengthExceedsMaximum, phase: .responseStarted, underlying: error)
+        default: return nil
+        }
+        self.response = self.response ?? response
+    }
 }
 
 extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {

@@ -11,12 +11,17 @@ extension PulseResponse {
         case file(URL)
         /// The connection, which no longer carries HTTP.
         case connection(any DuplexConnection)
+        /// Nothing: the body was lost, is larger than the call's limit, or is not coded as its header fields say.
+        ///
+        /// Only a response whose status decides without its body has this form: a redirect to follow, or a status that
+        /// the call does not accept. To any other call the body is lost, and the call fails with this error.
+        indirect case failed(PulseError)
 
         /// Whether the body still uses the network.
         fileprivate var isOpen: Bool {
             switch self {
             case .stream, .connection: true
-            case .buffered, .file: false
+            case .buffered, .file, .failed: false
             }
         }
     }
@@ -51,12 +56,12 @@ extension PulseResponse {
     }
 
     /// Frees what the body of an unwanted response holds: cancels a stream, closes a connection. Does nothing to a
-    /// buffered body or a file. May be called several times.
+    /// buffered or failed body or a file. May be called several times.
     public func discard() {
         switch body {
         case .stream(let stream): stream.cancel()
         case .connection(let connection): connection.close()
-        case .buffered, .file: break
+        case .buffered, .file, .failed: break
         }
     }
 
@@ -75,6 +80,7 @@ extension PulseResponse.Body: CustomStringConvertible, CustomReflectable {
         case .stream: "a stream"
         case .file: "a file"
         case .connection: "a connection"
+        case .failed(let error): "a body that failed (\(error.kind))"
         }
     }
 

@@ -57,8 +57,8 @@ extension PulseClient {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
                 result: .failure(failure), isOfOtherAccount: failure.meansAnotherAccount,
-                isUnsent: call.sentCount == 0 && !call.isResponded, isOfOtherWork: call.failsForOtherWork,
-                hasResponse: call.isResponded)
+                isUnsent: call.sentCount == 0 && call.lastStatus == nil, isOfOtherWork: call.failsForOtherWork,
+                status: call.lastStatus)
         }
     }
 

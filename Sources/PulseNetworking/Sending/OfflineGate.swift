@@ -44,7 +44,7 @@ final class OfflineGate: Sendable {
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: call.account.identifier != nil) : queueing != nil
             // A call that failed before its account was asked for would be sent for any account that logs in later.
             let hasFailedUnasked = asksForAccount && call.account == .unknown
-            guard isQueued, !call.isResponded, !hasFailedUnasked,
+            guard isQueued, call.lastStatus == nil, !hasFailedUnasked,
                 ContextStore(call: call)[AuthIsHandled.self] != false
             else { throw error }
             let draft = try QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy)

@@ -12,17 +12,27 @@ package struct SimulatedDelivery: Sendable {
         progress = request.progress
     }
 
-    /// The unchanged response, if it has the requested delivery: bytes for a buffered call.
-    package func deliverAtOnce(_ response: PulseResponse) throws -> PulseResponse? {
+    /// The unchanged response, if it has the requested delivery: bytes for a buffered call, within its limit.
+    package func deliverAtOnce(_ response: PulseResponse) -> PulseResponse? {
         guard case .buffered(let limit) = delivery, case .buffered(let data) = response.body else { return nil }
-        guard data.count <= limit else { throw PulseError.responseTooLarge(limit: limit) }
+        guard data.count <= limit else { return nil }
         var response = response
         if response.origin == .network { response.origin = .mock }
         return response
     }
 
     package func deliver(_ response: PulseResponse) async throws -> PulseResponse {
-        if let response = try deliverAtOnce(response) { return response }
+        if let response = deliverAtOnce(response) { return response }
+        do {
+            return try await converted(response)
+        } catch {
+            var head = response
+            head.data = Data()
+            throw TransportFailure(ofBody: error, of: head) ?? error
+        }
+    }
+
+    private func converted(_ response: PulseResponse) async throws -> PulseResponse {
         var response = response
         if response.origin == .network { response.origin = .mock }
         let isSuccess = (200..<300).contains(response.statusCode)
@@ -53,6 +63,8 @@ package struct SimulatedDelivery: Sendable {
         case .connection:
             response.discard()
             throw PulseError.unsupported("a connection is the body of an upgrade alone")
+        case .failed(let error):
+            throw error
         }
     }
 

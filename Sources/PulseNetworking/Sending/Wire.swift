@@ -53,18 +53,11 @@ final class Wire: Sendable {
                 throw PulseError.cancelled
             }
             context.emit(.attemptStarted(context.summary(sending: request)))
-            let response =
-                if let meter = context.call.bodyMeter {
-                    try await transport.send(outgoing.measured(by: meter))
-                } else if let meter = context.progressMeter(for: outgoing) {
-                    try await transport.send(outgoing, measuredBy: meter)
-                } else {
-                    try await transport.send(outgoing)
-                }
+            let response = try await exchange(outgoing, for: context)
             context.call.record(.responded(status: response.statusCode))
-            try check(response, for: context)
             try upgrade?.check(response)
             if let cookies { await store(response, from: url, in: cookies) }
+            if case .failed(let error) = response.body, context.wantsBody(of: response) { throw error }
             context.emit(
                 .responseReceived(
                     context.summary(sending: request), status: response.statusCode, byteCount: response.data.count))
@@ -102,9 +95,25 @@ final class Wire: Sendable {
         return request
     }
 
-    private func check(_ response: PulseResponse, for context: PluginContext) throws {
-        if case .buffered(let limit) = context.delivery, response.data.count > limit {
-            throw PulseError.responseTooLarge(limit: limit)
+    /// The response, also one whose body has failed: its status may decide without the body.
+    private func exchange(_ outgoing: TransportRequest, for context: PluginContext) async throws -> PulseResponse {
+        do {
+            var response =
+                if let meter = context.call.bodyMeter {
+                    try await transport.send(outgoing.measured(by: meter))
+                } else if let meter = context.progressMeter(for: outgoing) {
+                    try await transport.send(outgoing, measuredBy: meter)
+                } else {
+                    try await transport.send(outgoing)
+                }
+            if case .buffered(let limit) = context.delivery, response.data.count > limit {
+                response.body = .failed(.responseTooLarge(limit: limit))
+            }
+            return response
+        } catch let failure as TransportFailure where !Task.isCancelled {
+            guard var response = failure.response else { throw failure }
+            response.body = .failed(PulseError(wrapping: failure, request: outgoing.urlRequest))
+            return response
         }
     }
 
@@ -226,6 +235,13 @@ final class Wire: Sendable {
 
     private func unsupported(_ what: String) -> PulseError {
         .unsupported("\(type(of: transport)) cannot enforce the configuration's \(what)")
+    }
+}
+
+extension PluginContext {
+    /// Whether the call is nothing without the body of that response.
+    fileprivate func wantsBody(of response: PulseResponse) -> Bool {
+        (call.options.acceptedStatuses ?? .successful).contains(response.statusCode) && !willFollow(response)
     }
 }
 

@@ -97,6 +97,7 @@ extension PulseResponse {
         case .stream(let stream): stream
         case .buffered(let data): ByteStream(data.isEmpty ? [] : [data])
         case .file, .connection: ByteStream([])
+        case .failed(let error): ByteStream { throw error }
         }
     }
 }

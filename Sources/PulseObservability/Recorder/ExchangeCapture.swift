@@ -66,7 +66,7 @@ package struct ExchangeCapture: Sendable {
                 omitted(.stream, contentType: type)
             case .file where data == nil:
                 omitted(.file, byteCount: response.timings?.bytesDecoded, contentType: type)
-            case .buffered, .stream, .file, .connection:
+            case .buffered, .stream, .file, .connection, .failed:
                 self.body(
                     data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
                     isTruncated: isTruncated || response.isTruncated, isExact: keepsExactResponses)

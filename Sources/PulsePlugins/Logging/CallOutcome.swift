@@ -64,7 +64,7 @@ extension PulseResponse {
         switch body {
         case .buffered(let data): .bytes(data.count, isTruncated: isTruncated)
         case .file(let file): .other(text: file.sizeText)
-        case .stream, .connection: .other(text: body.description)
+        case .stream, .connection, .failed: .other(text: body.description)
         }
     }
 }

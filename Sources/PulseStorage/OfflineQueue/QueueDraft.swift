@@ -44,22 +44,21 @@ package struct ReplayOutcome: Sendable {
     private let rawResult: Result<PulseResponse, PulseError>
     private let isUnsent: Bool
     private let isOfOtherWork: Bool
-    private let hasResponse: Bool
+    private let status: Int?
 
     /// - Parameters:
     ///   - isUnsent: whether nothing was sent, so that the failure is not a server's.
     ///   - isOfOtherWork: whether the failure belongs to work that the replay waited for, and not to the replay.
-    ///   - hasResponse: whether a server has responded. A failure without a status may then be a plugin's judgment of
-    ///     that response.
+    ///   - status: of the last response. A failure without a status may then be a plugin's judgment of that response.
     package init(
         result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
-        isOfOtherWork: Bool = false, hasResponse: Bool = false
+        isOfOtherWork: Bool = false, status: Int? = nil
     ) {
         rawResult = result
         self.isOfOtherAccount = isOfOtherAccount
         self.isUnsent = isUnsent
         self.isOfOtherWork = isOfOtherWork
-        self.hasResponse = hasResponse
+        self.status = status
     }
 
     /// The response or failure. A status that means "later" is a failure, even if the endpoint accepts it.
@@ -78,7 +77,7 @@ package struct ReplayOutcome: Sendable {
             return .rejected
         }
         if isOfOtherAccount { return .otherAccount }
-        let verdict = ReplayVerdict(result(now: now), hasResponse: hasResponse, now: now)
+        let verdict = ReplayVerdict(result(now: now), status: status, now: now)
         guard isUnsent || isOfOtherWork else { return verdict }
         switch verdict {
         case .unavailable(_, let seconds): return .unavailable(isVerdict: false, retryAfter: seconds)

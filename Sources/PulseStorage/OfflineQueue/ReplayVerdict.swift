@@ -21,53 +21,52 @@ package enum ReplayVerdict: Sendable, Equatable {
     /// The client ended the replay.
     case stopped
 
-    /// - Parameter hasResponse: whether a server has responded to the replay, whatever plugins made of the response.
+    /// - Parameter status: of the last response to the replay, whatever plugins made of it; nil without one.
     /// - Parameter now: by the client's clock.
-    package init(_ result: Result<PulseResponse, PulseError>, hasResponse: Bool = false, now: Date) {
+    package init(_ result: Result<PulseResponse, PulseError>, status: Int? = nil, now: Date) {
         switch result {
         case .success(let response): self = .done(status: response.statusCode)
-        case .failure(let error): self.init(error, hasResponse, now)
+        case .failure(let error): self.init(error, status, now)
         }
     }
 
-    private init(_ error: PulseError, _ hasResponse: Bool, _ now: Date) {
+    private init(_ error: PulseError, _ lastStatus: Int?, _ now: Date) {
         switch error {
         case .noConnection: self = .offline
         case .cancelled: self = .stopped
-        case .retryExhausted(let last, _): self.init(last, hasResponse, now)
-        case .deadlineExceeded(let last?): self.init(last, hasResponse, now)
-        case .http(let response): self.init(status: response.statusCode, retryAfter: error.retryAfter(now: now))
+        case .retryExhausted(let last, _): self.init(last, lastStatus, now)
+        case .deadlineExceeded(let last?): self.init(last, lastStatus, now)
+        case .http(let response): self.init(refusal: response.statusCode, retryAfter: error.retryAfter(now: now))
         // Without a response, the error comes from a plugin: it has no token to send the request with.
         case .unauthorized(let response): self = .unavailable(isVerdict: response != nil, retryAfter: 0)
         case .rateLimited(let seconds): self = .unavailable(isVerdict: true, retryAfter: seconds ?? 0)
-        case .transport(_, let underlying as PulseError): self.init(underlying, hasResponse, now)
+        case .transport(_, let underlying as PulseError): self.init(underlying, lastStatus, now)
         case .transport(_, let failure as TransportFailure) where failure.tellsVerdict:
-            self.init(failure, retryAfter: error.retryAfter(now: now))
+            self.init(status: failure.response?.statusCode, retryAfter: error.retryAfter(now: now))
+        case .responseTooLarge: self.init(status: lastStatus, retryAfter: nil)
         case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
-        // For a request that was sent, the server causes these errors: a redirect that cannot be built, or a response
-        // that is too large.
-        case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .responseTooLarge, .cacheMiss:
-            self = .rejected
+        // For a request that was sent, the server causes these errors: a redirect that cannot be built.
+        case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .cacheMiss: self = .rejected
         // The last attempt was lost, or the session is over: no verdict, even if an earlier attempt got a response.
         case .timeout, .transport, .sslPinningFailed, .proxyRefused, .deadlineExceeded, .sessionExpired:
             self = .unavailable(isVerdict: false, retryAfter: 0)
         // A plugin's judgment of a response is a verdict, such as a validator's of an error inside a 200. Otherwise the
         // entry would block the entries behind it until it expires.
-        default: self = .unavailable(isVerdict: hasResponse, retryAfter: 0)
+        default: self = .unavailable(isVerdict: lastStatus != nil, retryAfter: 0)
         }
     }
 
     /// The status is the verdict, whatever has become of the body. A response without one counts as an attempt: the
     /// next may be as unreadable, and would block the entries behind it.
-    private init(_ failure: TransportFailure, retryAfter: TimeInterval?) {
-        switch failure.response?.statusCode {
+    private init(status: Int?, retryAfter: TimeInterval?) {
+        switch status {
         case let status? where 200..<300 ~= status: self = .done(status: status)
-        case let status? where !(300..<400 ~= status): self.init(status: status, retryAfter: retryAfter)
+        case let status? where !(300..<400 ~= status): self.init(refusal: status, retryAfter: retryAfter)
         default: self = .unavailable(isVerdict: true, retryAfter: 0)
         }
     }
 
-    private init(status: Int, retryAfter: TimeInterval?) {
+    private init(refusal status: Int, retryAfter: TimeInterval?) {
         self = Self.meansLater(status) ? .unavailable(isVerdict: true, retryAfter: retryAfter ?? 0) : .rejected
     }
 

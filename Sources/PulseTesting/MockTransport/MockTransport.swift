@@ -118,7 +118,7 @@ public final class MockTransport: Transport {
         let response = try await respond(request)
         try Task.checkCancellation()
         let delivery = SimulatedDelivery(request)
-        if let response = try delivery.deliverAtOnce(response) { return response }
+        if let response = delivery.deliverAtOnce(response) { return response }
         return try await delivery.deliver(response)
     }
 

@@ -119,10 +119,11 @@ struct HTTP1Exchange: Sendable {
             // Before its outcome is read: the loop may be about to send.
             connection.close()
             if let failure = upload?.failure { throw failure }
-            if let failure = failure(error, parser, isReused: isReused, mayHaveSent: connection.mayHaveSent) {
-                throw failure
+            guard let failure = failure(error, parser, isReused: isReused, mayHaveSent: connection.mayHaveSent) else {
+                return nil
             }
-            return nil
+            guard parser.status != nil else { throw failure }
+            throw TransportFailure(ofBody: failure, of: parser.head?.response(to: request.urlRequest)) ?? failure
         }
     }
 
@@ -264,9 +265,6 @@ struct HTTP1Exchange: Sendable {
             if isStale { connector.pool?.dropIdle(key) }
             return TransportFailure(
                 code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
-        case var failure as TransportFailure where failure.code == .cannotDecodeContentData:
-            failure.response = parser.head?.response(to: request.urlRequest)
-            return failure
         default:
             return error
         }

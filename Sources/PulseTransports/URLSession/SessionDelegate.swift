@@ -145,7 +145,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         if !response.hasValidLength {
             end(dataTask, with: .failure(TransportFailure(code: .badServerResponse, phase: .responseStarted)))
         } else if let limit = exchange.exceededLimit(response) {
-            end(dataTask, with: .failure(PulseError.responseTooLarge(limit: limit)))
+            end(dataTask, with: .failure(exchange.failure(ofBody: PulseError.responseTooLarge(limit: limit))))
         } else if case .pipe = exchange.sink, (200..<300).contains(response.statusCode) {
             handOver(dataTask)
         }

@@ -70,7 +70,7 @@ struct SessionExchange: Sendable {
         case flush
         /// Enough of an error's body has arrived.
         case finish
-        case fail(PulseError)
+        case fail(any Error)
     }
 
     mutating func receive(_ bytes: Data) -> Step {
@@ -81,7 +81,7 @@ struct SessionExchange: Sendable {
         case .memory(let limit):
             // Appends in place: a copy for each piece would take quadratic time.
             data.append(bytes)
-            return data.count > limit ? .fail(.responseTooLarge(limit: limit)) : .proceed
+            return data.count > limit ? .fail(failure(ofBody: PulseError.responseTooLarge(limit: limit))) : .proceed
         case .pipe, .download:
             data.append(bytes.prefix(PulseResponse.errorBodyLimit - data.count + 1))
             guard data.count > PulseResponse.errorBodyLimit else { return .proceed }
@@ -100,11 +100,13 @@ struct SessionExchange: Sendable {
     func meaning(of error: any Error) -> any Error {
         let meaning = TransportFailure.meaning(
             of: error, hasSent: hasSent, hasResponse: response != nil, isReused: isReused)
-        guard var failure = meaning as? TransportFailure, failure.code == .cannotDecodeContentData,
-            let response, let request = task.originalRequest
-        else { return meaning }
-        failure.response = PulseResponse(httpResponse: response, request: request)
-        return failure
+        return failure(ofBody: meaning)
+    }
+
+    /// The same failure with the head of the response, if that has arrived.
+    func failure(ofBody error: any Error) -> any Error {
+        guard let response, let request = task.originalRequest else { return error }
+        return TransportFailure(ofBody: error, of: PulseResponse(httpResponse: response, request: request)) ?? error
     }
 
     /// Nil before the head has arrived.

@@ -32,17 +32,16 @@ struct UndecodableWireTests {
 
     private struct Check: Error {}
 
-    @Test(arguments: [200, 404, 503])
-    func anUndecodableResponseIsRequestedOnceAndItsErrorHasTheStatus(status: Int) async throws {
+    @Test func anUndecodableSuccessIsRequestedOnceAndItsErrorHasTheStatus() async throws {
         let (error, requests) = try await Self.failure(
-            .data(Data("no gzip".utf8), status: status, headers: ["Content-Encoding": "gzip", "X-A": "b"]))
+            .data(Data("no gzip".utf8), headers: ["Content-Encoding": "gzip", "X-A": "b"]))
         #expect(requests == 1)
         guard case .transport(.cannotDecodeContentData, _) = error else {
             Issue.record("\(error)")
             return
         }
         #if canImport(CPulsePlatform)
-        #expect(error.statusCode == status)
+        #expect(error.statusCode == 200)
         #expect(error.response?.headers["X-A"] == "b")
         #endif
     }

@@ -634,8 +634,10 @@ struct ReplayVerdictTests {
     @Test(arguments: [false, true])
     func aFailureOfOtherWorkIsNoServerVerdict(isUnsent: Bool) {
         func verdict(_ error: PulseError) -> ReplayVerdict {
-            ReplayOutcome(result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, hasResponse: !isUnsent)
-                .verdict(now: Self.now)
+            ReplayOutcome(
+                result: .failure(error), isUnsent: isUnsent, isOfOtherWork: true, status: isUnsent ? nil : 200
+            )
+            .verdict(now: Self.now)
         }
         let errors = [403, 400, 503, 401].map { status -> PulseError in
             let response = PulseResponse(statusCode: status, data: Data(), request: Self.request)
@@ -658,7 +660,7 @@ struct ReplayVerdictTests {
             .deadlineExceeded(last: .custom(Fault())),
         ]
         for error in errors {
-            let outcome = ReplayOutcome(result: .failure(error), hasResponse: true)
+            let outcome = ReplayOutcome(result: .failure(error), status: 200)
             #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: true, retryAfter: 0), "\(error)")
             let withoutResponse = ReplayOutcome(result: .failure(error))
             #expect(withoutResponse.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
@@ -696,10 +698,10 @@ struct ReplayVerdictTests {
             .sslPinningFailed(host: "a"), .circuitOpen(name: "a", retryAfter: 0),
         ]
         for error in errors {
-            let outcome = ReplayOutcome(result: .failure(error), hasResponse: true)
+            let outcome = ReplayOutcome(result: .failure(error), status: 200)
             #expect(outcome.verdict(now: Self.now) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
-        #expect(ReplayOutcome(result: .failure(.noConnection), hasResponse: true).verdict(now: Self.now) == .offline)
+        #expect(ReplayOutcome(result: .failure(.noConnection), status: 200).verdict(now: Self.now) == .offline)
     }
 
     @Test func networkFailuresAreNoVerdicts() {

@@ -67,7 +67,7 @@ final class HTTPCache: Sendable {
                 return .received(response, stored: nil)
             }
             return .received(response, stored: await store(cached, for: lookup) ? cached : nil)
-        case .file, .connection:
+        case .file, .connection, .failed:
             return .received(response, stored: nil)
         case .stream(let received):
             stream = received

@@ -82,10 +82,9 @@ struct CurlExchange: Sendable {
             if ((error as? TransportFailure)?.underlying as? CurlFailure)?.asksForHTTP1 == true {
                 loop.noteHTTP1(origin)
             }
-            if let error = error as? CurlFailure.Undecodable {
-                var failure = error.failure
-                failure.response = error.head.response(to: request.urlRequest)
-                throw failure
+            if let error = error as? CurlFailure.OfBody {
+                throw TransportFailure(ofBody: error.cause, of: error.head.response(to: request.urlRequest))
+                    ?? error.cause
             }
             guard let error = error as? CurlFailure.Unpinned else { throw error }
             throw request.pinningFailure(error.keys)

@@ -28,9 +28,9 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         let keys: [[UInt8]]
     }
 
-    /// The body is not coded as its header fields say.
-    struct Undecodable: Error {
-        let failure: TransportFailure
+    /// The failure of a buffered body, whose header fields had arrived.
+    struct OfBody: Error {
+        let cause: any Error
         let head: ResponseHead
     }
 

@@ -124,7 +124,7 @@ extension CurlTransfer {
         } catch {
             handle.closeConnectionAtEnd()
             // A truncated body ends as intended: `isTruncated` distinguishes it from a failure.
-            if !parser.isTruncated { progress.failure = failure(ofBody: error) }
+            if !parser.isTruncated { progress.failure = error }
             return Self.refusal(bytes)
         }
     }

@@ -191,7 +191,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Notifies the waiters: the sender or the reader of its stream, and the writer of the body.
     func finish(_ outcome: Result<Void, any Error>) {
         if case .pipe(let pipe, _) = request.body { pipe.finish(CancellationError()) }
-        if let waiter = reply(outcome.map { .ended }) {
+        if let waiter = reply(outcome.map { .ended }.mapError(withHead)) {
             waiter.resume()
         } else if case .streamed(let pipe, let report) = request.delivery {
             report(timings(isComplete: true))
@@ -247,7 +247,7 @@ final class CurlTransfer: @unchecked Sendable {
         if request.isSecure, parser.endsWithConnection, progress.notes?.isClosed == false {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
         }
-        return Result { try parser.finishBody() }.mapError(failure(ofBody:))
+        return Result { try parser.finishBody() }
     }
 
     /// Takes over the new connection before libcurl closes it.
@@ -261,12 +261,10 @@ final class CurlTransfer: @unchecked Sendable {
         return .success(())
     }
 
-    /// The failure of a buffered body, with the head if it is useful.
-    func failure(ofBody error: any Error) -> any Error {
-        guard let failure = error as? TransportFailure, failure.code == .cannotDecodeContentData,
-            let head = ResponseHead(parser.head)
-        else { return error }
-        return CurlFailure.Undecodable(failure: failure, head: head)
+    /// The same failure with the head of its response, if that has arrived.
+    private func withHead(_ error: any Error) -> any Error {
+        guard parser.isFinal, let head = ResponseHead(parser.head) else { return error }
+        return CurlFailure.OfBody(cause: error, head: head)
     }
 
     // MARK: Timeouts
