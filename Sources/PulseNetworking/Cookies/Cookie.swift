@@ -190,28 +190,12 @@ enum CookieRules {
         return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Whether unrelated owners share a domain, so that a cookie for the domain would leak to strangers. Without the
-    /// public suffix list this is a heuristic: a single label, or a common second level below a country's domain.
+    /// Whether unrelated owners share a domain, so that a cookie for the domain would leak to strangers. A name with an
+    /// empty label counts as one.
     static func isShared(_ domain: String) -> Bool {
-        let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count >= 2, !labels.contains("") else { return true }
-        guard labels.count == 2, labels[1].utf8.count == 2 else { return false }
-        return secondLevels.contains(labels[0]) || countries[labels[0]]?.contains(labels[1]) == true
+        domain.split(separator: ".", omittingEmptySubsequences: false).contains("")
+            || PublicSuffixes.current.contains(domain)
     }
-
-    private static let secondLevels: Set<Substring> = ["ac", "co", "com", "edu", "gov", "info", "mil", "net", "org"]
-
-    /// Second levels that only some countries use. In other countries they are ordinary names.
-    private static let countries: [Substring: [Substring]] = [
-        "asn": "au lv", "ed": "ao ci cr jp pw", "firm": "co ht in nf ro ve", "gen": "in nz tr",
-        "go": "ci cr id it jp ke kr pw th tj tz ug",
-        "gob": "ar bo cl do ec es gt hn mx ni pa pe pk sv ve", "govt": "nz", "id": "au ir lv ly us",
-        "in": "na ni rs th ua us", "ind": "br gt in kw tn", "ltd": "cy gi lk uk", "me": "in it ke so ss tz uk us",
-        "mod": "gi", "ne": "jp ke kr pw tz ug us", "nhs": "uk",
-        "nom": "ad ag co es fr km mg nc ni pa pe pl re ro tm ve za",
-        "or": "at bi ci cr id it jp ke kr mu na pw th tz ug us", "plc": "ly uk", "police": "uk",
-        "sch": "ae id ir jo lk ly ng qa sa ss zm", "web": "bo co do gu id lk nf ni pk tj tr ve za",
-    ].mapValues { (countries: Substring) in countries.split(separator: " ") }
 }
 
 /// Parses the dates of cookies, in any order and form that servers write (RFC 6265, section 5.1.1).

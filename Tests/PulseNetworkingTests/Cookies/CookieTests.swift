@@ -66,9 +66,17 @@ struct CookieTests {
         #expect(cookie.isHostOnly == isHostOnly)
     }
 
-    @Test func aCookieForASharedDomainThatIsTheHostIsHostOnly() throws {
-        let cookie = try #require(try Self.cookie("a=b; Domain=co.uk", from: "https://co.uk/"))
+    /// RFC 6265, section 5.3, step 5.
+    @Test(arguments: ["co.uk", "github.io", "s3.amazonaws.com", "localhost", "10.0.0.1", "example.com."])
+    func aCookieForASharedDomainThatIsTheHostIsHostOnly(host: String) throws {
+        let cookie = try #require(try Self.cookie("a=b; Domain=\(host)", from: "https://\(host)/"))
+        #expect(cookie.domain == host)
         #expect(cookie.isHostOnly)
+    }
+
+    @Test func aSiteBelowASharedDomainHasCookiesForItsSubdomains() throws {
+        let cookie = try #require(try Self.cookie("a=b; Domain=me.github.io", from: "https://a.me.github.io/"))
+        #expect(cookie.domain == "me.github.io" && !cookie.isHostOnly)
     }
 
     /// Names that are second levels in other countries.
@@ -85,7 +93,11 @@ struct CookieTests {
         ("https://shop.example.com/", "a.shop.example.com"), ("https://shop.example.com/", "com"),
         ("https://bank.co.uk/", "co.uk"), ("https://a.com.au/", "com.au"), ("https://a.me.uk/", "me.uk"),
         ("https://a.or.jp/", "or.jp"), ("https://10.0.0.1/", "0.0.1"),
-        ("https://[::1]/", "1"), ("https://example.com/", "..com"),
+        ("https://[::1]/", "1"), ("https://example.com/", "..com"), ("https://me.github.io/", "github.io"),
+        ("https://me.github.io/", ".GitHub.io"), ("https://me.github.io./", "github.io."),
+        ("https://a.any.ck/", "any.ck"),
+        ("https://a.herokuapp.com/", "herokuapp.com"), ("https://a.vercel.app/", "vercel.app"),
+        ("https://bucket.s3.amazonaws.com/", "s3.amazonaws.com"), ("https://a.xn--55qx5d.cn/", "xn--55qx5d.cn"),
     ])
     func aCookieForAForeignDomainIsRejected(address: String, domain: String) throws {
         #expect(try Self.cookie("a=b; Domain=\(domain)", from: address) == nil)
