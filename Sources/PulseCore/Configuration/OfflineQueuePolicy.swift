@@ -9,7 +9,8 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     public var maxQueueSize: Int
     /// Whether the queue is stored on disk and survives the end of the process; true by default.
     public var persistsToDisk: Bool
-    /// The seconds after which an entry expires; 86,400 (one day) by default, infinity for never.
+    /// The seconds after which an entry expires; 86,400 (one day) by default, infinity for never. They are counted by
+    /// the monotonic clock while a client runs, and by the wall clock from one launch to the next.
     public var requestExpiry: TimeInterval
     /// The number of failed attempts after which an entry becomes a dead letter; 20 by default. A failure response of
     /// the server counts, and so does an attempt that cannot be sent because of a client or request error. Time without

@@ -37,7 +37,7 @@ extension OfflineQueue {
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no dead letter with that id.
     public func retryDeadLetter(id: UUID) async throws {
-        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: store.expiry)
+        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: try await store.expiry())
         try await store.append(record) { machine in
             guard machine.mayRevive(id) else { throw Self.unknown(id) }
         }
@@ -97,7 +97,8 @@ extension OfflineQueue {
     }
 
     private func updateOnce(_ id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void) async throws {
-        guard let (before, stored) = try await store.entry(id), var request = QueuedRequest(id, stored, before)
+        guard let (before, stored) = try await store.entry(id),
+            var request = QueuedRequest(id, stored, before, expiresAt: store.expiresAt(before))
         else { throw Self.unknown(id) }
         do { try change(&request) } catch { throw PulseError(wrapping: error) }
         try check(request.headers)

@@ -225,15 +225,16 @@ final class QueueDrainer: Sendable {
         store.tick()
         for await _ in ticks {
             let pass = waiters.beginDrainPass()
+            await store.markTime()
             // Read before the actions: a replay that ends later may leave something to send.
             let isAlone = work.withLock { $0.actions.isEmpty }
             var actions: [QueueStore.StateMachine.Action] = []
             // Without work there is no need to take the lock from other processes.
-            var (uptime, now) = (clock.uptime, clock.now.milliseconds)
+            var (uptime, now) = (clock.uptime, store.time())
             if !isLockReleased || store.decide({ $0.hasWork(uptime: uptime, now: now) }) {
                 guard await stillHoldsLock(isLockReleased) else { break }
                 isLockReleased = false
-                (uptime, now) = (clock.uptime, clock.now.milliseconds)
+                (uptime, now) = (clock.uptime, store.time())
                 actions = store.decide { $0.next(uptime: uptime, now: now) }
             }
             if isWaiting, actions.contains(where: \.isSend) {
@@ -273,7 +274,7 @@ final class QueueDrainer: Sendable {
     }
 
     private func setAlarm(_ alarm: inout Alarm?) {
-        let (uptime, now) = (clock.uptime, clock.now.milliseconds)
+        let (uptime, now) = (clock.uptime, store.time())
         let (due, purpose) = store.decide { machine -> (TimeInterval?, SleepPurpose) in
             let due = machine.sleep(uptime: uptime, now: now, atMost: Self.tailPeriod)
             return (due, machine.isDelayedByFailure(uptime) ? .backoff : .idle)

@@ -18,6 +18,8 @@ enum QueueOperation: Character {
     case revived = "q"
     /// Removes the entry, with the reason.
     case removed = "r"
+    /// Marks the queue's time, for the next launch: ``QueueTime``. Earlier versions skip this record.
+    case marked = "t"
 
     var byte: UInt8 { rawValue.asciiValue ?? 0 }
 

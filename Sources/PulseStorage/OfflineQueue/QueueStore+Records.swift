@@ -23,11 +23,12 @@ extension QueueStore {
         do {
             let request = StoredRequest(draft, body: body, file: file, now: clock.now)
             let record = LogRecord(
-                QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: expiry,
+                QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: try await expiry(),
                 payload: try request.encoded())
             try await log.append([record]) { [self] in
                 if let file { try files?.check(file) }
-                return try decide { try $0.admit(id) }.map { [$0] } ?? []
+                let dropped = try decide { try $0.admit(id) }
+                return [dropped, record.expiry == 0 ? nil : dueMark()].compactMap { $0 }
             }
         } catch {
             change { $0.release(id) }
@@ -48,7 +49,7 @@ extension QueueStore {
                     machine.entries[record.id]?.isChanging = true
                 }
                 isAdmitted.withLock { $0 = true }
-                return []
+                return [record.expiry == 0 ? nil : dueMark()].compactMap { $0 }
             }
         } catch {
             if isAdmitted.withLock({ $0 }) { decide { $0.entries[record.id]?.isChanging = false } }
@@ -59,6 +60,28 @@ extension QueueStore {
     /// Removes the entries that `choose` returns when all earlier records are applied.
     func remove(_ choose: @escaping @Sendable (StateMachine) throws -> [UUID]) async throws {
         try await log.append([]) { [self] in try read(choose).map { StateMachine.removal($0, .removed) } }
+    }
+
+    // MARK: Time
+
+    /// The expiry of an entry queued now, in the queue's time; 0 for never. A `requestExpiry` of `.infinity` means
+    /// never, one of 0 or less means at once.
+    func expiry() async throws -> Int64 {
+        guard requestExpiry < .infinity else { return 0 }
+        if !read(\.time.isStarted) { try await open() }
+        return max(1, time() + Date(timeIntervalSince1970: max(0, requestExpiry)).milliseconds)
+    }
+
+    /// Writes the mark that a later launch needs to know the age of the entries, if it is due.
+    func markTime() async {
+        guard read({ $0.firstExpiry != .max }), let mark = dueMark() else { return }
+        // Without it the next launch counts a jump of the wall clock as time.
+        try? await log.append([mark])
+    }
+
+    private func dueMark() -> LogRecord? {
+        let (uptime, wall) = (clock.uptime, clock.now.milliseconds)
+        return decide { $0.time.dueMark(uptime: uptime, wall: wall) }
     }
 
     // MARK: Bodies
@@ -165,7 +188,8 @@ extension QueueStore {
             }
             await compactIfNeeded()
         } catch {
-            decide { $0.postponeEnd(id, uptime: clock.uptime, now: clock.now.milliseconds) }
+            let now = time()
+            decide { $0.postponeEnd(id, uptime: clock.uptime, now: now) }
         }
     }
 

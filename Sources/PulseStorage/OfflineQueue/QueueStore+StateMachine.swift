@@ -11,7 +11,7 @@ extension QueueStore {
     struct StateMachine: Sendable {
         struct Entry: Sendable {
             let tag: String?
-            /// Milliseconds since 1970; 0 for never.
+            /// By the queue's time; 0 for never.
             var expiry: Int64
             var location: LogLocation
             /// The attempts so far: refusals by the server, and tries that could not be sent.
@@ -81,7 +81,9 @@ extension QueueStore {
         var inFlightCount = 0
         var tagQueues: [String?: TagQueue] = [:]
         var nextOrder: UInt64 = 0
-        /// The time before which no entry expires, in milliseconds since 1970.
+        /// The time by which entries expire. Each `now` is read from it.
+        var time = QueueTime()
+        /// The time before which no entry expires.
         var firstExpiry = Int64.max
         /// Tags that may have something to send, in the order in which they are served.
         var ready = Fifo<String?>()
@@ -137,7 +139,8 @@ extension QueueStore.StateMachine {
         switch change {
         case .reset(let items): return reset(items)
         case .appended(let items):
-            if items.contains(where: { $0.operation != QueueOperation.enqueued.byte }) { sleep = nil }
+            let quiet = [QueueOperation.enqueued.byte, QueueOperation.marked.byte]
+            if items.contains(where: { !quiet.contains($0.operation) }) { sleep = nil }
             return items.compactMap { apply($0) }
         case .damaged: return []
         }
@@ -150,9 +153,13 @@ extension QueueStore.StateMachine {
             insert(item)
             return nil
         }
+        if operation == .marked {
+            time.mark = QueueTime.Mark(note: item.note) ?? time.mark
+            return nil
+        }
         guard var entry = entries[item.id] else { return nil }
         switch operation {
-        case .enqueued:
+        case .enqueued, .marked:
             return nil
         case .updated:
             liveBytes += item.location.length - entry.location.length
@@ -224,6 +231,8 @@ extension QueueStore.StateMachine {
         entries.reserveCapacity(items.count)
         // Only entries known before count: the others ended before this process read the journal.
         ended = before.ended
+        time = before.time
+        time.mark = nil
         var effects = items.compactMap { apply($0) }.filter { effect in
             switch effect {
             case .removed(let id, _, _), .vanished(let id, _): before.entries[id] != nil
@@ -252,18 +261,22 @@ extension QueueStore.StateMachine {
 
     /// The records that the journal needs, in an order that leads to this state.
     func contents() -> [LogContent] {
-        entries.sorted { $0.value.order < $1.value.order }.flatMap { id, entry -> [LogContent] in
-            let isUnchanged = !entry.isUpdated && !entry.isRevived
-            var contents: [LogContent] = [
-                isUnchanged
-                    ? .copy(entry.location)
-                    : .changed(entry.location, operation: QueueOperation.enqueued.byte, expiry: entry.expiry)
-            ]
-            if entry.isUpdated { contents.append(.record(Self.revisions(id, entry.revision))) }
-            if entry.attempts > 0 { contents.append(.record(Self.attempt(id, entry.attempts))) }
-            if let deadLetter = entry.deadLetter { contents.append(.copy(deadLetter)) }
-            return contents
-        }
+        let mark = entries.isEmpty ? nil : time.mark.map { LogContent.record($0.record) }
+        return [mark].compactMap { $0 }
+            + entries.sorted { $0.value.order < $1.value.order }.flatMap { contents(of: $0.key, $0.value) }
+    }
+
+    private func contents(of id: UUID, _ entry: Entry) -> [LogContent] {
+        let isUnchanged = !entry.isUpdated && !entry.isRevived
+        var contents: [LogContent] = [
+            isUnchanged
+                ? .copy(entry.location)
+                : .changed(entry.location, operation: QueueOperation.enqueued.byte, expiry: entry.expiry)
+        ]
+        if entry.isUpdated { contents.append(.record(Self.revisions(id, entry.revision))) }
+        if entry.attempts > 0 { contents.append(.record(Self.attempt(id, entry.attempts))) }
+        if let deadLetter = entry.deadLetter { contents.append(.copy(deadLetter)) }
+        return contents
     }
 
     static func attempt(_ id: UUID, _ count: Int) -> LogRecord {

@@ -21,7 +21,7 @@ final class QueueStore: Sendable {
     /// Applies a change of the journal; tests call it themselves. It does not retain the store, which owns the journal.
     let apply: @Sendable (LogChange) -> Void
     private let journal: URL?
-    private let requestExpiry: TimeInterval
+    let requestExpiry: TimeInterval
     private let report: Report
     private let state: Locked<State>
 
@@ -110,6 +110,7 @@ final class QueueStore: Sendable {
     /// Reads the records that other processes have appended.
     func open() async throws {
         try await log.refresh {}
+        _ = time()
     }
 
     /// An entry and its request; nil if the entry does not exist, or its request cannot be read.
@@ -136,7 +137,9 @@ final class QueueStore: Sendable {
         }
         var (requests, unreadable): ([QueuedRequest], [UUID]) = ([], [])
         for id in wanted {
-            if let (entry, stored) = try await entry(id), let request = QueuedRequest(id, stored, entry) {
+            if let (entry, stored) = try await entry(id),
+                let request = QueuedRequest(id, stored, entry, expiresAt: expiresAt(entry))
+            {
                 requests.append(request)
             } else {
                 unreadable.append(id)
@@ -158,10 +161,14 @@ final class QueueStore: Sendable {
         return try stored.replay(id, tag: record.tag, body: body)
     }
 
-    /// The expiry of an entry queued now, in milliseconds since 1970; 0 for never. A `requestExpiry` of `.infinity`
-    /// means never, one of 0 or less means at once.
-    var expiry: Int64 {
-        guard requestExpiry < .infinity else { return 0 }
-        return max(1, (clock.now + max(0, requestExpiry)).milliseconds)
+    /// The queue's time in milliseconds. Call it only after the journal was read.
+    func time() -> Int64 {
+        let (uptime, wall) = (clock.uptime, clock.now.milliseconds)
+        return decide { $0.time.now(uptime: uptime, wall: wall) }
+    }
+
+    /// When an entry expires by the wall clock as it is now; nil for never.
+    func expiresAt(_ entry: StateMachine.Entry) -> Date? {
+        entry.expiry == 0 ? nil : Date(milliseconds: clock.now.milliseconds + entry.expiry - time())
     }
 }

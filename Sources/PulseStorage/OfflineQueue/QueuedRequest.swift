@@ -28,13 +28,14 @@ public struct QueuedRequest: Sendable, Identifiable {
     public let account: String?
     /// When the request was queued, by the wall clock.
     public let enqueuedAt: Date
-    /// When the entry is removed unsent; nil for never, which a policy's `requestExpiry` of `.infinity` means.
+    /// When the entry is removed unsent, by the wall clock as it was when the entry was read; nil for never, which a
+    /// policy's `requestExpiry` of `.infinity` means.
     public let expiresAt: Date?
     /// The number of attempts so far: refusals by the server, and tries of which nothing could be sent because of the
     /// client's state or the request itself. Time without a connection does not count.
     public let attempts: Int
 
-    init?(_ id: UUID, _ stored: StoredRequest, _ entry: QueueStore.StateMachine.Entry) {
+    init?(_ id: UUID, _ stored: StoredRequest, _ entry: QueueStore.StateMachine.Entry, expiresAt: Date?) {
         guard let url = URL(string: stored.url), let method = HTTPMethod(rawValue: stored.method) else { return nil }
         self.id = id
         self.method = method
@@ -47,7 +48,7 @@ public struct QueuedRequest: Sendable, Identifiable {
         route = stored.route
         account = stored.account
         enqueuedAt = Date(milliseconds: stored.enqueuedAt)
-        expiresAt = entry.expiry == 0 ? nil : Date(milliseconds: entry.expiry)
+        self.expiresAt = expiresAt
         attempts = entry.attempts
     }
 }

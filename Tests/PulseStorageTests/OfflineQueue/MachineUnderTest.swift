@@ -10,6 +10,7 @@ struct MachineUnderTest {
     var machine: QueueStore.StateMachine
     var records: [LogRecord] = []
     var uptime: TimeInterval = 0
+    /// The queue's time, in milliseconds.
     var now: Int64 = 1_000_000
     let random = SeededRandomness(seed: 5)
 
@@ -34,6 +35,16 @@ struct MachineUnderTest {
         let id = UUID(number: number)
         write(LogRecord("E", id, tag: tag, expiry: expiry))
         return id
+    }
+
+    /// Reads the queue's time, and writes its mark if that is due, as each drain pass does.
+    ///
+    /// - Returns: whether a mark was written.
+    mutating func readTime(wall: Int64) -> Bool {
+        let mark = machine.time.dueMark(uptime: uptime, wall: wall)
+        if let mark { write(mark) }
+        now = machine.time.now(uptime: uptime, wall: wall)
+        return mark != nil
     }
 
     mutating func next() -> [QueueStore.StateMachine.Action] {

@@ -272,6 +272,33 @@ struct OfflineQueueTests {
         await queue.queue.close()
     }
 
+    /// Trap: an entry that was queued by a wrong clock expires unsent once the clock is right.
+    ///
+    /// - Parameters:
+    ///   - jump: of the wall clock while the first launch runs.
+    ///   - gap: the time until the second launch, by the wall clock.
+    @Test(
+        arguments: [
+            (0, 30, true), (0, 61, false), (40 * 86400, 30, true), (40 * 86400, 61, false), (-40 * 86400, 30, true),
+            (-40 * 86400, 61, false), (0, -86400, true),
+        ] as [(TimeInterval, TimeInterval, Bool)])
+    func anEntryAgesByTheRunningTimeAndByTheGapsBetweenLaunches(
+        jump: TimeInterval, gap: TimeInterval, isSent: Bool
+    ) async throws {
+        let policy = OfflineQueuePolicy(requestExpiry: 60)
+        let first = queue(policy: policy, respond: { _ in .failure(.noConnection) })
+        try await first.enqueue("/1")
+        first.clock.shiftWallClock(by: jump)
+        #expect(try await first.queue.drain() == 1)
+        let expiresAt = try #require(try await first.queue.pending().first?.expiresAt)
+        #expect(abs(expiresAt.timeIntervalSince(first.clock.now) - 60) < 0.01)
+        await first.queue.close()
+        let second = queue(policy: policy, clock: TestClock(now: first.clock.now + gap, uptime: 7))
+        #expect(try await second.queue.drain() == 0)
+        #expect(second.sent == (isSent ? ["/1"] : []))
+        await second.queue.close()
+    }
+
     @Test func anEntryHeldByAnIsolatedCircuitIsSentByTheNextDrain() async throws {
         let queue = queue(respond: { _ in .failure(.circuitOpen(name: "a", retryAfter: .infinity)) })
         try await queue.enqueue("/1")

@@ -37,6 +37,12 @@ struct QueueStateMachineScheduleTests {
         var inFlight: [String: Flight] = [:]
         /// The uptime before which a server accepts nothing of a tag.
         var notBefore: [String: TimeInterval] = [:]
+        /// The wall clock in milliseconds.
+        var wall: Int64 = 1_750_000_000_000
+        /// The uptime of each launch, and the gaps between launches.
+        var time: Int64 = 1_750_000_000_000
+        /// The time and the wall clock that were last written.
+        var mark: (time: Int64, wall: Int64)?
         var count: Int { tagQueues.values.reduce(0) { $0 + $1.count } }
 
         init(maxAttempts: Int) {
@@ -70,9 +76,11 @@ struct QueueStateMachineScheduleTests {
             }
         }
 
-        /// Drops all state that is not in the journal.
-        mutating func relaunch() {
+        /// Drops all state that is not in the journal, and lets the wall clock pass that long, or be set back.
+        mutating func relaunch(after gap: Int64) {
             (inFlight, notBefore) = ([:], [:])
+            wall += gap
+            time = mark.map { $0.time + min(max(0, wall - $0.wall), 30 * 86_400_000) } ?? wall
         }
 
         private mutating func giveUp(_ tag: String, _ entry: Entry) {
@@ -101,6 +109,21 @@ struct QueueStateMachineScheduleTests {
         func pick<Element>(_ elements: [Element]) -> Element? {
             elements.isEmpty ? nil : elements[Int(random.next() % UInt64(elements.count))]
         }
+        /// What a drain pass does first. A jump of the wall clock has moved nothing.
+        func readTime(_ step: Int) {
+            let isMarked = queue.readTime(wall: model.wall)
+            #expect(queue.now == model.time, note(step))
+            if isMarked {
+                model.mark = (model.time, model.wall)
+                seen["marked", default: 0] += 1
+            }
+        }
+        func relaunch(_ step: Int) {
+            queue.relaunch()
+            let gaps: [Int64] = [0, 20_000, 3_000_000, -500_000, 40 * 86_400_000]
+            model.relaunch(after: gaps[Int(random.next() % 40) / 9])
+            readTime(step)
+        }
         /// Writes the outcome of a replay, as the drainer does. The write may fail, and is retried later.
         func write(_ record: LogRecord?, _ tag: String, _ id: UUID, _ verdict: ReplayVerdict) {
             if let record, !queue.machine.isOutdated(record, tag: tag) {
@@ -117,6 +140,7 @@ struct QueueStateMachineScheduleTests {
             queue.machine.settle(id, tag: tag, uptime: queue.uptime)
             model.settle(tag, verdict)
         }
+        readTime(0)
         for step in 0..<Self.steps {
             switch random.next() % 21 {
             case 0...5:
@@ -142,11 +166,13 @@ struct QueueStateMachineScheduleTests {
                         model.remove(removal.id)
                         seen["dropped", default: 0] += 1
                     }
-                    let expiry = random.next() % 3 == 0 ? queue.now + Int64(random.next() % 600_000) + 1 : 0
+                    readTime(step)
+                    let expiry = random.next() % 3 == 0 ? queue.now + Int64(random.next() % 6_000_000) + 1 : 0
                     queue.enqueue(step, tag: tag, expiry: expiry)
                     model.tagQueues[tag, default: []].append(Model.Entry(id: id, expiry: expiry, order: step))
                 }
             case 6...10:
+                readTime(step)
                 for action in queue.next() {
                     switch action {
                     case .send(let id, _):
@@ -157,11 +183,13 @@ struct QueueStateMachineScheduleTests {
                         #expect(first.id == id, note(step))
                         #expect(model.inFlight[tag] == nil, note(step))
                         #expect(queue.uptime >= model.notBefore[tag] ?? 0, note(step))
+                        #expect(first.expiry == 0 || first.expiry > model.time, note(step))
                         model.inFlight[tag] = Model.Flight(id: id, revision: first.revision)
                     case .end(let id, let reason):
                         if reason == .expired {
                             let entry = model.tagQueues.values.joined().first { $0.id == id }
-                            #expect(entry.map { $0.expiry != 0 && $0.expiry <= queue.now } ?? false, note(step))
+                            #expect(entry.map { $0.expiry != 0 && $0.expiry <= model.time } ?? false, note(step))
+                            seen["expired", default: 0] += 1
                         }
                         if random.next() % 4 == 0 {
                             queue.machine.postponeEnd(id, uptime: queue.uptime, now: queue.now)
@@ -198,8 +226,7 @@ struct QueueStateMachineScheduleTests {
                     flight.id, tag: tag, verdict, reason: Data(), uptime: queue.uptime, randomness: queue.random)
                 if record != nil, random.next() % 8 == 0 {
                     // A crash before the verdict is written: the entry is sent again.
-                    queue.relaunch()
-                    model.relaunch()
+                    relaunch(step)
                     seen["crashed", default: 0] += 1
                 } else {
                     write(record, tag, flight.id, verdict)
@@ -211,18 +238,19 @@ struct QueueStateMachineScheduleTests {
                 model.remove(id)
             case 16:
                 guard let letter = pick(model.dead) else { continue }
-                queue.write(LogRecord("q", letter.entry.id, expiry: queue.now + 500_000))
+                queue.write(LogRecord("q", letter.entry.id, expiry: queue.now + 5_000_000))
                 model.dead.removeAll { $0.entry.id == letter.entry.id }
                 model.tagQueues[letter.tag, default: []].append(
                     Model.Entry(
-                        id: letter.entry.id, expiry: queue.now + 500_000, order: step,
+                        id: letter.entry.id, expiry: queue.now + 5_000_000, order: step,
                         revision: letter.entry.revision))
             case 17:
-                queue.relaunch()
-                model.relaunch()
+                relaunch(step)
             case 18:
                 // The wall clock jumps either way; the uptime continues.
-                queue.now += Int64(random.next() % 400_000) - 200_000
+                let jumps: [Int64] = [1, 2, -3, 40 * 1440, -40 * 1440]
+                model.wall += 60_000 * (pick(jumps) ?? 0)
+                readTime(step)
                 if random.next() % 2 == 0 { queue.machine.resume() }
             case 19:
                 // Another process may do so, even while the entry is in flight here.
@@ -236,9 +264,14 @@ struct QueueStateMachineScheduleTests {
                 }
                 seen["updated", default: 0] += 1
             default:
-                queue.uptime += TimeInterval(random.next() % 300)
-                queue.now += Int64(random.next() % 30_000)
-                if random.next() % 3 == 0 { compact(&queue) }
+                let seconds = Int64(random.next() % 300)
+                queue.uptime += TimeInterval(seconds)
+                model.wall += 1000 * seconds
+                model.time += 1000 * seconds
+                if random.next() % 3 == 0 {
+                    compact(&queue)
+                    if model.count + model.dead.count == 0 { model.mark = nil }
+                }
             }
             #expect(queue.machine.pendingCount == model.count, note(step))
             #expect(queue.machine.deadCount == model.dead.count, note(step))
@@ -254,7 +287,8 @@ struct QueueStateMachineScheduleTests {
                 #expect(entries.map(\.value.revision) == queued.map(\.revision), note(step))
             }
         }
-        for event in ["updated", "unwritten", "outdated", "crashed", "asked", dropsOldest ? "dropped" : "refused"] {
+        let last = dropsOldest ? "dropped" : "refused"
+        for event in ["updated", "unwritten", "outdated", "crashed", "asked", "marked", "expired", last] {
             #expect(seen[event] ?? 0 >= Self.steps / 2_000, "\(event): \(seen)")
         }
     }
