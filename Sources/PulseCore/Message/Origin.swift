@@ -78,15 +78,12 @@ package struct Origin: Hashable, Sendable {
         return port
     }
 
-    /// `[…]`, an IP literal (RFC 3986, section 3.2.2), perhaps with a zone (RFC 6874).
+    /// `[…]`, an IPv6 address.
     private static func address(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
         guard range.count > 2, bytes[range.upperBound - 1] == UInt8(ascii: "]") else { return nil }
         let content = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
-        let allowed = content.allSatisfy { byte in
-            byte.isASCIILetter || byte.isASCIIDigit || ":.%-_~".utf8.contains(byte)
-        }
-        // An IP literal has a colon. Foundation makes brackets without one from percent escapes.
-        guard allowed, content.contains(UInt8(ascii: ":")) else { return nil }
+        // Foundation accepts more, and makes brackets from percent escapes.
+        guard IPv6Text.isLiteral(content) else { return nil }
         return String(decoding: content.map(\.asciiLowercased), as: UTF8.self)
     }
 

@@ -7,8 +7,8 @@ struct ParameterScanner {
     /// Whether a comma ends the parameters, since the field is a list.
     let isList: Bool
 
-    /// The next parameter; nil after the last. The name is in lower case.
-    mutating func parameter() -> (name: String, value: [UInt8])? {
+    /// The next parameter; nil after the last. The name is in lower case, the value nil without a `=`.
+    mutating func parameter() -> (name: String, value: [UInt8]?)? {
         let isList = isList
         let isEnd = { (byte: UInt8) in byte == UInt8(ascii: ";") || isList && byte == UInt8(ascii: ",") }
         skip(while: \.isBlank)
@@ -21,7 +21,7 @@ struct ParameterScanner {
         let octets = take { !$0.isBlank && $0 != UInt8(ascii: "=") && !isEnd($0) }
         let name = String(decoding: octets, as: UTF8.self).asciiLowercased
         skip(while: \.isBlank)
-        guard rest.first == UInt8(ascii: "=") else { return (name, []) }
+        guard rest.first == UInt8(ascii: "=") else { return (name, nil) }
         rest.removeFirst()
         skip(while: \.isBlank)
         return (name, rest.first == UInt8(ascii: "\"") ? quotedText() : take { !$0.isBlank && !isEnd($0) })

@@ -8,7 +8,7 @@ package struct URLReference: Sendable {
     package init?(_ octets: some Sequence<UInt8>) {
         let bytes = Array(octets.drop(while: Self.isBlank))
         guard !bytes.isEmpty else { return nil }
-        text = Self.legal(bytes[...])
+        text = Self.withPlainDotSegments(Self.legal(bytes[...]))
     }
 
     /// The parts of the URL that the reference names, without user info: it comes from the server, not from the caller.
@@ -53,6 +53,17 @@ package struct URLReference: Sendable {
             }
         }
         return text
+    }
+
+    /// The reference with the `%2e` of its dot segments as `.` (WHATWG URL, section 4.1): Foundation would not remove
+    /// such a segment.
+    private static func withPlainDotSegments(_ reference: String) -> String {
+        let path = reference.prefix { $0 != "?" && $0 != "#" }
+        guard PercentEncoding.containsDotSegment(String(path)), path.contains("%") else { return reference }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init).map { segment in
+            PercentEncoding.containsDotSegment(segment) ? PercentEncoding.decode(segment) ?? segment : segment
+        }
+        return segments.joined(separator: "/") + reference[path.endIndex...]
     }
 
     /// The range between `//` and the path (RFC 3986, section 3.2).

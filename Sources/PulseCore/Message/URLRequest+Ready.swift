@@ -24,12 +24,12 @@ extension URL {
             var parts = URLComponents(url: self, resolvingAgainstBaseURL: true),
             parts.percentEncodedHost?.asciiLowercased != origin.host
         else { return self }
-        // Foundation treats the full-width percent sign as `%`, and its escape may stand for anything. It also traps on
-        // bytes that are not allowed in a host.
-        guard let host = URL(string: "https://\(origin.host)")?.host, !host.isEmpty,
+        // Foundation turns a full-width percent sign into an ASCII one, whose escape may stand for anything. It also
+        // traps on bytes that are not allowed in a host.
+        guard let host = URL(string: "https://\(origin.host)")?.absoluteString.dropFirst("https://".count),
             host.utf8.allSatisfy(ASCIISet.host.contains), host.hasLabel
         else { return nil }
-        parts.percentEncodedHost = host
+        parts.percentEncodedHost = String(host)
         return parts.url
     }
 }

@@ -45,7 +45,7 @@ struct WebLink {
         var link = WebLink(target: scanner.rest[..<end])
         scanner.rest = scanner.rest[(end + 1)...]
         while let (name, value) = scanner.parameter() {
-            if name == "rel", link.relations == nil { link.relations = String(decoding: value, as: UTF8.self) }
+            if name == "rel", link.relations == nil { link.relations = String(decoding: value ?? [], as: UTF8.self) }
             if name == "anchor" { link.hasAnchor = true }
         }
         return link

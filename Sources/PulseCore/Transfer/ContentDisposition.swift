@@ -9,9 +9,10 @@ package enum ContentDisposition {
         _ = scanner.take { $0 != UInt8(ascii: ";") }
         var (plain, extended): (String?, String?)
         while let (name, value) = scanner.parameter() {
+            let rest = scanner.take { $0 != UInt8(ascii: ";") }
+            guard let value else { continue }
             if name == "filename", plain == nil {
                 // Many servers do not quote a name with blanks, and all browsers take it.
-                let rest = scanner.take { $0 != UInt8(ascii: ";") }
                 plain = text(rest.allSatisfy(\.isBlank) ? value : value + rest)
             }
             if name == "filename*", extended == nil { extended = extendedText(value) }

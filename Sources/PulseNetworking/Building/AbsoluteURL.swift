@@ -91,7 +91,9 @@ extension AbsoluteURL {
     private static func host(_ text: Substring) throws(URLFault) -> String {
         guard !text.isEmpty else { throw URLFault("no host") }
         if text.utf8.first == UInt8(ascii: "[") {
-            guard isIPv6Literal(text) else { throw URLFault("malformed host") }
+            guard text.utf8.last == UInt8(ascii: "]"), IPv6Text.isLiteral(text.utf8.dropFirst().dropLast()) else {
+                throw URLFault("malformed host")
+            }
             return String(text)
         }
         // Decodes escapes in the host, since not every layer below does.
@@ -99,19 +101,6 @@ extension AbsoluteURL {
             host.utf8.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }), host.hasLabel
         else { throw URLFault("malformed host") }
         return host
-    }
-
-    /// `[…]` with hexadecimal digits, colons and dots, and an optional zone after `%25` (RFC 6874).
-    private static func isIPv6Literal(_ text: Substring) -> Bool {
-        guard text.utf8.count > 3, text.utf8.last == UInt8(ascii: "]") else { return false }
-        let content = text.utf8.dropFirst().dropLast()
-        let end = content.firstIndex(of: UInt8(ascii: "%")) ?? content.endIndex
-        let (address, zone) = (content[..<end], content[end...])
-        return address.contains(UInt8(ascii: ":"))
-            && address.allSatisfy { $0.hexDigitValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
-            && (zone.isEmpty
-                || zone.starts(with: "%25".utf8) && zone.count > 3
-                    && zone.dropFirst(3).allSatisfy(ASCIISet.unreserved.contains))
     }
 
     /// The port with its colon, or an empty text without a port.

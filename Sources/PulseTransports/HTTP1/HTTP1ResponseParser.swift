@@ -267,11 +267,13 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// The line before a chunk: its size in hexadecimal digits, and extensions, which are ignored.
+    /// The line before a chunk: its size in hexadecimal digits, and extensions after a semicolon, which are ignored
+    /// (RFC 9112, section 7.1.1).
     private struct ChunkLine {
         private var size: Int64 = 0
         private var hasDigits = false
         private var isPastDigits = false
+        private var isPastSemicolon = false
         private var isPastReturn = false
         var length = 0
 
@@ -284,16 +286,16 @@ struct HTTP1ResponseParser {
                 return size
             }
             guard !isPastReturn else { throw Malformed() }
-            if byte == UInt8(ascii: "\r") { isPastReturn = true }
-            if isPastDigits { return nil }
-            if let digit = byte.hexDigitValue {
+            if isPastSemicolon {
+                isPastReturn = byte == UInt8(ascii: "\r")
+            } else if !isPastDigits, let digit = byte.hexDigitValue {
                 guard size <= Int64.max >> 4 else { throw Malformed() }
                 size = size << 4 | Int64(digit)
                 hasDigits = true
             } else {
-                guard hasDigits, byte == UInt8(ascii: ";") || byte == UInt8(ascii: "\r") || byte.isBlank else {
-                    throw Malformed()
-                }
+                isPastSemicolon = byte == UInt8(ascii: ";")
+                isPastReturn = byte == UInt8(ascii: "\r")
+                guard hasDigits, isPastSemicolon || isPastReturn || byte.isBlank else { throw Malformed() }
                 isPastDigits = true
             }
             return nil

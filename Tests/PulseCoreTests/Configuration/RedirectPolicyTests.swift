@@ -165,6 +165,10 @@ struct RedirectPolicyTests {
         ("g/../h", "https://a.example/b/c/h"), ("g;x=1/./y", "https://a.example/b/c/g;x=1/y"),
         ("g;x=1/../y", "https://a.example/b/c/y"), ("g?y/./x", "https://a.example/b/c/g?y/./x"),
         ("g?y/../x", "https://a.example/b/c/g?y/../x"), ("g#s/../x", "https://a.example/b/c/g#s/../x"),
+        // WHATWG URL, section 4.1.
+        ("%2e%2E", "https://a.example/b/"), (".%2e/g?%2e%2e/x", "https://a.example/b/g?%2e%2e/x"),
+        ("x/%2e%2e/../g", "https://a.example/b/g"), ("/a/%2e/g%2e", "https://a.example/a/g%2e"),
+        ("https://g/a/%2e%2e/b", "https://g/b"),
     ])
     func referencesAreResolvedAsInRFC3986(location: String, target: String) throws {
         #expect(followed(try redirect(to: location))?.url?.absoluteString == target)
@@ -223,6 +227,7 @@ struct RedirectPolicyTests {
 
     /// Hosts with percent escapes that Foundation decodes to illegal characters: setting such a host traps.
     @Test(arguments: [
+        "http://[:]/", "http://[1::2::3]/",
         "http://[%2Fx:]/", "http://[%41:]/", "http://[v1.x]/%20", "https://%EF%BC%8500/", "https://\u{FF05}00/",
         "//a\u{FF05}2Fb.example/", "https://a%EF%BC%852Fb.example/", "https://\u{FE6A}40/", "https://\u{FF05}/",
     ])

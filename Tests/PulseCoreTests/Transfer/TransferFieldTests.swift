@@ -46,6 +46,8 @@ struct TransferFieldTests {
         ("attachment; filename=n.txt; filename*=broken", "n.txt"),
         ("attachment; filename=my report.pdf ; x=y", "my report.pdf "), ("attachment; filename=a,b.txt", "a,b.txt"),
         ("attachment; filename=a.txt; filename=b.txt", "a.txt"),
+        ("attachment; filename *=UTF-8''x", nil), ("attachment; filename *=UTF-8''x; filename=a.txt", "a.txt"),
+        ("attachment; filename; filename=a.txt", "a.txt"), ("attachment; x y; filename=a.txt", "a.txt"),
         ("attachment", nil), ("", nil), ("attachment; x=y", nil), ("filename=a.txt", nil),
     ])
     func theNameIsFound(field: String, name: String?) {

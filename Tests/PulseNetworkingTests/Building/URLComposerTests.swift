@@ -107,6 +107,20 @@ struct URLComposerTests {
         #expect(try compose(nil, path, [URLQueryItem(name: "z", value: "1")]) == url + separator + "z=1")
     }
 
+    @Test(arguments: [
+        ("\u{FF05}\u{FF14}\u{FF11}.com", nil), ("%EF%BC%85%EF%BC%94%EF%BC%91.com", nil), ("\u{FF05}2Fa.com", nil),
+        ("\u{FF21}b\u{FF0E}com", "ab.com"), ("\u{FF11}\u{FF12}\u{FF17}.\u{FF11}", "127.1"), ("a\u{3002}b", "a.b"),
+        ("b%C3%BCcher.test", "xn--bcher-kva.test"), ("a\u{AD}b.test", "ab.test"), ("%FF.test", nil),
+        ("xn--\u{FF41}.test", nil), ("a\u{FF20}b.test", nil), ("[:]", nil), ("[1:]", nil), ("[::1]", "[::1]"),
+        ("[::1.2.3.4]:80", "[::1.2.3.4]:80"), ("[1:2:3:4:5:6:7:8:9]", nil),
+    ])
+    func aHostIsJudgedInALocationAsInACall(host: String, plain: String?) throws {
+        let text = "http://\(host)/x"
+        let base = try #require(URL(string: "http://h.test/"))
+        #expect((try? compose(nil, text)) == plain.map { "http://\($0)/x" })
+        #expect(URLReference(text.utf8)?.parts(against: base)?.url?.absoluteString == plain.map { "http://\($0)/x" })
+    }
+
     @Test
     func anInternationalBaseIsUsable() throws {
         #expect(try compose("https://b\u{FC}cher.test/v1", "/a") == "https://xn--bcher-kva.test/v1/a")

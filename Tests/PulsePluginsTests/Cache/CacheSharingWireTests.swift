@@ -26,6 +26,29 @@ struct CacheSharingWireTests {
         }
     }
 
+    @Test func responsesForDifferentHostFieldsAreSeparated() async throws {
+        try await CacheStage.run { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for host in ["a.example", "b.example"] { try await stage.get("/a", ["Host": host]) }
+            #expect(try await stage.text("/a", ["Host": "A.example:80"]) == "body 1 cache")
+            #expect(try await stage.text("/a", ["host": "b.example"]) == "body 2 cache")
+            #expect(try await stage.text("/a") == "body 3 network")
+            let own = stage.server.baseURL.absoluteString.dropFirst("http://".count)
+            #expect(try await stage.text("/a", ["Host": String(own)]) == "body 3 cache")
+            await stage.cache.invalidate(url: stage.server.baseURL.appendingPathComponent("a"))
+            #expect(try await stage.text("/a", ["Host": "a.example"]) == "body 4 network")
+        }
+    }
+
+    @Test func aResponseToAnUnseenHostFieldIsNotStored() async throws {
+        try await CacheStage.run(after: [HeadersPlugin(["Host": "inner.example"])]) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            for _ in 0..<2 { try await stage.get() }
+            #expect(stage.sent == 2)
+            #expect(stage.warnings.first?.contains("header host") == true)
+        }
+    }
+
     @Test func anAccountsStoredResponsesOutliveItsTokens() async throws {
         let account = Locked<String?>("alice")
         try await CacheStage.run(before: [AccountPlugin(account: account)]) { stage in

@@ -88,7 +88,9 @@ struct RequestParserTests {
         #expect(Self.parse([Data(request.utf8)]).first == "\(status)")
     }
 
-    @Test(arguments: ["x\r\n", "\r\n", " 5\r\n", "-1\r\n", "1234567890abcdef\r\n", "1\r\nab\r\n", "1\nab"])
+    @Test(arguments: [
+        "x\r\n", "\r\n", " 5\r\n", "-1\r\n", "1234567890abcdef\r\n", "1\r\nab\r\n", "1\nab", "2 erfr\r\nab\r\n",
+    ])
     func refusesAChunkThatBreaksTheRules(_ chunk: String) {
         let head = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(Self.parse([Data((head + chunk).utf8)]).dropFirst().first == "400")

@@ -286,7 +286,7 @@ struct HTTP1ResponseParserTests {
         + [
             "\r\n", "g\r\n", "-1\r\n", " 1\r\nx\r\n", "1 x\n\r\ny", "8000000000000000\r\n", "1\rx\n", "1\r\nxy",
             "1\r\nx\r\r\n", ";a\r\n", "0x1\r\n", "1g\r\n", "+1\r\n", "10000000000000001\r\n",
-            "1\r\nx1\r\n", "0\r\nT: \0\r\n",
+            "1\r\nx1\r\n", "0\r\nT: \0\r\n", "2 erfr\r\n", "1 \t2\r\n",
         ]
         .map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + $0 } + HeadTable.refused
 

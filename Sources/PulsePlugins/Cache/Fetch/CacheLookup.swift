@@ -35,6 +35,7 @@ final class CacheLookup: Sendable {
         } else if request.httpBody?.isEmpty == false {
             return nil
         }
+        if let named = CacheURL.namedOrigin(in: headers, for: url) { digest = (digest ?? "") + " " + named }
         let call = context.call
         let marked = call.markedSecrets
         let redaction = call.environment.redaction

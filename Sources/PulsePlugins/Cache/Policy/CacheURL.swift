@@ -10,6 +10,14 @@ enum CacheURL {
         normalized(url.absoluteString)
     }
 
+    /// The origin that a request's own `Host` names; nil if that is the URL's. Servers choose the resource by it (RFC
+    /// 9110, section 7.1).
+    static func namedOrigin(in headers: [String: String]?, for url: URL?) -> String? {
+        guard let host = headers?.header("Host"), let origin = url.flatMap({ Origin($0) }) else { return nil }
+        let named = normalized("\(origin.scheme)://\(host)")
+        return named == normalized("\(origin)") ? nil : named
+    }
+
     /// The URL for events: without query, fragment and user information, which may be secret.
     static func redacted(_ url: URL) -> URL {
         let none = URL(fileURLWithPath: "/")

@@ -64,9 +64,9 @@ enum CachePartition {
             ? ":" + text : " bytes:" + text.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// A description of the first credential of the sent request that the cache has not seen; nil without one.
-    /// Otherwise the response would be stored for all users. Signatures belong to one request and do not identify a
-    /// user.
+    /// A description of the first credential of the sent request that the cache has not seen, or of its `Host`; nil
+    /// without one. Otherwise the response would be stored for all users. Signatures belong to one request and do not
+    /// identify a user.
     static func unseenCredential(in sent: URLRequest, seenIn request: URLRequest, of call: Call) -> String? {
         let (seen, url) = (request.allHTTPHeaderFields ?? [:], request.url)
         func isSecret(_ name: String) -> Bool { call.isCredential(header: name) }
@@ -74,6 +74,8 @@ enum CachePartition {
             isSecret(name) && !isSignature(name) && seen.header(name) != value
         }
         if let header { return "header \(header.key.asciiLowercased)" }
+        let host = CacheURL.namedOrigin(in: sent.allHTTPHeaderFields, for: url)
+        if let host, host != CacheURL.namedOrigin(in: seen, for: url) { return "header host" }
         // An inner plugin may have added a credential to the URL.
         guard let target = sent.url, target != url else { return nil }
         let (then, now) = (
