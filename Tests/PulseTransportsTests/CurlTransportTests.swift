@@ -173,6 +173,10 @@ struct CurlTransportTests {
         #expect(CurlFailure.isInvalidResponse(result, text, phase, isReadingHead: isReadingHead) == isBad)
     }
 
+    @Test func theTextOfAFailureIsOnOneLine() {
+        #expect(CurlFailure(code: 8, text: "a\u{1B}[0m\nb").description == #"libcurl 8: a\u{1B}[0m\nb"#)
+    }
+
     @Test(arguments: ["", " ", "\t "]) func aBlankFieldValueIsSentEmpty(value: String) async throws {
         let fields = try await MockServer.run { server in
             server.fallback { _ in .text("response") }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The value as JSON on one line, with sorted object keys: equal values have equal texts.
+    /// The value as JSON on one line, with sorted object keys: equal values have equal texts. Control characters and
+    /// those that change the writing direction are escaped.
     ///
     /// A number that is not finite, which JSON cannot represent, is `null`. The text holds everything in the value,
     /// secrets included.
@@ -45,18 +46,19 @@ extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
     /// A JSON string (RFC 8259, section 7).
     private static func quote(_ string: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
-        for byte in string.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
-            case 0x08: text += "\\b".utf8
-            case 0x09: text += "\\t".utf8
-            case 0x0A: text += "\\n".utf8
-            case 0x0C: text += "\\f".utf8
-            case 0x0D: text += "\\r".utf8
-            case 0x00..<0x20:
-                let digits = String(byte, radix: 16)
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": text += "\\\(scalar)".utf8
+            case "\u{8}": text += "\\b".utf8
+            case "\t": text += "\\t".utf8
+            case "\n": text += "\\n".utf8
+            case "\u{C}": text += "\\f".utf8
+            case "\r": text += "\\r".utf8
+            case _ where scalar.isUnsafeInLog:
+                // All of them have at most four digits.
+                let digits = String(scalar.value, radix: 16)
                 text += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8
-            default: text.append(byte)
+            default: text += String(scalar).utf8
             }
         }
         text.append(UInt8(ascii: "\""))

@@ -61,3 +61,14 @@ public struct GraphQLError: Error, Sendable, Hashable, Codable {
         if !extensions.isEmpty { try container.encode(extensions, forKey: .extensions) }
     }
 }
+
+extension GraphQLError: CustomStringConvertible, CustomDebugStringConvertible, LocalizedError {
+    /// The message on one line, without secrets and control characters.
+    public var description: String {
+        message.isEmpty ? "an error without a message" : Redaction.standard.text(message).onOneLine
+    }
+
+    public var debugDescription: String { description }
+
+    public var errorDescription: String? { description }
+}

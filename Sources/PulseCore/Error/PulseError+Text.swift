@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
-    /// One line for a log: the failure and its request, without secrets.
-    public var description: String {
+    /// One line for a log: the failure and its request, without secrets and control characters.
+    public var description: String { text.onOneLine }
+
+    private var text: String {
         switch self {
         case .invalidURL(let reason): "invalid URL: \(Redaction.standard.text(reason))"
         case .invalidRequest(let reason): "invalid request: \(Redaction.standard.text(reason))"
@@ -37,7 +39,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .queuedOffline(let id): "not sent yet: in the offline queue as \(id), to be sent later"
         case .offlineQueueFull: "the offline queue is full, and the call is not in it (maxQueueSize, whenFull)"
         case .graphQL(let errors):
-            "GraphQL: " + errors.map { Redaction.standard.text($0.message) }.joined(separator: "; ")
+            "GraphQL: " + errors.map(\.description).joined(separator: "; ")
         case .socketClosed(let code, let reason): "socket closed, \(code): \(Redaction.standard.text(reason))"
         case .custom(let error): Self.text(of: error)
         }

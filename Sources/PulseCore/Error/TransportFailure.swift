@@ -53,7 +53,7 @@ extension TransportFailure: CustomStringConvertible, CustomDebugStringConvertibl
         let cause = underlying.map { PulseError.text(of: $0) } ?? code.symbol
         let status = response.map { ", status \($0.statusCode)" } ?? ""
         let kind = "\(code.symbol), \(phase)\(status)" + (isStaleConnection ? ", stale connection" : "")
-        return cause == code.symbol ? kind : "\(kind): \(cause)"
+        return cause == code.symbol ? kind : "\(kind): \(cause.onOneLine)"
     }
     public var debugDescription: String { description }
     public var errorDescription: String? { description }

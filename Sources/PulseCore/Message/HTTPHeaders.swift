@@ -225,7 +225,7 @@ extension HTTPHeaders.Field {
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// One line for each field, with the values of secret fields masked.
+    /// One line for each field, with the values of secret fields masked and control characters escaped.
     public var description: String {
         fields.map(\.description).joined(separator: "\n")
     }
@@ -236,8 +236,8 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, Cu
 }
 
 extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as on the wire, with a secret value masked.
-    public var description: String { "\(name): \(Redaction.standard.headerValue(value, for: name))" }
+    /// The field as on the wire, on one line, with a secret value masked and control characters escaped.
+    public var description: String { "\(name): \(Redaction.standard.headerValue(value, for: name))".onOneLine }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -52,7 +52,7 @@ extension Cookie {
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-    public var description: String { "cookie \(name) of \(domain)\(path)" }
+    public var description: String { "cookie \(name) of \(domain)\(path)".onOneLine }
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 

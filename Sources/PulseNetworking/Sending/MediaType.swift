@@ -19,6 +19,6 @@ struct UnexpectedMediaType: Error, CustomStringConvertible {
     let found: String
 
     var description: String {
-        "the response is no \(expected), but " + (found.isEmpty ? "has no Content-Type" : found)
+        "the response is no \(expected), but " + (found.isEmpty ? "has no Content-Type" : found.onOneLine)
     }
 }

@@ -21,7 +21,7 @@ package struct CassetteMiss: Error, Sendable, CustomStringConvertible, Localized
             }
             let left = tracks.count - Self.maximumReasons
             if left > 0 { lines.append("… and \(left) more") }
-            description = tracks.isEmpty ? "\(lines[0]): it is empty" : lines.joined(separator: "\n")
+            description = tracks.isEmpty ? "\(lines[0]): it is empty" : lines.joined(separator: "; ")
             return
         }
         guard next < tracks.count else {

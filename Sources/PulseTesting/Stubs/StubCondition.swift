@@ -115,6 +115,6 @@ package struct UnmatchedRequest: Error, Sendable, CustomStringConvertible, Local
     init(_ request: URLRequest, _ redaction: Redaction, reasons: [String]) {
         let url = request.url.map { redaction.url($0) } ?? "(no URL)"
         let came = "no stub for \(request.httpMethod ?? "GET") \(url)"
-        description = reasons.isEmpty ? "\(came): there are none" : ([came] + reasons).joined(separator: "\n")
+        description = reasons.isEmpty ? "\(came): there are none" : ([came] + reasons).joined(separator: "; ")
     }
 }

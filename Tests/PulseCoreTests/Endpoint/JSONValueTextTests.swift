@@ -14,7 +14,7 @@ struct JSONValueTextTests {
             ("Ann", #""Ann""#), ([], "[]"), ([:], "{}"), ([1, [2, nil]], "[1,[2,null]]"),
             (["b": 1, "a": ["d": 2, "c": 3]], #"{"a":{"c":3,"d":2},"b":1}"#),
             ("a\"b\\c/\n\r\t\u{8}\u{C}\u{0}\u{1F}", #""a\"b\\c/\n\r\t\b\f\u0000\u001f""#),
-            ("\u{1F600}é\u{2028}", "\"\u{1F600}é\u{2028}\""),
+            ("\u{1F600}é\u{2028}\u{7F}\u{9B}\u{202E}", "\"\u{1F600}é\\u2028\\u007f\\u009b\\u202e\""),
         ] as [(JSONValue, String)])
     func aValuePrintsAsJSONOnOneLine(value: JSONValue, text: String) {
         #expect(value.description == text)

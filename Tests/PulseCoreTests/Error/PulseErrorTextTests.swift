@@ -230,6 +230,30 @@ struct PulseErrorTextTests {
         #expect("\(error)" == error.description)
     }
 
+    /// Text of a server that would set the title of a terminal, start another line of a log and turn the rest around.
+    private static let hostile = "a\u{1B}]0;x\u{7}\r\nb\u{7F}\u{9B}2K\u{85}\u{2028}\u{2029}\u{202E}\u{2066}c"
+
+    private static let foreign = TokenFailure(description: hostile)
+
+    @Test(
+        arguments: [
+            PulseError.socketClosed(code: 4000, reason: hostile), PulseError.graphQL([GraphQLError(message: hostile)]),
+            PulseError.custom(foreign), PulseError.invalidURL(hostile), PulseError.unsupported(hostile),
+            PulseError.encodingFailed(underlying: foreign), PulseError.sslPinningFailed(host: hostile),
+            PulseError.decodingFailed(type: "User", underlying: foreign),
+            PulseError.circuitOpen(name: hostile, retryAfter: 1),
+            PulseError.transport(.badServerResponse, underlying: foreign),
+            PulseError.retryExhausted(last: .deadlineExceeded(last: .custom(foreign)), attempts: 2),
+            GraphQLError(message: hostile),
+            TransportFailure(code: .badServerResponse, phase: .responseStarted, underlying: foreign),
+        ] as [any Error & Sendable])
+    func textOfAServerIsOnOneLineWithoutControls(error: any Error & Sendable) {
+        for text in ["\(error)", String(reflecting: error), error.localizedDescription] {
+            #expect(text == text.onOneLine)
+        }
+        #expect("\(error)".contains(#"a\u{1B}]0;x\u{07}\r\nb\u{7F}\u{009B}2K"#))
+    }
+
     @Test
     func aJSONDecodingErrorShowsNoValues() throws {
         struct User: Decodable { let id: Int, email: [String: Int] }

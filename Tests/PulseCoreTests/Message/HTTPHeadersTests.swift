@@ -196,6 +196,13 @@ struct HTTPHeadersTests {
         for text in texts(of: headers) + texts(of: [headers]) { #expect(!text.contains("hunter2")) }
     }
 
+    @Test func aPrintedFieldIsOneLineWithoutControls() {
+        let headers: HTTPHeaders = [.init(name: "X-A", value: "a\u{1B}]0;x\rb\u{9B}\u{202E}"), .accept("text/html")]
+        let line = #"X-A: a\u{1B}]0;x\rb\u{009B}\u{202E}"#
+        #expect(headers.description == line + "\nAccept: text/html")
+        #expect(headers.first.map { String(reflecting: $0) } == line)
+    }
+
     private func expectValidity(
         of headers: HTTPHeaders, _ isValid: Bool, _ what: String, at location: SourceLocation = #_sourceLocation
     ) {

@@ -167,4 +167,9 @@ struct CookieTests {
         dump(cookie, to: &dumped)
         #expect(!"\(cookie)\(String(reflecting: cookie))\(dumped)".contains("SECRET"))
     }
+
+    @Test func theDescriptionOfACookieIsOnOneLine() throws {
+        let cookie = try #require(try Self.cookie("a\u{202E}=1; Path=/\u{9B}"))
+        #expect("\(cookie)".contains(#"cookie a\u{202E} of"#) && "\(cookie)" == "\(cookie)".onOneLine)
+    }
 }

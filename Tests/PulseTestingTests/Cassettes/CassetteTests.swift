@@ -67,7 +67,7 @@ struct CassetteTests {
         }
         #expect(
             miss.description == """
-                not on the cassette: GET https://api.example.com/b?token=\(Redaction.mask)
+                not on the cassette: GET https://api.example.com/b?token=\(Redaction.mask); \
                 1. GET https://api.example.com/a: the path is another
                 """)
         await client.shutdown()

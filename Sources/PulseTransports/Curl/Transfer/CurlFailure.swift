@@ -14,7 +14,7 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
     var proxy: String?
 
     var description: String {
-        "libcurl \(code)" + (proxy.map { ", by the proxy \($0)" } ?? "") + (text.isEmpty ? "" : ": \(text)")
+        "libcurl \(code)" + (proxy.map { ", by the proxy \($0)" } ?? "") + (text.isEmpty ? "" : ": \(text.onOneLine)")
     }
 
     /// The cause of a connect timeout through a proxy; nil without a proxy.
