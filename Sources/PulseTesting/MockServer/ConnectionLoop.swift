@@ -182,14 +182,21 @@ struct ConnectionLoop {
     private func response(
         to request: RecordedRequest, by respond: @escaping Router.Responder
     ) async throws -> MockServer.Response {
+        let handler = "The handler of \(request.method) \(request.path)"
         do {
-            return try await socket.whilePeerStays { try await respond(request) }
+            let response = try await socket.whilePeerStays { try await respond(request) }
+            do {
+                try response.validate()
+                return response
+            } catch PulseError.invalidRequest(let reason) {
+                return .text("\(handler) returned a response that cannot be sent: \(reason)\n", status: 500)
+            }
         } catch is CancellationError {
             throw Stop.now
         } catch PulseError.cancelled {
             throw Stop.now
         } catch {
-            return .text("The handler of \(request.method) \(request.path) threw: \(error)\n", status: 500)
+            return .text("\(handler) threw: \(error)\n", status: 500)
         }
     }
 

@@ -7,7 +7,8 @@ extension MockServer {
     ///
     /// By default it is sent with an exact `Content-Length` on a connection that is kept alive. ``framing``, a
     /// `Connection: close` in ``headers``, or a fault changes that. Only the header fields of the framing are added,
-    /// and none of these if ``headers`` has one already.
+    /// and none of these if ``headers`` has one already. In place of a response with a header name that is no token, or
+    /// with a control character in a header or the reason, a 500 is sent that says so; ``raw(_:)`` sends anything.
     public struct Response: Sendable {
         /// The status of the response; 200 by default.
         public var status: Int

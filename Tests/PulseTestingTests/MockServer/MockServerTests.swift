@@ -187,6 +187,27 @@ struct MockServerTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (.status(200, headers: ["X-A": "b\r\nX-Forged: 1"]), "header X-A"),
+            (.status(200, headers: ["X-A: b\r\nX-Forged": "1"]), "not a token"),
+            (.init(reason: "OK\r\nX-Forged: 1"), "reason phrase"),
+            (.init(informational: [.init(status: 103, headers: ["X-B": "\n"])]), "header X-B"),
+            (.text("a").framed(.chunked(trailers: ["X-C": "\0"])), "header X-C"),
+        ] as [(MockServer.Response, String)])
+    func respondsWith500InPlaceOfAnInvalidHeader(invalid: MockServer.Response, reason: String) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/") { _ in invalid }
+            server.on(.get, "/raw") { _ in .raw([.text("HTTP/1.1 200 OK\r\nX-A: \0\r\nContent-Length: 0\r\n\r\n")]) }
+            let client = try WireClient.connect(to: server.port)
+            let response = try await client.exchange(get("/"))
+            #expect(response.status == 500)
+            #expect(response.body.contains("GET / returned") && response.body.contains(reason))
+            #expect(!response.head.contains("X-Forged"))
+            #expect(try await client.exchange(get("/raw")).head.contains("X-A: \0"))
+        }
+    }
+
     @Test func cancelsTheHandlerWhenTheClientLeaves() async throws {
         try await MockServer.run { server in
             let (ends, end) = AsyncStream<Bool>.makeStream()

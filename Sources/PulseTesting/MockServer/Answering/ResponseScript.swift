@@ -58,6 +58,20 @@ package struct ResponseScript: Sendable {
     }
 }
 
+extension MockServer.Response {
+    /// Throws ``PulseCore/PulseError/invalidRequest(reason:)`` for a field or a reason that would break its line. The
+    /// steps of a script are sent as they are.
+    func validate() throws {
+        guard script == nil else { return }
+        guard reason?.isHTTPFieldValue ?? true else {
+            throw PulseError.invalidRequest(reason: "the reason phrase contains a control character")
+        }
+        try headers.validate()
+        for response in informational { try response.headers.validate() }
+        if case .chunked(_, let trailers) = framing { try trailers.validate() }
+    }
+}
+
 extension [(offset: Int, step: MockServer.Step)] {
     /// The faults by offset; faults with the same offset stay in order.
     var sortedByOffset: Self {
