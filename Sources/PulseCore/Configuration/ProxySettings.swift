@@ -19,7 +19,8 @@ public struct ProxySettings: Sendable, Hashable {
     public var username: String?
     /// The password for the proxy itself; nil for none.
     public var password: String?
-    /// Hosts that are reached without the proxy; with a leading dot, a domain and all hosts in it. Empty by default.
+    /// Hosts that are reached without the proxy; with a leading dot, a domain and all hosts in it. A port limits an
+    /// entry to that port: `host:8080`, `[::1]:8080`. An IPv6 address may have brackets. Empty by default.
     public var exclusions: [String] = []
 
     private init(_ route: Route) {
@@ -74,14 +75,26 @@ public struct ProxySettings: Sendable, Hashable {
     /// The characters that end a host in a URL.
     private static let delimiters = Array("/?#@\\".utf8)
 
-    /// Whether the host is reached without the proxy.
-    package func excludes(_ host: String) -> Bool {
-        let host = host.asciiLowercased
+    /// Whether the server of a URL is reached without the proxy.
+    package func excludes(_ url: URL?) -> Bool {
+        guard !exclusions.isEmpty, let origin = url.flatMap({ Origin($0) }) else { return false }
         return exclusions.contains { exclusion in
-            let exclusion = exclusion.asciiLowercased
-            guard exclusion.hasPrefix(".") else { return host == exclusion }
-            return host.hasSuffix(exclusion) || host == exclusion.dropFirst()
+            let (host, port) = Self.parts(exclusion.asciiLowercased)
+            guard port.map({ Int($0) == origin.port }) ?? true else { return false }
+            guard host.hasPrefix(".") else { return origin.host == host }
+            return origin.host.hasSuffix(host) || origin.host == host.dropFirst()
         }
+    }
+
+    /// The host of an exclusion without brackets, and its port if it has one.
+    private static func parts(_ exclusion: String) -> (host: Substring, port: Substring?) {
+        if exclusion.hasPrefix("["), let end = exclusion.lastIndex(of: "]") {
+            let rest = exclusion[end...].dropFirst()
+            return (exclusion[..<end].dropFirst(), rest.isEmpty ? nil : rest.dropFirst())
+        }
+        let parts = exclusion.split(separator: ":", omittingEmptySubsequences: false)
+        // More than one colon is an IPv6 address.
+        return parts.count == 2 ? (parts[0], parts[1]) : (exclusion[...], nil)
     }
 }
 

@@ -16,7 +16,7 @@ struct SessionSettings: Sendable, Hashable {
         // Cleartext has no keys.
         pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
         tls = isSecure ? request.tls : .default
-        proxy = request.proxy.excludes(request.urlRequest.url?.host ?? "") ? .direct : request.proxy
+        proxy = request.proxy.excludes(request.urlRequest.url) ? .direct : request.proxy
         if case .proxy = proxy.route { tunnels = isSecure } else { tunnels = false }
     }
 

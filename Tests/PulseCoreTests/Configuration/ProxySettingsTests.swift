@@ -52,10 +52,13 @@ struct ProxySettingsTests {
 
     @Test(arguments: [
         ("localhost", true), ("LOCALHOST", true), ("api.localhost", false), ("local", true), ("printer.local", true),
-        ("notlocal", false), ("example.com", false), ("", false),
+        ("notlocal", false), ("example.com", false), ("[::1]", true), ("[::1]:8080", true), ("[::2]", true),
+        ("[::3]", false), ("[::3]:8443", true), ("port.test", false), ("port.test:8443", true),
+        ("a.ports.test:8443", true), ("a.ports.test", false), ("tls.test", true), ("tls.test:8443", false),
     ])
-    func excludedHostsAndDomainsBypassTheProxy(host: String, isExcluded: Bool) {
-        let proxy = ProxySettings.http(host: "proxy", port: 1).excluding("LocalHost", ".local")
-        #expect(proxy.excludes(host) == isExcluded)
+    func excludedHostsAndDomainsBypassTheProxy(authority: String, isExcluded: Bool) {
+        let proxy = ProxySettings.http(host: "proxy", port: 1).excluding(
+            "LocalHost", ".local", "[::1]", "::2", "[::3]:8443", "Port.test:8443", ".ports.test:8443", "tls.test:443")
+        #expect(proxy.excludes(URL(string: "https://\(authority)/")) == isExcluded)
     }
 }

@@ -182,8 +182,7 @@ final class CurlRequest: Sendable {
 extension TransportRequest {
     /// The proxy for the host of the URL. libcurl would apply an excluded host to its whole domain.
     fileprivate var effectiveProxy: ProxySettings {
-        let isExcluded = !proxy.exclusions.isEmpty && proxy.excludes(urlRequest.url?.host ?? "")
-        return isExcluded ? .direct : proxy
+        proxy.excludes(urlRequest.url) ? .direct : proxy
     }
 }
 
