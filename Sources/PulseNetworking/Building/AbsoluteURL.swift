@@ -14,14 +14,16 @@ struct URLFault: Error {
 /// The path and query of an endpoint, percent-encoded where needed (RFC 3986, sections 3.3 and 3.4).
 struct PathAndQuery: Sendable {
     let path: String
-    let query: String
+    /// Nil without a `?`; an empty query is sent with its `?`, which may name another resource.
+    let query: String?
 
     init(_ text: Substring) throws(URLFault) {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         path = PercentEncoding.path(String(text[..<end]))
         // Compares bytes: a combining mark after the `?` would make one Character of both.
-        query = PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
+        query =
+            end == text.endIndex ? nil : PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
         guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
     }
 }
@@ -30,7 +32,8 @@ struct PathAndQuery: Sendable {
 struct AbsoluteURL: Sendable {
     /// Scheme, authority, and the path without its trailing slashes. A path that begins with a slash can be appended.
     let stem: String
-    let query: String
+    /// Nil without a `?`.
+    let query: String?
     private let whole: String
 
     /// Whether a text has a scheme and an authority, so that no base URL applies (RFC 3986, section 3.1).

@@ -44,9 +44,9 @@ struct URLComposer: Sendable {
     /// the items. A `path` that begins with `http://` or `https://` replaces the base.
     ///
     /// `path` is percent-encoded text. Valid escapes stay; other characters outside `pchar` and `/` are encoded. `?`
-    /// starts a query, which is kept unchanged. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot segment (also as
-    /// `%2e`), another scheme, a missing host, and a relative path without a base. The error's text shows no query and
-    /// no user info.
+    /// starts a query, which is kept unchanged, even if empty. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot
+    /// segment (also as `%2e`), another scheme, a missing host, and a relative path without a base. The error's text
+    /// shows no query and no user info.
     func url(path: String, query items: [URLQueryItem]) throws -> URL {
         do throws(URLFault) {
             return try composed(path, items)
@@ -65,8 +65,9 @@ struct URLComposer: Sendable {
         }
         let reference = try PathAndQuery(path[...])
         let base = try usableBase()
-        let queries = [base.query, reference.query].filter { !$0.isEmpty }
-        return try Self.url(base.joined(to: reference.path), queries.joined(separator: "&"), items)
+        let queries = [base.query, reference.query].compactMap { $0 }
+        let query = queries.isEmpty ? nil : queries.filter { !$0.isEmpty }.joined(separator: "&")
+        return try Self.url(base.joined(to: reference.path), query, items)
     }
 
     private func usableBase() throws(URLFault) -> AbsoluteURL {
@@ -77,10 +78,13 @@ struct URLComposer: Sendable {
         }
     }
 
-    private static func url(_ root: String, _ query: String, _ items: [URLQueryItem]) throws(URLFault) -> URL {
+    private static func url(_ root: String, _ query: String?, _ items: [URLQueryItem]) throws(URLFault) -> URL {
         var text = root
-        if !query.isEmpty { text += "?" + query }
-        if !items.isEmpty { text += (query.isEmpty ? "?" : "&") + QueryEncoder.queryString(items) }
+        if let query { text += "?" + query }
+        if !items.isEmpty {
+            if query != "" { text += query == nil ? "?" : "&" }
+            text += QueryEncoder.queryString(items)
+        }
         guard let url = URL(string: text) else { throw URLFault("not a URL") }
         return url
     }

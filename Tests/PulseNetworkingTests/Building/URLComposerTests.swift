@@ -74,7 +74,18 @@ struct URLComposerTests {
         #expect(try compose("https://h.test/v1?key=1", "/a", []) == "https://h.test/v1/a?key=1")
         #expect(try compose("https://h.test/v1?key=1", "?b=2") == "https://h.test/v1?key=1&b=2")
         #expect(try compose("https://h.test", "?b=2") == "https://h.test?b=2")
-        #expect(try compose("https://h.test", "/a?") == "https://h.test/a")
+    }
+
+    @Test(arguments: [
+        ("https://h.test", "/a?", "https://h.test/a?"), ("https://h.test/v1?", "/a", "https://h.test/v1/a?"),
+        ("https://h.test/v1?", "/a?", "https://h.test/v1/a?"),
+        ("https://h.test/v1?k=1", "/a?", "https://h.test/v1/a?k=1"),
+        ("https://h.test?", "?b=2", "https://h.test?b=2"), ("https://h.test", "https://o.test/a?", "https://o.test/a?"),
+    ])
+    func anEmptyQueryIsKept(base: String, path: String, url: String) throws {
+        #expect(try compose(base, path) == url)
+        let separator = url.hasSuffix("?") ? "" : "&"
+        #expect(try compose(base, path, [URLQueryItem(name: "z", value: "1")]) == url + separator + "z=1")
     }
 
     @Test(arguments: [
