@@ -2,6 +2,8 @@
 
 /// A JSON decoder (RFC 8259) based on Foundation's: one for all values, or a new one for each on systems before iOS 16
 /// and macOS 13, where threads cannot share it.
+///
+/// As Foundation does on Linux, it also accepts a comma after the last element or member, `[1,]`, which is not JSON.
 public struct JSONResponseDecoder: ResponseDecoder {
     private static let plain = Source { JSONDecoder() }
 
