@@ -48,13 +48,16 @@ public struct ConsoleExport: Sendable, Hashable {
     }
 
     /// Writes a file of that name, in place of an older one, and returns its URL.
-    func write(to folder: URL) throws -> URL {
-        let file = folder.appendingPathComponent(fileName)
+    ///
+    /// - Parameter folder: nil for a new one in the system's folder for temporary files.
+    func write(to folder: URL?) throws -> URL {
         do {
-            try data.write(to: file, options: .atomic)
+            let folder = try folder ?? PrivateFile.makeTemporaryFolder()
+            let file = folder.appendingPathComponent(fileName)
+            try PrivateFile.write(data, to: file)
+            return file
         } catch {
             throw PulseError(wrapping: error)
         }
-        return file
     }
 }

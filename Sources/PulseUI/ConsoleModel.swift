@@ -95,12 +95,13 @@ public final class ConsoleModel {
             format, of: isPaused ? recording : recorder.recording(), matching: shownOnly ? filter : nil, at: clock.now)
     }
 
-    /// An export as a file in that folder, by default the one for temporary files; the URL of the file.
+    /// An export as a file in that folder, by default a new one among the system's temporary files; the URL of the
+    /// file. Only its user may read the file and enter the new folder.
     ///
     /// Throws ``PulseError/custom(_:)`` with the file system's error.
     public func exportFile(
         _ format: ConsoleExport.Format, shownOnly: Bool = false,
-        to folder: URL = FileManager.default.temporaryDirectory
+        to folder: URL? = nil
     ) async throws -> URL {
         try await Self.write(await export(format, shownOnly: shownOnly), to: folder)
     }
@@ -139,7 +140,7 @@ public final class ConsoleModel {
         ConsoleContent(recording, filter: filter)
     }
 
-    private nonisolated static func write(_ export: ConsoleExport, to folder: URL) async throws -> URL {
+    private nonisolated static func write(_ export: ConsoleExport, to folder: URL?) async throws -> URL {
         try export.write(to: folder)
     }
 

@@ -281,6 +281,18 @@ struct ConsoleModelTests {
         #expect(file.lastPathComponent == export.fileName)
         #expect(try Data(contentsOf: file) == export.data)
     }
+
+    @Test func anExportIsReadableByItsUserAloneInAFolderOfItsOwn() async throws {
+        let stage = ConsoleStage()
+        stage.call("/users")
+        let file = try await stage.model.exportFile(.curl)
+        let folder = file.deletingLastPathComponent()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let manager = FileManager.default
+        #expect(try manager.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+        #expect(try manager.attributesOfItem(atPath: folder.path)[.posixPermissions] as? Int == 0o700)
+        #expect(try manager.contentsOfDirectory(atPath: folder.path) == [file.lastPathComponent])
+    }
 }
 
 extension CallSummary {

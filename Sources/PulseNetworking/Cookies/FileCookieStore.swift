@@ -22,7 +22,9 @@ public actor FileCookieStore: CookieStore {
     /// The error of the last save; nil if the file is up to date. The cookies in memory are used either way.
     public private(set) var saveError: (any Error)?
 
-    /// A store over a file, which is read on first use. A missing directory is created.
+    /// A store over a file, which is read on first use. A missing directory is created for its user alone. One that
+    /// other users may write to is not used: they could set cookies. Then ``saveError`` is
+    /// `JournalFailure.notPrivate`, and the cookies are in memory only.
     public init(file: URL) {
         self.file = file
     }
@@ -108,6 +110,7 @@ public actor FileCookieStore: CookieStore {
 
     /// Throws for a file that exists but cannot be read now: newer cookies must not overwrite it.
     private func read() throws -> [Cookie] {
+        guard try SystemFile.privateDirectoryExists(directory.path) else { return [] }
         let data: Data
         do {
             data = try Data(contentsOf: file)
@@ -130,8 +133,7 @@ public actor FileCookieStore: CookieStore {
                 saveError = nil
                 return
             }
-            let manager = FileManager.default
-            try manager.createDirectory(at: directory, withIntermediateDirectories: true)
+            try SystemFile.makePrivateDirectory(directory.path, using: .system)
             let data = try JSONEncoder().encode(kept)
             let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString)
             do {
@@ -139,7 +141,7 @@ public actor FileCookieStore: CookieStore {
                 FileProtection.apply(to: temporary.path)
                 guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }
             } catch {
-                try? manager.removeItem(at: temporary)
+                try? FileManager.default.removeItem(at: temporary)
                 throw error
             }
             saveError = nil

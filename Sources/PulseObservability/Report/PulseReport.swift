@@ -33,10 +33,11 @@ public struct PulseReport: Sendable {
             + ReportPage.betweenDataAndScript + ReportPage.script + ReportPage.end
     }
 
-    /// Writes the page to a file, atomically. Throws ``PulseError/custom(_:)`` with the file system's error.
+    /// Writes the page to a file that only its user may read, atomically. Throws ``PulseError/custom(_:)`` with the
+    /// file system's error.
     public func write(to file: URL) throws {
         do {
-            try Data(html.utf8).write(to: file, options: .atomic)
+            try PrivateFile.write(Data(html.utf8), to: file)
         } catch {
             throw PulseError(wrapping: error)
         }

@@ -23,6 +23,7 @@ extension DiskCacheStorage {
         guard begins else { return }
         index.withLock { $0.beginScan() }
         DiskScan.begin(folder) { [self] result in
+            inspectFolder()
             guard let found = try? result.get() else {
                 index.withLock { $0.failScan() }
                 return endScan()

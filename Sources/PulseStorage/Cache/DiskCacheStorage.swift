@@ -25,6 +25,7 @@ public final class DiskCacheStorage: CacheStorage {
     let maximumVariants: Int
     let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
     let scan = Locked(ScanState())
+    private let exposure = Locked(String?.none)
 
     /// The state of the scan of the whole folder. One scan runs at a time.
     struct ScanState: Sendable {
@@ -60,6 +61,15 @@ public final class DiskCacheStorage: CacheStorage {
         return (caches ?? FileManager.default.temporaryDirectory)
             .appendingPathComponent(Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName)
             .appendingPathComponent("pulse-cache").appendingPathComponent(name)
+    }
+
+    /// The warning that other users may write to the folder; nil if they may not, or before the first scan.
+    package var folderWarning: String? { exposure.withLock { $0 } }
+
+    /// Blocks for the disk.
+    func inspectFolder() {
+        let warning = folder.exposureWarning
+        exposure.withLock { $0 = warning }
     }
 
     // MARK: Lookup

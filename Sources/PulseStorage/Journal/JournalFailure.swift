@@ -10,6 +10,9 @@ public enum JournalFailure: Error, Sendable, Hashable {
     case noSpace
     /// The file or its directory belongs to another user, or the device is not unlocked yet.
     case notPermitted
+    /// Users other than this one and root may write to the directory, and replace its files. Take that permission away,
+    /// or use a directory inside it: a missing one is created for its user alone.
+    case notPrivate
     /// The file system is read-only.
     case readOnly
     /// The directory, or the file in it, was deleted while it was in use.
@@ -42,6 +45,7 @@ extension JournalFailure: CustomStringConvertible, LocalizedError {
         switch self {
         case .noSpace: "there is no space left on the disk"
         case .notPermitted: "the journal may not be read or written"
+        case .notPrivate: "other users may write to the journal's directory"
         case .readOnly: "the journal's file system is read-only"
         case .missing: "the journal or its directory is gone"
         case .newerVersion(let version): "the journal is of version \(version), which a later PulseKit wrote"

@@ -68,7 +68,7 @@ final class LogFile {
     }
 
     private func acquireLock() throws {
-        if descriptor < 0 || isOrphaned { try SystemFile.makeDirectory(directory, using: disk) }
+        if descriptor < 0 || isOrphaned { try SystemFile.makePrivateDirectory(directory, using: disk) }
         do {
             try lock.acquire()
         } catch let failure as JournalFailure {

@@ -26,6 +26,11 @@ package enum SystemFile {
         /// The nine bits of read, write and execute, and those above.
         let permissions: Int
         let isRegular: Bool
+
+        /// Whether users other than this process's and root may change what is in the directory. They may if one of
+        /// them owns it, or by its permissions: the sticky bit keeps nobody from adding a file. Access control lists
+        /// are not read.
+        var isWritableByOthers: Bool { owner != geteuid() && owner != 0 || permissions & 0o022 != 0 }
     }
 
     /// Opens a regular file, and nothing else: a link would lead to another file, and a pipe would hold the thread.
@@ -163,6 +168,29 @@ package enum SystemFile {
         }
         FileProtection.apply(to: path)
         try syncDirectory(parent.isEmpty ? "." : parent, using: disk)
+    }
+
+    /// Creates a directory for secrets. Throws ``JournalFailure/notPrivate`` if others may write to an existing one.
+    package static func makePrivateDirectory(_ path: String, using disk: Disk) throws {
+        try makeDirectory(path, using: disk)
+        guard try privateDirectoryExists(path) else { throw JournalFailure.missing }
+    }
+
+    /// Whether the directory exists. Throws ``JournalFailure/notPrivate`` if others may write to it: they could replace
+    /// the files in it.
+    package static func privateDirectoryExists(_ path: String) throws -> Bool {
+        guard let status = try status(path) else { return false }
+        if status.isWritableByOthers { throw JournalFailure.notPrivate }
+        return true
+    }
+
+    /// The warning for a directory without secrets that others may write to; nil if they may not, or if that is
+    /// unknown.
+    ///
+    /// - Parameter content: what the directory is for: "resumable uploads".
+    package static func exposureWarning(_ path: String, of content: String) -> String? {
+        guard let status = try? status(path), status.isWritableByOthers else { return nil }
+        return "other users may write to the directory of \(content), and replace its files: use one of mode 0700"
     }
 }
 

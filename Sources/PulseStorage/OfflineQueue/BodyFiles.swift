@@ -38,7 +38,7 @@ struct BodyFiles: Sendable {
     func write(_ name: String, from chunks: @Sendable () async throws -> Data?) async throws {
         do {
             let file = try await queue.result { () -> Int32 in
-                try SystemFile.makeDirectory(directory.path, using: disk)
+                try SystemFile.makePrivateDirectory(directory.path, using: disk)
                 let file = try SystemFile.openLocked(url(name).path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
                 unnamed.withLock { $0[name] = file }
                 FileProtection.apply(to: url(name).path)

@@ -16,9 +16,9 @@ import Musl
 /// written to a temporary file, synced and renamed: a killed process or a power failure leaves the old or the new
 /// secret. The temporary file of a killed process is deleted by the next write or removal for its account.
 ///
-/// The store refuses, as ``SecretStoreFailure/Reason/notPrivate``, a directory that another user owns or may write to,
-/// and a file that another user owns or may read, that is a symbolic link, or no regular file. Several processes may
-/// share a directory: writes exclude each other by a lock, reads wait for nothing.
+/// The store refuses, as ``SecretStoreFailure/Reason/notPrivate``, a directory that other users may write to or, root
+/// excepted, own, and a file that another user owns or may read, that is a symbolic link, or no regular file. Several
+/// processes may share a directory: writes exclude each other by a lock, reads wait for nothing.
 ///
 /// An account's name may have any characters, and about 80 at least. A secret has 1 MiB at most.
 public struct FileSecretStore: SecretStore {
@@ -38,7 +38,7 @@ public struct FileSecretStore: SecretStore {
     public func secret(for account: String) throws -> Data? {
         let path = try path(of: account, .read)
         return try withTypedErrors(.read) {
-            guard try directoryExists(for: .read) else { return nil }
+            guard try SystemFile.privateDirectoryExists(directory) else { return nil }
             let file: Int32
             do {
                 file = try SystemFile.open(path, O_RDONLY, using: disk)
@@ -61,8 +61,7 @@ public struct FileSecretStore: SecretStore {
         guard secret.count <= SecretRecord.maximumSecretSize else { throw SecretStoreFailure(.write, .tooLarge) }
         let path = try path(of: account, .write)
         try withTypedErrors(.write) {
-            try SystemFile.makeDirectory(directory, using: disk)
-            guard try directoryExists(for: .write) else { throw JournalFailure.missing }
+            try SystemFile.makePrivateDirectory(directory, using: disk)
             try withLock {
                 let temporary = path + Self.temporarySuffix
                 try remove(temporary)
@@ -82,7 +81,7 @@ public struct FileSecretStore: SecretStore {
     public func removeSecret(for account: String) throws {
         let path = try path(of: account, .remove)
         try withTypedErrors(.remove) {
-            guard try directoryExists(for: .remove) else { return }
+            guard try SystemFile.privateDirectoryExists(directory) else { return }
             try withLock {
                 try remove(path + Self.temporarySuffix)
                 try remove(path)
@@ -119,15 +118,6 @@ public struct FileSecretStore: SecretStore {
             }
         }
         return name
-    }
-
-    /// Throws if other users could replace the files in the directory.
-    private func directoryExists(for operation: SecretStoreFailure.Operation) throws -> Bool {
-        guard let status = try SystemFile.status(directory) else { return false }
-        guard status.owner == geteuid(), status.permissions & 0o022 == 0 else {
-            throw SecretStoreFailure(operation, .notPrivate)
-        }
-        return true
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {

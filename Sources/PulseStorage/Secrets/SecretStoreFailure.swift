@@ -56,6 +56,7 @@ extension SecretStoreFailure {
             switch failure {
             case .noSpace: .noSpace
             case .notPermitted: .notPermitted
+            case .notPrivate: .notPrivate
             case .readOnly: .system(code: EROFS)
             case .missing: .system(code: ENOENT)
             // A symbolic link.

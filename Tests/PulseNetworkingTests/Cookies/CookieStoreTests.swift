@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
@@ -31,6 +32,37 @@ struct CookieStoreTests {
             #expect(await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == nil)
             let directory = file.deletingLastPathComponent().path
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+        }
+    }
+
+    @Test func aMissingFolderIsCreatedForItsUserAlone() async throws {
+        try await Self.withFile { file in
+            await FileCookieStore(file: file)
+                .store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let folder = file.deletingLastPathComponent().path
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+        }
+    }
+
+    @Test(arguments: [0o720, 0o702, 0o1777] as [mode_t])
+    func aFolderThatOthersMayWriteToIsNotUsed(permissions: mode_t) async throws {
+        try await Self.withFile { file in
+            await FileCookieStore(file: file)
+                .store(setCookie: ["planted=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let (folder, stored) = (file.deletingLastPathComponent().path, try Data(contentsOf: file))
+            chmod(folder, permissions)
+            let store = FileCookieStore(file: file)
+            await store.store(setCookie: ["own=1; Max-Age=60"], from: Self.url, now: Self.now + 1)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now + 1) == "own=1")
+            #expect(await store.saveError as? JournalFailure == .notPrivate)
+            #expect(try Data(contentsOf: file) == stored)
+            chmod(folder, 0o755)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now + 1) == "planted=1; own=1")
+            #expect(await store.saveError == nil)
+            chmod(folder, permissions)
+            await store.store(setCookie: ["more=1; Max-Age=60"], from: Self.url, now: Self.now)
+            #expect(await store.saveError as? JournalFailure == .notPrivate)
         }
     }
 

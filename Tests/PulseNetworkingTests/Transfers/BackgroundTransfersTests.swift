@@ -57,6 +57,25 @@ struct BackgroundTransfersTests {
         }
     }
 
+    @Test func aDirectoryThatOthersMayWriteToIsUsedWithAWarning() async throws {
+        try await BackgroundWorld.run { world in
+            let directory = world.root.appendingPathComponent("shared")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            chmod(directory.path, 0o777)
+            let events = PulseEventBus()
+            let heard = events.events
+            let transfers = BackgroundTransfers(
+                identifier: "test", directory: directory, BackgroundSettings(),
+                BackgroundTransfers.Surroundings(
+                    makeSession: world.system.sessionMaker, registry: BackgroundRegistry(), events: events))
+            try await transfers.start()
+            for await case .warning(let text) in heard {
+                #expect(text.contains("background transfers"))
+                break
+            }
+        }
+    }
+
     @Test func settingsThatCannotBeAreErrors() async throws {
         let world = FakeBackgroundSystem()
         let settings = [

@@ -45,6 +45,27 @@ struct TusTests {
         }
     }
 
+    @Test func aDirectoryThatOthersMayWriteToIsUsedWithAWarning() async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            try await TusFixture.withFile { file, data, resumption in
+                let directory = resumption.directory
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                chmod(directory.path, 0o777)
+                let events = PulseEventBus()
+                let heard = events.events
+                let client = TusFixture.client(server, events: events)
+                _ = try await client.upload(Put(file), resuming: resumption)
+                #expect(uploads.uploads.map(\.data) == [data])
+                for await case .warning(let text) in heard {
+                    #expect(text.contains("resumable uploads"))
+                    break
+                }
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test func lossesGoOnAtTheServersOffset() async throws {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")

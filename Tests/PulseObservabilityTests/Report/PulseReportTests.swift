@@ -86,6 +86,19 @@ struct PulseReportTests {
         #expect(call.chart.lines.map(\.bar.end) == [0.5, 0.5, 1])
     }
 
+    @Test func aReportIsReadableByItsUserAloneAlsoInPlaceOfAnotherFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("report.html")
+        try Data("old".utf8).write(to: file)
+        let report = PulseReport(PulseRecording(calls: []))
+        try report.write(to: file)
+        #expect(try String(contentsOf: file, encoding: .utf8) == report.html)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["report.html"])
+    }
+
     @Test func aReportThatCannotBeWrittenIsAnError() {
         let file = URL(fileURLWithPath: "/dev/null/report.html")
         #expect(throws: PulseError.self) { try PulseReport(PulseRecording(calls: [])).write(to: file) }

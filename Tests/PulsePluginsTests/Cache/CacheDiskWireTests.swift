@@ -48,6 +48,19 @@ struct CacheDiskWireTests {
         #expect(stage.warnings.count == (isStored ? 0 : 1))
     }
 
+    @Test func aFolderThatOthersMayWriteToIsReportedOnce() async throws {
+        try await Self.run { folder, stage in
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            chmod(folder.path, 0o777)
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            // Waits for the scan, which looks at the folder.
+            _ = await stage.cache.statistics
+            for _ in 0..<2 { #expect(try await stage.text() == "body 1 cache") }
+            #expect(stage.warnings.count == 1 && stage.warnings[0].contains("the directory of the cache"))
+        }
+    }
+
     @Test func aDamagedEntryIsAMissNeverAnError() async throws {
         try await Self.run { folder, stage in
             stage.serve(["Cache-Control": "max-age=60"])

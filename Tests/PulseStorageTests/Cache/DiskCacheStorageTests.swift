@@ -148,6 +148,20 @@ struct DiskCacheStorageTests {
         }
     }
 
+    @Test(arguments: [(0o700, 0o700), (0o755, 0o700), (0o777, 0o700), (0o700, 0o720)] as [(mode_t, mode_t)])
+    func aFolderThatOthersMayWriteToIsUsedWithAWarning(own: mode_t, version: mode_t) async throws {
+        try await TestFolder.run { folder in
+            try await folder.store().put("hello", .test("/a"))
+            let store = folder.store()
+            chmod(store.folder.path, version)
+            chmod(folder.url.path, own)
+            #expect(try await store.texts(.test("/a")) == ["hello"])
+            // Waits for the scan.
+            _ = await store.usage()
+            #expect((store.folderWarning != nil) == ((own | version) & 0o022 != 0))
+        }
+    }
+
     @Test func foundFilesAreBoundedAndTheLeastRecentlyUsedEvicted() async throws {
         try await TestFolder.run { folder in
             let first = folder.store()

@@ -221,6 +221,26 @@ struct AppendLogTests {
         #expect(try directory.permissions(of: "journal.lock") == 0o600)
     }
 
+    /// Another owner may change the permissions; only root can give a directory away.
+    @Test(arguments: [(0o770, nil), (0o702, nil), (0o1777, nil), (0o755, 4711)] as [(mode_t, uid_t?)])
+    func aDirectoryThatOthersMayWriteToIsRefused(permissions: mode_t, owner: uid_t?) async throws {
+        guard owner == nil || geteuid() == 0 else { return }
+        let path = directory.url.path
+        chmod(path, permissions)
+        chown(path, owner ?? geteuid(), getegid())
+        let log = AppendLog.open(url, LogMirror())
+        let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
+        guard case .custom(JournalFailure.notPrivate) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+        chmod(path, 0o755)
+        chown(path, geteuid(), getegid())
+        try await log.append([.sample(2)])
+        await log.close()
+    }
+
     /// Without its name, the directory could not be found after a power failure.
     @Test func aNewDirectoryIsSyncedWithItsParents() throws {
         let faulty = FaultyDisk()

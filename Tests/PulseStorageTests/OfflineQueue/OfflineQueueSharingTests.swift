@@ -307,6 +307,22 @@ struct OfflineQueueSharingTests {
         }
     }
 
+    @Test func noBodyIsStoredWhereOthersMayWrite() async throws {
+        let queue = queue(starts: false)
+        let bodies = directory.file("bodies").path
+        try FileManager.default.createDirectory(atPath: bodies, withIntermediateDirectories: true)
+        chmod(bodies, 0o777)
+        let error = await #expect(throws: PulseError.self) {
+            try await queue.enqueue("/1", body: .data(Data(count: BodyFiles.limit + 1)))
+        }
+        guard case .custom(JournalFailure.notPrivate) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bodies).isEmpty)
+        await queue.queue.close()
+    }
+
     // MARK: Unreadable entries
 
     @Test func anUnreadableEntryHidesNoOtherAndBecomesADeadLetter() async throws {

@@ -143,6 +143,9 @@ public final class BackgroundTransfers: Sendable {
         queue.async { [self] in
             do {
                 try coordinator.load()
+                if let warning = SystemFile.exposureWarning(directory.path, of: "background transfers") {
+                    surroundings.events.emit(.warning(warning))
+                }
                 let session = try surroundings.makeSession(identifier, settings, queue) { [coordinator] event in
                     coordinator.handle(event)
                 }

@@ -34,6 +34,7 @@ final class TusRun: Sendable {
         }
         let file = try await UploadedFile.at(url)
         let record = try await UploadRecord.open(url, to: built.url, in: resumption.directory)
+        if let warning = record.warning { call.environment.warnings.emit(warning, to: call.environment.events) }
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter
         var work = Work(run: self, built: built, call: call, record: record, meter: meter, file: file, send: send)

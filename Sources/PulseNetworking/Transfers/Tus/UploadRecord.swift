@@ -22,6 +22,8 @@ struct UploadRecord: Sendable {
     private let path: String
     private let lock: FileLock
     private let disk: Disk
+    /// The warning that others may write to the directory; nil if they may not.
+    let warning: String?
 
     private var lockPath: String { path + ".lock" }
 
@@ -31,21 +33,25 @@ struct UploadRecord: Sendable {
     static func open(
         _ file: URL, to url: URL, in directory: URL, using disk: Disk = .system
     ) async throws -> UploadRecord {
-        try await onDisk { try SystemFile.makeDirectory(directory.path, using: disk) }
+        let warning = try await onDisk {
+            try SystemFile.makeDirectory(directory.path, using: disk)
+            return SystemFile.exposureWarning(directory.path, of: "resumable uploads")
+        }
         let name = "\(file.path(from: directory))\n\(url.absoluteString)"
         guard let digest = SystemHashes.library?.sha256(name)?.hex else {
             throw PulseError.unsupported("a resumable upload needs the system's SHA-256")
         }
-        let record = UploadRecord(in: directory.path, digest, disk)
+        let record = UploadRecord(in: directory.path, digest, disk, warning)
         try await onDisk {
             guard try record.lock.tryAcquire() else { throw TransferFailure.busy }
         }
         return record
     }
 
-    private init(in directory: String, _ name: String, _ disk: Disk) {
+    private init(in directory: String, _ name: String, _ disk: Disk, _ warning: String?) {
         self.directory = directory
         self.disk = disk
+        self.warning = warning
         path = directory + "/" + name + ".upload"
         lock = FileLock(path: path + ".lock", disk: disk)
     }
@@ -85,9 +91,9 @@ struct UploadRecord: Sendable {
     /// What the record tells of an account.
     static func digest(of account: String) -> String? { SystemHashes.library?.sha256(account)?.hex }
 
-    private static func onDisk(_ job: @escaping @Sendable () throws -> Void) async throws {
+    private static func onDisk<Value: Sendable>(_ job: @escaping @Sendable () throws -> Value) async throws -> Value {
         do {
-            try await BlockingThreadPool.files.result(job)
+            return try await BlockingThreadPool.files.result(job)
         } catch let failure as TransferFailure {
             throw failure.asPulseError
         } catch let failure as JournalFailure {

@@ -11,6 +11,7 @@ final class HTTPCache: Sendable {
     let storage: any CacheStorage
     /// The storage if it is in memory, which responds synchronously.
     let memory: MemoryCacheStorage?
+    private let disk: DiskCacheStorage?
     let flights = Flights(cancelled: .failed(.cancelled))
     let counters = Locked(CacheStatistics.Counters())
     /// Held while parts are joined: otherwise one of two concurrent parts would be lost. Never held while a body
@@ -22,12 +23,15 @@ final class HTTPCache: Sendable {
         self.policy = policy
         self.storage = storage
         memory = storage as? MemoryCacheStorage
+        disk = storage as? DiskCacheStorage
     }
 
     /// The position of a request in the sequence of invalidations. Also records the sink for events that belong to no
     /// call.
     func begin(in context: PluginContext) -> Int {
-        let events = context.call.environment.events
+        let environment = context.call.environment
+        let events = environment.events
+        if let warning = disk?.folderWarning { environment.warnings.emit(warning, to: events) }
         return log.withLock { log in
             if let events { log.note(events) }
             return log.sequence

@@ -33,6 +33,12 @@ struct DiskFolder: Sendable {
 
     var temporaryPath: String { path + "/tmp" }
 
+    /// See ``SystemFile/exposureWarning(_:of:)``.
+    var exposureWarning: String? {
+        [(path as NSString).deletingLastPathComponent, path].lazy
+            .compactMap { SystemFile.exposureWarning($0, of: "the cache") }.first
+    }
+
     // MARK: Reading
 
     /// The content of a slot.
