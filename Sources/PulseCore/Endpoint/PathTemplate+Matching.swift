@@ -110,26 +110,3 @@ private struct Matching {
         open = nil
     }
 }
-
-extension ArraySlice<Unicode.Scalar> {
-    /// The first index of the pattern, by the Knuth-Morris-Pratt algorithm: each scalar is read at most twice.
-    fileprivate func firstIndex(ofPattern pattern: [Unicode.Scalar]) -> Int? {
-        var borders = [0]
-        for scalar in pattern.dropFirst() {
-            var length = borders[borders.count - 1]
-            while length > 0, pattern[length] != scalar { length = borders[length - 1] }
-            borders.append(pattern[length] == scalar ? length + 1 : 0)
-        }
-        var matched = 0
-        for index in indices {
-            StepCount.add()
-            while matched > 0, matched == pattern.count || pattern[matched] != self[index] {
-                StepCount.add()
-                matched = borders[matched - 1]
-            }
-            if pattern[matched] == self[index] { matched += 1 }
-            if matched == pattern.count { return index + 1 - pattern.count }
-        }
-        return nil
-    }
-}

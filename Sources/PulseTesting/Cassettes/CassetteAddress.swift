@@ -28,6 +28,11 @@ struct CassetteAddress: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// The compared parts, each at the same place in all addresses.
+    func parts(_ matching: Cassette.Matching) -> [String] {
+        (matching.contains(.host) ? [origin] : []) + [path] + (matching.contains(.query) ? query : [])
+    }
+
     /// The difference from the recorded URL in the compared parts; nil if there is none.
     func difference(from recorded: CassetteAddress, _ matching: Cassette.Matching) -> String? {
         guard path.isLike(recorded.path) else { return "the path is another" }

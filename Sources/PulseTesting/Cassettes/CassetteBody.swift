@@ -4,8 +4,8 @@ import PulseCore
 internal import PulseObservability
 
 /// The comparable form of a recorded request's body.
-struct CassetteBody: Sendable {
-    private struct Text: Sendable {
+struct CassetteBody: Sendable, Hashable {
+    private struct Text: Sendable, Hashable {
         let text: String
         let json: JSONValue?
 
@@ -15,7 +15,7 @@ struct CassetteBody: Sendable {
         }
     }
 
-    private enum Content: Sendable {
+    private enum Content: Sendable, Hashable {
         case none
         /// The body, masked, and as recorded. They differ for a recording of another program, and where a mask of ours
         /// is masked again, as the size of a file is.
@@ -53,6 +53,34 @@ struct CassetteBody: Sendable {
         }
     }
 
+    /// A body by which a request is looked up: those that are alike have the same key.
+    enum Key: Sendable, Hashable {
+        case none
+        case size(Int64)
+        case text(String)
+        case json(JSONValue)
+    }
+
+    /// Nil if requests with several keys may match, as a mask matches anything.
+    var key: Key? {
+        switch content {
+        case .none: return Key.none
+        case .size(let size): return .size(size)
+        case .text(let masked, nil):
+            if let json = masked.json { return json.hasMask ? nil : .json(json) }
+            return masked.text.contains(Redaction.mask) ? nil : .text(masked.text.withoutBoundary(of: contentType))
+        case .text: return nil
+        }
+    }
+
+    /// The keys of the recorded bodies that a request may match; nil if that may be any.
+    static func keys(of request: CassetteRequest) -> [Key]? {
+        if request.json?.hasMask == true { return nil }
+        let text = (request.body.text ?? "").withoutBoundary(of: request.body.contentType)
+        return [.text(text)] + (request.body.content == .none ? [Key.none] : [])
+            + (request.body.byteCount.map { [.size($0)] } ?? []) + (request.json.map { [.json($0)] } ?? [])
+    }
+
     func isLike(_ request: CassetteRequest) -> Bool {
         switch content {
         case .size(let size): return request.body.byteCount == size
@@ -83,6 +111,16 @@ extension JSONValue {
             let value = try? JSONResponseDecoder.json.decode(JSONValue.self, from: Data(text.utf8))
         else { return nil }
         self = value
+    }
+
+    /// Whether there is a mask in a string of the value.
+    fileprivate var hasMask: Bool {
+        switch self {
+        case .string(let text): text.contains(Redaction.mask)
+        case .array(let elements): elements.contains { $0.hasMask }
+        case .object(let members): members.values.contains { $0.hasMask }
+        case .null, .bool, .integer, .number: false
+        }
     }
 
     /// Whether the values are equal, except for masked values on either side.

@@ -12,12 +12,13 @@ package struct CassetteMiss: Error, Sendable, CustomStringConvertible, Localized
     package var errorDescription: String? { description }
 
     /// - Parameter next: the index of the expected recorded request, counted from 0; nil if the order is free.
-    init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ reasons: [String?], next: Int?) {
+    init(_ request: CassetteRequest, _ tracks: [CassetteTrack], _ matching: Cassette.Matching, next: Int?) {
+        func reason(_ track: CassetteTrack) -> String { track.mismatch(request, matching) ?? "it matches" }
         let came = "\(request.method) \(request.url)"
         guard let next else {
             var lines = ["not on the cassette: \(came)"]
-            lines += zip(tracks, reasons).prefix(Self.maximumReasons).enumerated().map { index, pair in
-                "\(index + 1). \(pair.0.method) \(pair.0.url): \(pair.1 ?? "it matches")"
+            lines += tracks.prefix(Self.maximumReasons).enumerated().map { index, track in
+                "\(index + 1). \(track.method) \(track.url): \(reason(track))"
             }
             let left = tracks.count - Self.maximumReasons
             if left > 0 { lines.append("… and \(left) more") }
@@ -30,6 +31,6 @@ package struct CassetteMiss: Error, Sendable, CustomStringConvertible, Localized
         }
         description =
             "request \(next + 1) of the cassette is \(tracks[next].method) \(tracks[next].url), but the request is \(came): "
-            + (reasons[next] ?? "it matches")
+            + reason(tracks[next])
     }
 }

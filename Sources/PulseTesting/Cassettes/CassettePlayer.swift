@@ -12,13 +12,15 @@ internal import PulseObservability
 /// `PulseRecorder` are not. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no defined
 /// order.
 public final class CassettePlayer: Transport {
-    private struct State {
-        var isPlayed: [Bool]
-        var next = 0
+    fileprivate struct State {
+        /// The number of requests that were played, of each group.
+        var played: [Int]
+        var playedCount = 0
         var isShutDown = false
     }
 
     private let tracks: [CassetteTrack]
+    private let index: CassetteIndex
     private let order: Cassette.Order
     private let matching: Cassette.Matching
     private let capture: ExchangeCapture
@@ -34,10 +36,11 @@ public final class CassettePlayer: Transport {
     ) {
         let capture = ExchangeCapture.cassette(secretHeaders: secretHeaders)
         tracks = cassette.playableEntries.map { CassetteTrack($0, capture.redaction) }
+        index = CassetteIndex(tracks, matching)
         self.order = order
         self.matching = matching
         self.capture = capture
-        state = Locked(State(isPlayed: tracks.map { _ in false }))
+        state = Locked(State(played: index.groups.map { _ in 0 }))
     }
 
     /// Every policy is satisfied, because there is no wire.
@@ -45,7 +48,7 @@ public final class CassettePlayer: Transport {
 
     /// The number of recorded requests that have not been played.
     public var unplayedCount: Int {
-        state.withLock { $0.isPlayed.count { !$0 } }
+        tracks.count - state.withLock { $0.playedCount }
     }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
@@ -60,26 +63,38 @@ public final class CassettePlayer: Transport {
         state.withLock { $0.isShutDown = true }
     }
 
-    private func track(for request: TransportRequest) throws -> CassetteTrack {
+    /// The recorded request to play. Throws a ``CassetteMiss`` as ``PulseError/custom(_:)``.
+    func track(for request: TransportRequest) throws -> CassetteTrack {
         let asked = CassetteRequest(request.urlRequest, request.body, capture.masking(request.redaction))
-        let reasons = tracks.map { $0.mismatch(asked, matching) }
-        let index = try state.withLock { state -> Int? in
+        let matches = order == .byMatch ? index.groups(matching: asked) : []
+        let number = try state.withLock { state -> Int? in
             guard !state.isShutDown else { throw PulseError.cancelled }
-            let index: Int?
             switch order {
-            case .byMatch:
-                let matches = reasons.indices.filter { reasons[$0] == nil }
-                index = matches.first { !state.isPlayed[$0] } ?? matches.last
+            case .byMatch: return state.play(matches, of: index)
             case .asRecorded:
-                index = state.next < reasons.count && reasons[state.next] == nil ? state.next : nil
-                if index != nil { state.next += 1 }
+                let next = state.playedCount
+                guard next < tracks.count, tracks[next].mismatch(asked, matching) == nil else { return nil }
+                state.playedCount += 1
+                return next
             }
-            if let index { state.isPlayed[index] = true }
-            return index
         }
-        if let index { return tracks[index] }
-        let next = order == .asRecorded ? state.withLock { $0.next } : nil
-        throw PulseError.custom(CassetteMiss(asked, tracks, reasons, next: next))
+        if let number { return tracks[number] }
+        let next = order == .asRecorded ? state.withLock { $0.playedCount } : nil
+        throw PulseError.custom(CassetteMiss(asked, tracks, matching, next: next))
+    }
+}
+
+extension CassettePlayer.State {
+    /// The first request of these groups that was not played, or else the last of them; nil without a group.
+    fileprivate mutating func play(_ groups: [Int], of index: CassetteIndex) -> Int? {
+        let open = groups.filter { played[$0] < index.groups[$0].count }
+        let next = open.min { index.groups[$0][played[$0]] < index.groups[$1][played[$1]] }
+        guard let next else { return groups.compactMap { index.groups[$0].last }.max() }
+        defer {
+            played[next] += 1
+            playedCount += 1
+        }
+        return index.groups[next][played[next]]
     }
 }
 

@@ -9,8 +9,9 @@ struct CassetteTrack: Sendable {
 
     let method: String
     let url: String
-    private let address: CassetteAddress
-    private let body: CassetteBody?
+    let address: CassetteAddress
+    /// Nil if any body matches.
+    let body: CassetteBody?
     private let entry: HARDocument.Entry
 
     /// The recording of another program may hold secrets: they are masked like those of the requests.
@@ -35,6 +36,7 @@ struct CassetteTrack: Sendable {
 
     /// The reason why a request does not match the recorded one; nil if it does.
     func mismatch(_ request: CassetteRequest, _ matching: Cassette.Matching) -> String? {
+        StepCount.add()
         guard method == request.method else { return "the method is \(request.method)" }
         if let difference = request.address.difference(from: address, matching) { return difference }
         if matching.contains(.body), let body, !body.isLike(request) { return "the body is another" }

@@ -6,16 +6,16 @@ extension String {
     /// Whether the texts are equal, where a mask in `recorded` stands for anything.
     func isLike(_ recorded: String) -> Bool {
         guard self != recorded else { return true }
-        let pieces = recorded.components(separatedBy: Redaction.mask).map { Data($0.utf8) }
-        var rest = Data(utf8)
+        let pieces = recorded.components(separatedBy: Redaction.mask).map { Array($0.utf8) }
+        var rest = Array(utf8)[...]
         guard pieces.count > 1, let first = pieces.first, let last = pieces.last, rest.starts(with: first) else {
             return false
         }
         rest = rest.dropFirst(first.count)
         for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
-            guard let found = rest.range(of: piece) else { return false }
-            rest = rest[found.upperBound...]
+            guard let found = rest.firstIndex(ofPattern: piece) else { return false }
+            rest = rest[(found + piece.count)...]
         }
-        return rest.count >= last.count && rest.suffix(last.count) == last
+        return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
     }
 }

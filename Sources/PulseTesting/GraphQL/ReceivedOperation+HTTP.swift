@@ -65,24 +65,24 @@ extension ReceivedOperation {
 
     /// The parts of a form (RFC 7578).
     private static func parts(of body: Data, boundary: String) throws -> [(headers: HTTPHeaders, data: Data)] {
-        let delimiter = Data("\r\n--\(boundary)".utf8)
-        let (lineBreak, end) = (Data("\r\n".utf8), Data("\r\n\r\n".utf8))
-        let text = lineBreak + body
+        let delimiter = Array("\r\n--\(boundary)".utf8)
+        let end = Array("\r\n\r\n".utf8)
+        let text = Data("\r\n".utf8) + body
         var parts: [(headers: HTTPHeaders, data: Data)] = []
-        var position = text.range(of: delimiter)?.upperBound
-        while let start = position, let next = text.range(of: delimiter, in: start..<text.endIndex) {
-            let part = text[start..<next.lowerBound]
-            guard let head = part.range(of: end) else {
+        var position = text.firstIndex(ofPattern: delimiter).map { $0 + delimiter.count }
+        while let start = position, let next = text[start...].firstIndex(ofPattern: delimiter) {
+            let part = text[start..<next]
+            guard let head = part.firstIndex(ofPattern: end) else {
                 throw Fault(message: "a part of the form has no head")
             }
             var headers = HTTPHeaders()
-            for line in String(decoding: part[..<head.lowerBound], as: UTF8.self).components(separatedBy: "\r\n") {
+            for line in String(decoding: part[..<head], as: UTF8.self).components(separatedBy: "\r\n") {
                 guard let colon = line.firstIndex(of: ":") else { continue }
                 headers[String(line[..<colon])] =
                     line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             }
-            parts.append((headers, Data(part[head.upperBound...])))
-            position = next.upperBound
+            parts.append((headers, Data(part[(head + end.count)...])))
+            position = next + delimiter.count
         }
         return parts
     }

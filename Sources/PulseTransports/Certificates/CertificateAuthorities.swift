@@ -4,9 +4,9 @@ import PulseCore
 
 /// The certificates in ``TLSSettings/certificateAuthorities``.
 struct CertificateAuthorities: Sendable, Hashable {
-    private static var begin: Data { Data("-----BEGIN ".utf8) }
-    private static var end: Data { Data("-----END ".utf8) }
-    private static var dashes: Data { Data("-----".utf8) }
+    private static var begin: [UInt8] { Array("-----BEGIN ".utf8) }
+    private static var end: [UInt8] { Array("-----END ".utf8) }
+    private static var dashes: [UInt8] { Array("-----".utf8) }
     /// The labels of a certificate (RFC 7468, section 5.1; OpenSSL has the second one, too).
     private static var labels: [Data] { ["CERTIFICATE", "X509 CERTIFICATE"].map { Data($0.utf8) } }
     private static var trusted: Data { Data("TRUSTED CERTIFICATE".utf8) }
@@ -51,7 +51,7 @@ struct CertificateAuthorities: Sendable, Hashable {
     }
 
     private static func certificates(in data: Data) throws(CertificateError) -> [Data] {
-        let found = data.range(of: begin) == nil ? try elements(of: data) : try decoded(data)
+        let found = data.firstIndex(ofPattern: begin) == nil ? try elements(of: data) : try decoded(data)
         for certificate in found { _ = try CertificateReader.publicKeyInfo(of: certificate) }
         return found
     }
@@ -69,22 +69,23 @@ struct CertificateAuthorities: Sendable, Hashable {
     /// The certificates in PEM. Text between them is skipped (RFC 7468, section 2), as are other objects.
     private static func decoded(_ data: Data) throws(CertificateError) -> [Data] {
         var (rest, found) = (data[...], [Data]())
-        while let start = rest.range(of: begin) {
-            let offset = start.lowerBound - data.startIndex
-            let label = rest[start.upperBound...].prefix { $0 != UInt8(ascii: "-") }
+        while let start = rest.firstIndex(ofPattern: begin) {
+            let offset = start - data.startIndex
+            let label = rest[(start + begin.count)...].prefix { $0 != UInt8(ascii: "-") }
             // Its trust may be less than that of an authority.
             guard label != trusted else { throw CertificateError(reason: .trustSettings, offset: offset) }
-            guard let stop = rest[label.endIndex...].range(of: end + label + dashes) else {
+            let mark = end + label + dashes
+            guard let stop = rest[label.endIndex...].firstIndex(ofPattern: mark) else {
                 throw CertificateError(reason: .truncated, offset: offset)
             }
             if labels.contains(label) {
-                let text = rest[label.endIndex..<stop.lowerBound].dropFirst(dashes.count)
+                let text = rest[label.endIndex..<stop].dropFirst(dashes.count)
                 guard let certificate = Data(base64Encoded: text.filter { !whitespace.contains($0) }),
                     !certificate.isEmpty
                 else { throw CertificateError(reason: .notBase64, offset: offset) }
                 found.append(certificate)
             }
-            rest = rest[stop.upperBound...]
+            rest = rest[(stop + mark.count)...]
         }
         guard !found.isEmpty else { throw CertificateError(reason: .noCertificate, offset: 0) }
         return found

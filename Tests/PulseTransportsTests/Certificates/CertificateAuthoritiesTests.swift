@@ -74,6 +74,20 @@ struct CertificateAuthoritiesTests {
         }
     }
 
+    #if DEBUG
+    @Test func aBundleIsReadInLinearTime() throws {
+        let one = String(repeating: "a comment\n", count: 100) + (try pem([Self.all[0]]))
+        func steps(_ count: Int) throws -> Int {
+            let bundle = Data(String(repeating: one, count: count).utf8)
+            return try StepCount.taken { _ = try CertificateAuthorities([bundle]) }
+        }
+        let base = try steps(20)
+        #expect(try steps(40) < 9 * base / 4)
+        // Each byte counts, so no other search is left.
+        #expect(base > 20 * one.utf8.count * 9 / 10)
+    }
+    #endif
+
     @Test func aCertificateThatTheSystemCannotReadIsAnError() throws {
         let authorities = try CertificateAuthorities(Array(Self.all.prefix(2)))
         try authorities.requireReading(of: 2)
