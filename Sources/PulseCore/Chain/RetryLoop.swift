@@ -123,6 +123,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         if mayResend(after: failure, course, in: context) { return .resend }
         let attempt = course.counted
         if let monitor = monitor(after: failure, in: context) { return .reconnect(monitor) }
+        if isForTheQueue(failure, in: context) { return .stop }
         guard let own = ownDelay(after: failure, attempt: attempt, in: context) else { return .stop }
         guard attempt < policy.maxAttempts else { return policy.maxAttempts > 1 ? .giveUp : .stop }
         let asked = failure.retryAfter(now: context.clock.now) ?? 0
@@ -151,6 +152,12 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         // A stored or generated response, such as the 504 for `only-if-cached`, will not change.
         default: (try? result.get())?.origin != .cache
         }
+    }
+
+    /// Whether the offline queue takes the call now, and sends it when there is a connection.
+    private func isForTheQueue(_ failure: PulseError, in context: PluginContext) -> Bool {
+        failure.kind == .noConnection && policy.decider == nil && context.call.lastStatus == nil
+            && context.store[QueuesAtOnce.self] == true
     }
 
     /// The delay that the client wants, in seconds; nil if the failure does not count as temporary.

@@ -36,6 +36,7 @@ final class OfflineGate: Sendable {
         let asksForAccount = call.options.auth != .anonymous && pipeline.asksForAccount
         // An earlier request of the call was for no account; this one may be for another user.
         if asksForAccount, call.account == .none { call.account = .unknown }
+        if policy.queuedFailures.contains(.noConnection) { ContextStore(call: call)[QueuesAtOnce.self] = true }
         do {
             return try await follower.send(built, for: call, through: pipeline)
         } catch {

@@ -21,14 +21,14 @@ struct OfflineEnqueueTests {
 
     private func client(
         _ policy: OfflineQueuePolicy? = nil, plugins: [any PulsePlugin] = [], headers: [String: String] = [:],
-        events: PulseEventBus = PulseEventBus(), transport: MockTransport
+        events: PulseEventBus = PulseEventBus(), retry: RetryPolicy = .none, transport: MockTransport
     ) -> PulseClient {
         PulseClient(
             configuration: PulseConfiguration.test()
                 .with(\.offlineQueuePolicy, value: policy ?? OfflineQueuePolicy(directory: directory))
                 .with(\.defaultHeaders, value: headers)
                 .with(\.connectivity, value: .manual()).with(\.clock, value: clock)
-                .with(\.retryPolicy, value: .none),
+                .with(\.retryPolicy, value: retry),
             plugins: plugins, transport: transport, events: events)
     }
 
@@ -71,6 +71,19 @@ struct OfflineEnqueueTests {
         let isQueued = member.map { queues.contains($0) } ?? false
         #expect((error?.kind == .queuedOffline) == isQueued, "\(String(describing: error))")
         #expect(try await client.offlineQueue?.pending().count == (isQueued ? 1 : 0))
+        await finish(client)
+    }
+
+    /// A retry would only delay what the queue does better. A policy that does not queue the failure retries it.
+    @Test(arguments: [Failures.noConnection, .cannotConnect])
+    func aCallWithoutAConnectionIsQueuedBeforeARetry(queues: OfflineQueuePolicy.Failures) async throws {
+        let transport = MockTransport { _ in throw PulseError.noConnection }
+        let client = client(
+            OfflineQueuePolicy(directory: directory, queuedFailures: queues),
+            retry: RetryPolicy(backoffStrategy: .immediate), transport: transport)
+        let error = await #expect(throws: PulseError.self) { try await client.request(Self.order) }
+        #expect(error?.kind == (queues == .noConnection ? .queuedOffline : .noConnection))
+        #expect(transport.requests.count == (queues == .noConnection ? 1 : 3))
         await finish(client)
     }
 
