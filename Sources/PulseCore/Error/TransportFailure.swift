@@ -17,7 +17,8 @@ public struct TransportFailure: Error, Sendable {
     ///
     /// The server may be healthy, so the retry loop resends such a request once, at once, if it may be repeated.
     public let isStaleConnection: Bool
-    /// The status and the header fields, if they had arrived before the body failed.
+    /// The status and the header fields, if they had arrived before the body failed. A client goes by this status if
+    /// its call does not accept it: it follows a redirect, and retries after a 503.
     public var response: PulseResponse?
     /// The method and the redacted URL, for texts.
     package var request: String?

@@ -173,7 +173,7 @@ public struct PulseResponse: Sendable {
     }
 
     /// Decodes ``data`` as `type`, also for error bodies. Throws ``PulseError/decodingFailed(type:underlying:)``, or
-    /// ``PulseError/emptyBody`` if there are no bytes to decode, or the error of a body that ``Body-swift.enum/failed(_:)``.
+    /// ``PulseError/emptyBody`` if there are no bytes to decode, or the error in ``Body-swift.enum/failed(_:)``.
     public func decode<Value: Decodable>(
         _ type: Value.Type, using decoder: any ResponseDecoder = .json
     ) throws -> Value {

@@ -17,7 +17,8 @@ public struct TransportRequest: Sendable {
     /// How the body of the response is delivered. `.streamed` and `.file` apply only to 2xx. The body of any other
     /// status is buffered and cut at 64 KiB, with ``PulseResponse/isTruncated`` set.
     public enum Delivery: Sendable, Hashable {
-        /// In memory; more than `limit` bytes throw ``PulseError/responseTooLarge(limit:)``.
+        /// In memory. A transport throws a ``TransportFailure`` for more than `limit` bytes, with
+        /// ``PulseError/responseTooLarge(limit:)`` as its `underlying` error, or this error itself.
         case buffered(limit: Int)
         /// As a ``ByteStream``, with backpressure on the server while it is not read.
         case streamed

@@ -81,8 +81,8 @@ package struct ReplayOutcome: Sendable {
         guard isUnsent || isOfOtherWork else { return verdict }
         switch verdict {
         case .unavailable(_, let seconds): return .unavailable(isVerdict: false, retryAfter: seconds)
-        case .rejected: return isOfOtherWork ? .unavailable(isVerdict: false, retryAfter: 0) : .unsendable
-        case .done, .unsendable, .offline, .otherAccount, .stopped: return verdict
+        case .rejected, .done: return isOfOtherWork ? .unavailable(isVerdict: false, retryAfter: 0) : .unsendable
+        case .unsendable, .offline, .otherAccount, .stopped: return verdict
         }
     }
 }

@@ -100,9 +100,9 @@ public final class MockTransport: Transport {
     /// The sockets that were opened so far, in order.
     public var sockets: [ServerSocket.Record] { mockSockets?.records ?? [] }
 
-    /// Returns the response, throws the closure's error, or throws `CancellationError`; also
-    /// ``PulseError/responseTooLarge(limit:)``, ``PulseError/unsupported(_:)`` for an upgrade without a closure for
-    /// sockets, and ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
+    /// Returns the response, throws the closure's error, or throws `CancellationError`; also a ``TransportFailure`` for
+    /// a body that fails or is larger than the limit, ``PulseError/unsupported(_:)`` for an upgrade without a closure
+    /// for sockets, and ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
     /// ``PulseCore/TransportRequest/maximumHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         if case .upgrade = request.delivery, mockSockets == nil {

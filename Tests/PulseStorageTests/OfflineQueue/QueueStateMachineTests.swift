@@ -643,7 +643,12 @@ struct ReplayVerdictTests {
             let response = PulseResponse(statusCode: status, data: Data(), request: Self.request)
             return PulseError(validating: response, accepted: .successful) ?? .emptyBody
         }
-        for error in errors + [.invalidRequest(reason: "a"), .responseTooLarge(limit: 1), .custom(Fault())] {
+        var lost = TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+        lost.response = PulseResponse(statusCode: 200, request: Self.request)
+        let others: [PulseError] = [
+            .invalidRequest(reason: "a"), .responseTooLarge(limit: 1), PulseError(wrapping: lost), .custom(Fault()),
+        ]
+        for error in errors + others {
             #expect(verdict(error) == .unavailable(isVerdict: false, retryAfter: 0), "\(error)")
         }
         #expect(verdict(.rateLimited(retryAfter: 7)) == .unavailable(isVerdict: false, retryAfter: 7))
@@ -685,6 +690,11 @@ struct ReplayVerdictTests {
         }
         for code in [URLError.Code.badServerResponse, .cannotParseResponse, .cannotDecodeContentData] {
             #expect(verdict(failure(nil, code)) == .unavailable(isVerdict: true, retryAfter: 0))
+        }
+        // The status of a body that is too large is in the call.
+        for (status, expected) in [(201, ReplayVerdict.done(status: 201)), (404, .rejected)] {
+            let tooLarge = ReplayOutcome(result: .failure(.responseTooLarge(limit: 1)), status: status)
+            #expect(tooLarge.verdict(now: Self.now) == expected)
         }
         #expect(verdict(failure(nil, .networkConnectionLost)) == .unavailable(isVerdict: false, retryAfter: 0))
         let unsent = TransportFailure(code: .badServerResponse, phase: .beforeSend)

@@ -54,7 +54,7 @@ struct MockDeliveryTests {
         defer { try? FileManager.default.removeItem(at: file) }
         let whole = response(200, .file(file))
         #expect(try await delivery(.buffered(limit: 3)).deliver(whole).data == Data("abc".utf8))
-        await #expect(throws: PulseError.self) { try await delivery(.buffered(limit: 2)).deliver(whole) }
+        await #expect(throws: TransportFailure.self) { try await delivery(.buffered(limit: 2)).deliver(whole) }
         #expect(try await delivery(.streamed).deliver(whole).bytes?.collect(upTo: 3) == Data("abc".utf8))
         #expect(try await delivery(.file(file, resumeOffset: 0)).deliver(whole).file == file)
     }

@@ -134,7 +134,8 @@ struct MockTransportTests {
                 #expect(response.data == Self.body && response.bytes == nil)
             } else {
                 await #expect { try await transport.send(Self.request(.buffered(limit: limit))) } throws: {
-                    guard case PulseError.responseTooLarge(limit: 9) = $0 else { return false }
+                    guard case .responseTooLarge(limit: 9) = PulseError(wrapping: $0) else { return false }
+                    #expect(($0 as? TransportFailure)?.response?.statusCode == 200)
                     return true
                 }
             }
