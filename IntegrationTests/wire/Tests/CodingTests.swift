@@ -32,11 +32,11 @@ struct CodingTests {
         let url = try Servers.url(.tls, "/coded/\(coding)/bomb")
         try await withTransport { transport in
             let (error, rise) = try await Memory.rise {
-                await #expect(throws: PulseError.self) {
+                await #expect(throws: TransportFailure.self) {
                     try await transport.send(.to(url) { $0.delivery = .buffered(limit: 10 << 20) })
                 }
             }
-            guard case .responseTooLarge(limit: 10 << 20) = error else {
+            guard case .responseTooLarge(limit: 10 << 20) = error?.underlying as? PulseError else {
                 Issue.record("\(String(describing: error))")
                 return
             }
