@@ -38,6 +38,7 @@ struct FailedBodyTests {
     /// The last of the responses serves all further requests.
     private static func serve<Value: Sendable>(
         _ responses: MockServer.Response..., plugins: [any PulsePlugin] = [], retry: RetryPolicy = .never,
+        byCurl: Bool = false,
         _ body: @Sendable (PulseClient, MockServer) async throws -> Value
     ) async throws -> Value {
         try await MockServer.run { server in
@@ -46,7 +47,10 @@ struct FailedBodyTests {
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: retry)
                 .with(\.cookieStore, value: MemoryCookieStore()).with(\.maximumBufferedBodySize, value: limit)
                 .with(\.clock, value: TestClock(autoAdvances: true)).with(\.connectivity, value: .manual())
-            let client = PulseClient(configuration: configuration, plugins: plugins)
+            let client =
+                byCurl
+                ? PulseClient(configuration: configuration, plugins: plugins, transport: CurlTransport())
+                : PulseClient(configuration: configuration, plugins: plugins)
             let value = try await body(client, server)
             await client.shutdown()
             return value
@@ -157,7 +161,23 @@ struct FailedBodyTests {
         }
     }
 
-    /// Whoever accepts the status wants the body.
+    /// Its header fields may be those of an attacker.
+    @Test(arguments: [false, true], [302, 503])
+    func aResponseWithAnAmbiguousEndIsDiscarded(byCurl: Bool, status: Int) async throws {
+        let ambiguous = MockServer.Response.text(
+            "abc", status: status, headers: ["Location": "/b", "Set-Cookie": "a=b"]
+        )
+        .framed(.conflictingLengths(3, 5))
+        try await Self.serve(ambiguous, Self.good, byCurl: byCurl) { client, server in
+            let error = await #expect(throws: PulseError.self) { try await Self.text(client) }
+            #expect(error?.kind == .transport && error?.statusCode == nil)
+            try await Self.expect("good", client)
+            #expect(server.requests.map(\.path) == ["/a", "/a"])
+            #expect(server.requests.last?.headers["Cookie"] == nil)
+        }
+    }
+
+    /// A call that accepts the status wants the body.
     @Test(arguments: Fault.allCases, [200, 302, 401, 503])
     func anAcceptedStatusFailsWithItsBody(_ fault: Fault, status: Int) async throws {
         try await Self.serve(fault.response(status)) { client, server in

@@ -31,7 +31,7 @@ package enum PrivateFile {
     }
 
     /// Creates a folder of mode 0700 among the temporary files, which other users may see. Its name is new, so that
-    /// nobody has created it before.
+    /// no other user has created it before.
     package static func makeTemporaryFolder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("pulse-\(UUID().uuidString)", isDirectory: true)

@@ -28,7 +28,7 @@ package enum SystemFile {
         let isRegular: Bool
 
         /// Whether users other than this process's and root may change what is in the directory. They may if one of
-        /// them owns it, or by its permissions: the sticky bit keeps nobody from adding a file. Access control lists
+        /// them is its owner, or by its permissions: the sticky bit lets all add a file. Access control lists
         /// are not read.
         var isWritableByOthers: Bool { owner != geteuid() && owner != 0 || permissions & 0o022 != 0 }
     }

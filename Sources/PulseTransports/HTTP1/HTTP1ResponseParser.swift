@@ -170,12 +170,14 @@ struct HTTP1ResponseParser {
             head = nil
             return
         }
+        // First: a response with an ambiguous end is discarded, its status too (RFC 9112, section 6.3).
+        let length = try framing.bodyLength(isHead: traits.isHead)
         status = framing.status
         codings = framing.contentCodings(isHead: traits.isHead)
         isStreaming = isStreamed && (200..<300).contains(framing.status)
         if isStreaming { body = BufferedBody(limit: .max) }
         let decoded = isStreaming ? [] : codings
-        switch try framing.bodyLength(isHead: traits.isHead) {
+        switch length {
         case .none:
             try finish()
         case .bytes(let length):

@@ -97,10 +97,11 @@ struct CurlResponseParser {
     private mutating func endHead(_ status: Int, _ traits: RequestTraits) throws -> Step {
         framing.note(status: status)
         if framing.isInterim { return .proceed }
-        isFinal = true
-        self.status = status
         guard status != 101 || traits.asksForUpgrade else { return .bad }
         bodyLength = try framing.bodyLength(isHead: traits.isHead)
+        // Not before: a response with an ambiguous end is discarded, its status too (RFC 9112, section 6.3).
+        isFinal = true
+        self.status = status
         codings = framing.contentCodings(isHead: traits.isHead)
         return .head
     }
