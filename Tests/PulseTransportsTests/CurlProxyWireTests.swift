@@ -103,5 +103,18 @@ struct CurlProxyWireTests {
     func anEnvironmentProxyIsNamedWithoutItsCredentials(value: String, name: String?) {
         #expect(CurlProxy.address(value) == name)
     }
+
+    @Test(arguments: [
+        ("[::1]:80", true), ("[::1]:81", true), ("[::2]:80", true), ("[::2]:81", false), ("a.test:80", true),
+        ("b.a.test:80", true), ("a.test:81", false), ("c.test:80", true), ("ba.test:80", false), ("d.test:80", false),
+    ])
+    func theEnvironmentsListMayHaveBracketsAndPorts(authority: String, isDirect: Bool) {
+        // libcurl itself reads the entry without a port.
+        let variables = ["no_proxy": "[::1], [::2]:80,a.test:80 .c.test:80,d.test", "NO_PROXY": "*"]
+        for proxy in [ProxySettings.environment, .http(host: "proxy", port: 1)] {
+            let settings = CurlProxy.settings(proxy, for: URL(string: "http://\(authority)/")) { variables[$0] }
+            #expect((settings == .direct) == (isDirect && proxy == .environment))
+        }
+    }
 }
 #endif

@@ -8,7 +8,29 @@ import PulseCore
 enum CurlProxy {
     /// Whether an environment variable names a proxy.
     static var isInEnvironment: Bool {
-        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { getenv(String($0)) != nil }
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { variable($0) != nil }
+    }
+
+    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// The settings for a URL: direct if it is excluded. libcurl would apply an excluded host to its whole domain.
+    static func settings(
+        _ proxy: ProxySettings, for url: URL?, environment: (String) -> String? = variable
+    ) -> ProxySettings {
+        var all = proxy
+        if proxy.route == .environment { all.exclusions += exclusions(environment) }
+        return all.excludes(url) ? .direct : proxy
+    }
+
+    /// The entries of `no_proxy` that libcurl does not understand: with a port, or an address in brackets. A name
+    /// stands for its subdomains too, as in the entries that libcurl reads.
+    private static func exclusions(_ environment: (String) -> String?) -> [String] {
+        let list = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
+        return list.split { $0 == "," || $0 == " " }.compactMap { entry in
+            if entry.hasPrefix("[") { return String(entry) }
+            guard entry.count(where: { $0 == ":" }) == 1 else { return nil }
+            return entry.hasPrefix(".") ? String(entry) : "." + entry
+        }
     }
 
     /// The proxy's refusal that has ended a transfer; nil for another end.
@@ -38,7 +60,7 @@ enum CurlProxy {
 
     /// The proxy of a request, or the environment's for its scheme.
     static func name(
-        for request: CurlRequest, environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+        for request: CurlRequest, environment: (String) -> String? = variable
     ) -> String? {
         switch request.proxy.route {
         case .direct: return nil

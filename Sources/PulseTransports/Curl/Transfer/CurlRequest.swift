@@ -85,7 +85,7 @@ final class CurlRequest: Sendable {
         self.needsHTTP1 = needsHTTP1
         pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
         tls = request.tls
-        proxy = request.effectiveProxy
+        proxy = CurlProxy.settings(request.proxy, for: request.urlRequest.url)
         self.unixSocketPath = unixSocketPath
     }
 
@@ -124,7 +124,7 @@ final class CurlRequest: Sendable {
         needsHTTP1 = hasLink
         self.pins = pins
         tls = hasLink ? request.tls : .default
-        proxy = hasLink ? request.effectiveProxy : .direct
+        proxy = hasLink ? CurlProxy.settings(request.proxy, for: request.urlRequest.url) : .direct
         self.unixSocketPath = unixSocketPath
     }
 
@@ -176,13 +176,6 @@ final class CurlRequest: Sendable {
         let isDirect: Bool
         let needsHTTP1: Bool
         let connectTimeout: TimeInterval
-    }
-}
-
-extension TransportRequest {
-    /// The proxy for the host of the URL. libcurl would apply an excluded host to its whole domain.
-    fileprivate var effectiveProxy: ProxySettings {
-        proxy.excludes(urlRequest.url) ? .direct : proxy
     }
 }
 
