@@ -58,19 +58,46 @@ package struct BlockingThreadPool: Sendable {
         }
     }
 
-    // MARK: Awaiting results
+    // MARK: Results
+
+    /// Runs a job and passes on its value.
+    ///
+    /// The thread releases the job before: a file whose last reference the receiver drops then is closed at once.
+    package func begin<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value, then receive: @escaping @Sendable (Value) -> Void
+    ) {
+        let job = Locked<(@Sendable () -> Value)?>(body)
+        begin {
+            if let value = Self.result(of: job) { receive(value) }
+        }
+    }
 
     /// Runs a job, even if its caller is cancelled.
-    ///
-    /// The thread releases the job before the caller goes on: a file whose last reference the caller drops then is
-    /// closed at once.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withFencedContinuation { resume in
-            let job = Locked<(@Sendable () -> Value)?>(body)
-            begin {
-                if let value = Self.result(of: job) { resume(value) }
+        await withFencedContinuation { resume in begin(body, then: resume) }
+    }
+
+    /// Runs a job, but need not wait for its end.
+    ///
+    /// - Parameter ifCancelled: whether a cancelled caller ends the wait, with `CancellationError`. The job still runs.
+    /// - Parameter register: takes an action that ends the wait with an error, before the job begins.
+    package func abandonable<Value: Sendable>(
+        ifCancelled: Bool = true, register: (@escaping @Sendable (any Error) -> Void) -> Void = { _ in },
+        _ body: @escaping @Sendable () -> Value
+    ) async throws -> Value {
+        let waiter = BlockingWork.Waiter<Value>()
+        register { waiter.take()?.resume(throwing: $0) }
+        let value = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if !waiter.wait(continuation) { continuation.resume(throwing: CancellationError()) }
+                begin(body) { value in waiter.take()?.resume(returning: value) }
             }
+        } onCancel: {
+            if ifCancelled { waiter.take()?.resume(throwing: CancellationError()) }
         }
+        // The lock is the fence, as in `withFencedContinuation`.
+        _ = waiter.take()
+        return value
     }
 
     /// Runs a job that may fail.

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension BlockingWork {
-    /// The waiter for a job. A cancelled waiter resumes at once if the job has not started, otherwise with the job.
+    /// The waiter for a job, which is resumed once: by the job, or by a cancellation that takes it before.
     struct Waiter<Value: Sendable>: Sendable {
         private enum State: Sendable {
             case new

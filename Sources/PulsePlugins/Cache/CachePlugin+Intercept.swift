@@ -15,6 +15,8 @@ extension CachePlugin {
             if let memory = cache.memory { memory.responsesAtOnce(for: lookup.key) } else {
                 await cache.storage.responses(for: lookup.key)
             }
+        // A store may then have found nothing yet.
+        if cache.memory == nil { try Task.checkCancellation() }
         let strategy = lookup.strategy(for: stored)
         switch strategy {
         case .use(let index, let use), .useAndRevalidate(let index, let use):

@@ -51,7 +51,7 @@ extension DiskCacheStorage {
 
     /// Removes the responses of a key if one of them is the one that `head` would have replaced.
     func removeVariant(_ head: CachedHead, _ name: DiskName) async throws {
-        try await change { [self] in try removeVariantNow(head, name) }
+        try await change(removing: .entry(name)) { [self] in try removeVariantNow(head, name) }
     }
 
     private func removeVariantNow(_ head: CachedHead, _ name: DiskName) throws {

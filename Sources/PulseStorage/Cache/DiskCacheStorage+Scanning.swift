@@ -22,7 +22,7 @@ extension DiskCacheStorage {
         if isOver { waiter?.resume() }
         guard begins else { return }
         index.withLock { $0.beginScan() }
-        DiskScan.begin(folder) { [self] result in
+        DiskScan.begin(folder, on: scans) { [self] result in
             inspectFolder()
             guard let found = try? result.get() else {
                 index.withLock { $0.failScan() }

@@ -11,6 +11,10 @@ import PulsePlatform
 /// folder, and scans it again after it has written a quarter of the bounds. Large bodies are read and written in
 /// chunks.
 ///
+/// A disk that does not respond for two seconds, such as a dead network volume, is left alone until it does: nothing is
+/// found, nothing is stored, and what was to be removed is removed before the next lookup, if need be with everything
+/// else.
+///
 /// A response that would take more than a quarter of the bytes is not stored. Nothing is read or created before the
 /// first use. Safe from any thread. On Linux, the store needs the system's libcrypto; without it nothing is stored, and
 /// storing throws ``PulseError/unsupported(_:)``.
@@ -19,7 +23,11 @@ public final class DiskCacheStorage: CacheStorage {
     let index: Locked<DiskCacheIndex>
     /// Every change runs on its one thread, in order: a removal applies to everything stored before it.
     let changes = BlockingThreadPool(count: 1)
-    let reads = BlockingThreadPool.files
+    /// Not shared: a disk that hangs keeps them.
+    let reads = BlockingThreadPool(count: 4)
+    let scans = BlockingThreadPool(count: DiskScan.threadCount)
+    let watch: DiskWatch
+    private let missed = Locked(MissedRemovals())
     let maximumEntrySize: Int
     /// The largest number of variants of a key. A further variant replaces the oldest.
     let maximumVariants: Int
@@ -45,8 +53,9 @@ public final class DiskCacheStorage: CacheStorage {
 
     init(
         directory: URL, maximumBytes: Int, maximumEntries: Int, refuses: (@Sendable (_ bytes: Int) -> Int32?)?,
-        refusesToOpen: (@Sendable () -> Int32?)? = nil
+        refusesToOpen: (@Sendable () -> Int32?)? = nil, clock: any PulseClock = .system
     ) {
+        watch = DiskWatch(clock)
         folder = DiskFolder(directory, refusesToOpen: refusesToOpen)
         maximumEntrySize = max(0, maximumBytes) / 4
         maximumVariants = min(DiskName.slotCount, max(1, maximumEntries))
@@ -75,9 +84,14 @@ public final class DiskCacheStorage: CacheStorage {
     // MARK: Lookup
 
     public func responses(for key: CacheKey) async -> [CachedResponse] {
-        guard let name = DiskName(key) else { return [] }
+        guard let name = DiskName(key), !watch.isHanging else { return [] }
         if index.withLock({ !$0.isKnown }) { startScan() }
-        if let responses = await reads.run({ [self] in found(key, name) }) { return responses }
+        do {
+            let read = { @Sendable [self] in found(key, name) }
+            if let responses = try await watch.run(on: reads, ifCancelled: true, read) { return responses }
+        } catch {
+            return []
+        }
         _ = try? await remove(name)
         return []
     }
@@ -157,7 +171,7 @@ public final class DiskCacheStorage: CacheStorage {
             guard let name = DiskName(key) else { return 0 }
             return try await remove(name)
         }
-        return try await change { [self] in try removeAll(selection) }
+        return try await change(removing: .several) { [self] in try removeAll(selection) }
     }
 
     public func usage() async -> CacheUsage {
@@ -169,20 +183,71 @@ public final class DiskCacheStorage: CacheStorage {
 
     @discardableResult
     private func remove(_ name: DiskName) async throws -> Int {
-        try await change { [self] in
-            index.withLock { $0.remove(name) }
-            return try folder.remove(name)
-        }
+        try await change(removing: .entry(name)) { [self] in try removeNow(name) }
     }
 
-    /// Runs work on files, and converts its failures to ``PulseError``.
-    func change<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    private func removeNow(_ name: DiskName) throws -> Int {
+        index.withLock { $0.remove(name) }
+        return try folder.remove(name)
+    }
+
+    enum Removal: Sendable {
+        case entry(DiskName)
+        case several
+    }
+
+    /// Runs work on files, even if the caller is cancelled, and converts its failures to ``PulseError``.
+    ///
+    /// - Parameter removal: what the work removes. A disk that hangs makes up for it.
+    func change<Value: Sendable>(
+        removing removal: Removal? = nil, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         do {
-            return try await changes.result(body)
+            if watch.isHanging {
+                if let removal { removeLater(removal) }
+                throw DiskFailure.hanging
+            }
+            return try await watch.run(on: changes, ifCancelled: false) { Result(catching: body) }.get()
         } catch let failure as DiskFailure {
             throw PulseError.custom(failure)
         } catch {
             throw PulseError(wrapping: error)
+        }
+    }
+
+    /// Removes what the disk does not remove now, when it responds again, and before anything is read.
+    private func removeLater(_ removal: Removal) {
+        let isFirst = missed.withLock { missed in
+            defer { missed.add(removal) }
+            return missed.isEmpty
+        }
+        guard isFirst else { return }
+        watch.runLate(on: changes) { [self] in
+            let removals = missed.withLock { missed in
+                defer { missed = MissedRemovals() }
+                return missed
+            }
+            // Each caller got the failure of its own removal.
+            if removals.isAll { _ = try? removeAll(.all) }
+            for name in removals.names { _ = try? removeNow(name) }
+        }
+    }
+}
+
+/// What was to be removed while the disk hung: everything, if it is more than some entries.
+private struct MissedRemovals {
+    private static let maximumCount = 1_000
+
+    private(set) var names: Set<DiskName> = []
+    private(set) var isAll = false
+
+    var isEmpty: Bool { names.isEmpty && !isAll }
+
+    mutating func add(_ removal: DiskCacheStorage.Removal) {
+        if !isAll, case .entry(let name) = removal, names.count < Self.maximumCount {
+            names.insert(name)
+        } else {
+            (names, isAll) = ([], true)
         }
     }
 }

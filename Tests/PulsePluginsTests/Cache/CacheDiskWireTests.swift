@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseNetworking
 import PulseTesting
@@ -58,6 +59,40 @@ struct CacheDiskWireTests {
             _ = await stage.cache.statistics
             for _ in 0..<2 { #expect(try await stage.text() == "body 1 cache") }
             #expect(stage.warnings.count == 1 && stage.warnings[0].contains("the directory of the cache"))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aCallEndsThoughItsDiskHangs(byDeadline: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (disk, state) = (DispatchSemaphore(value: 0), Locked((hangs: false, isAsked: false)))
+        let storage = DiskCacheStorage(
+            directory: folder, maximumBytes: 1 << 20, maximumEntries: 10, refuses: nil,
+            refusesToOpen: {
+                let hangs = state.withLock { state in
+                    state.isAsked = state.hangs
+                    return state.hangs
+                }
+                if hangs { disk.wait() }
+                return nil
+            }, clock: TestClock())
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: storage)) { stage in
+            stage.serve(["Cache-Control": "max-age=60"])
+            try await stage.get()
+            state.withLock { $0.hangs = true }
+            var options = RequestOptions()
+            options.deadline = 2
+            let call = Task { [options] in
+                try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"), options: options)
+            }
+            while !state.withLock({ $0.isAsked }) { await Task.yield() }
+            if byDeadline { await stage.clock.advance(by: 2) } else { call.cancel() }
+            let error = await #expect(throws: PulseError.self) { try await call.value }
+            #expect(error?.kind == (byDeadline ? .deadlineExceeded : .cancelled))
+            #expect(stage.sent == 1)
+            state.withLock { $0.hangs = false }
+            disk.signal()
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing
@@ -159,6 +161,81 @@ struct DiskCacheStorageTests {
             // Waits for the scan.
             _ = await store.usage()
             #expect((store.folderWarning != nil) == ((own | version) & 0o022 != 0))
+        }
+    }
+
+    // MARK: A disk that hangs
+
+    /// A store whose reads wait for the gate, if it is closed.
+    private func store(in folder: TestFolder, _ gate: DiskGate, _ clock: TestClock) -> DiskCacheStorage {
+        DiskCacheStorage(
+            directory: folder.url, maximumBytes: 1 << 20, maximumEntries: 100, refuses: nil,
+            refusesToOpen: {
+                gate.pass()
+                return nil
+            }, clock: clock)
+    }
+
+    @Test func aCancelledLookupDoesNotWaitAndOtherWorkHasItsThreads() async throws {
+        try await TestFolder.run { folder in
+            let gate = DiskGate()
+            let store = store(in: folder, gate, TestClock())
+            try await store.put("hello", .test("/a"))
+            gate.close()
+            let lookups = (0..<8).map { _ in Task { await store.responses(for: .test("/a")) } }
+            await gate.waiters(atLeast: 1)
+            await BlockingThreadPool.files.run {}
+            lookups.forEach { $0.cancel() }
+            for lookup in lookups { #expect(await lookup.value.isEmpty) }
+            gate.open()
+        }
+    }
+
+    @Test func aDiskThatHangsIsSkippedUntilItRespondsAgain() async throws {
+        try await TestFolder.run { folder in
+            let (gate, clock) = (DiskGate(), TestClock())
+            let store = store(in: folder, gate, clock)
+            try await store.put("hello", .test("/a"))
+            try await store.put("hello", .test("/b"))
+            gate.close()
+            let lookup = Task { await store.responses(for: .test("/a")) }
+            await gate.waiters(atLeast: 1)
+            for _ in 0..<2 {
+                #expect(!store.watch.isHanging)
+                await clock.sleepers(atLeast: 1, for: .timeout)
+                await clock.advance(by: DiskWatch.period)
+            }
+            #expect(await lookup.value.isEmpty)
+            #expect(store.watch.isHanging)
+            #expect(await store.responses(for: .test("/b")).isEmpty)
+            await #expect(throws: PulseError.self) { try await store.put("new", .test("/c")) }
+            gate.open()
+            while store.watch.isHanging { await Task.yield() }
+            #expect(try await store.texts(.test("/b")) == ["hello"])
+            #expect(try await store.texts(.test("/c")).isEmpty)
+        }
+    }
+
+    @Test(
+        arguments: [(.key(.test("/a")), ["/b"]), (.url(CacheKey.test("/a").url), [])] as [(CacheSelection, [String])])
+    func aRemovalFromADiskThatHangsIsMadeUpForBeforeTheNextLookup(
+        selection: CacheSelection, rest: [String]
+    ) async throws {
+        try await TestFolder.run { folder in
+            let (gate, clock) = (DiskGate(), TestClock())
+            let store = store(in: folder, gate, clock)
+            for path in ["/a", "/b"] { try await store.put("hello", .test(path)) }
+            let isLate = DispatchSemaphore(value: 0)
+            store.watch.runLate(on: store.changes) { isLate.wait() }
+            for _ in 0..<2 {
+                await #expect(throws: PulseError.self) { try await store.remove(selection) }
+            }
+            #expect(store.watch.isHanging)
+            isLate.signal()
+            while store.watch.isHanging { await Task.yield() }
+            for path in ["/a", "/b"] {
+                #expect(await store.responses(for: .test(path)).isEmpty == !rest.contains(path))
+            }
         }
     }
 
@@ -417,5 +494,33 @@ struct DiskCacheStorageTests {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             #expect(try await store.texts(.test("/a")).isEmpty)
         }
+    }
+}
+
+/// Lets the threads of a store pass, or holds them like a disk that hangs.
+private final class DiskGate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let state = Locked((isClosed: false, waiters: 0))
+
+    func pass() {
+        let waits = state.withLock { state in
+            if state.isClosed { state.waiters += 1 }
+            return state.isClosed
+        }
+        guard waits else { return }
+        semaphore.wait()
+        // For the next one.
+        semaphore.signal()
+    }
+
+    func close() { state.withLock { $0.isClosed = true } }
+
+    func open() {
+        state.withLock { $0.isClosed = false }
+        semaphore.signal()
+    }
+
+    func waiters(atLeast count: Int) async {
+        while state.withLock({ $0.waiters }) < count { await Task.yield() }
     }
 }

@@ -49,6 +49,8 @@ extension CacheLookup {
                 response.isTruncated = response.data.count < data.count
             }
         } catch {
+            // A wait that ended early tells nothing of the body.
+            try Task.checkCancellation()
             return nil
         }
         return response

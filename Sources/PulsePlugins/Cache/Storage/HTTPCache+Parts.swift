@@ -7,7 +7,14 @@ extension HTTPCache {
     // MARK: Storing a part
 
     /// Stores a part, joined with stored bytes of the same version.
+    ///
+    /// In a task of its own, like ``commitPart(_:by:for:)``: a part is stored even if its call is cancelled meanwhile.
+    /// The stored entry that it contradicts would be served again otherwise.
     func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
+        await Task { await place(part, for: lookup) }.value
+    }
+
+    private func place(_ part: CachedResponse, for lookup: CacheLookup) async {
         await holdParts(of: lookup.key)
         defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
@@ -23,6 +30,10 @@ extension HTTPCache {
     /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
     /// all other calls.
     func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
+        await Task { await place(head, by: writer, for: lookup) }.value
+    }
+
+    private func place(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
         await holdParts(of: lookup.key)
         defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
@@ -40,11 +51,9 @@ extension HTTPCache {
         }
     }
 
-    /// Waits for the permit in a task of its own: a part is stored even if its call is cancelled meanwhile. The stored
-    /// entry that it contradicts would be served again otherwise.
     private func holdParts(of key: CacheKey) async {
         guard let id = parts.enter(key) else { return }
-        _ = await Task { try? await parts.wait(key, id, priority: .normal) }.value
+        _ = try? await parts.wait(key, id, priority: .normal)
     }
 
     private func placement(of part: CachedHead, among stored: [CachedResponse]) -> PartPlacement {

@@ -20,10 +20,9 @@ final class DiskBody: CachedBodySource {
     }
 
     func data() async throws -> Data {
-        try await pool.result { [self] in
-            guard let data = Self.read(file, count: count, checksum: checksum) else { throw DiskDamage() }
-            return data
-        }
+        let data = try await pool.abandonable { [self] in Self.read(file, count: count, checksum: checksum) }
+        guard let data else { throw DiskDamage() }
+        return data
     }
 
     /// The whole body; nil if it is damaged.
@@ -39,22 +38,22 @@ final class DiskBody: CachedBodySource {
     /// Reads the body twice: once to check it before the first chunk is passed on, and once for the chunks. The second
     /// read is checked before the last chunk is passed on: a reader that reaches the end has an intact body.
     func stream() async throws -> ByteStream {
-        try await pool.result { [self] in
-            try forEachChunk { _ in }
-        }
+        try await pool.abandonable { [self] in Result { try forEachChunk { _ in } } }.get()
         let progress = Locked((offset: 0, checksum: CacheChecksum()))
         return ByteStream(next: { [self] in
-            try await pool.result { [self] in
-                // Not concurrent: a stream is asked for one chunk at a time.
-                var (start, checksum) = progress.withLock { $0 }
-                guard start < count else { return nil }
-                let chunk = try chunk(at: start)
-                start += chunk.count
-                chunk.withUnsafeBytes { checksum.update($0) }
-                if start == count, checksum.value != self.checksum { throw DiskDamage() }
-                progress.withLock { [start, checksum] in $0 = (start, checksum) }
-                return chunk
-            }
+            try await pool.abandonable { [self] in
+                Result { () throws -> Data? in
+                    // Not concurrent: a stream is asked for one chunk at a time.
+                    var (start, checksum) = progress.withLock { $0 }
+                    guard start < count else { return nil }
+                    let chunk = try chunk(at: start)
+                    start += chunk.count
+                    chunk.withUnsafeBytes { checksum.update($0) }
+                    if start == count, checksum.value != self.checksum { throw DiskDamage() }
+                    progress.withLock { [start, checksum] in $0 = (start, checksum) }
+                    return chunk
+                }
+            }.get()
         })
     }
 

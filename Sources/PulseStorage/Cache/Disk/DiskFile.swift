@@ -76,8 +76,11 @@ struct DiskFailure: Error, CustomStringConvertible {
         self.code = code
     }
 
+    /// The disk does not respond.
+    static let hanging = DiskFailure(code: ETIMEDOUT)
+
     /// Whether the file belongs to another user.
     var isRefusal: Bool { code == EACCES || code == EPERM }
 
-    var description: String { String(cString: strerror(code)) }
+    var description: String { code == ETIMEDOUT ? "the disk does not respond" : String(cString: strerror(code)) }
 }

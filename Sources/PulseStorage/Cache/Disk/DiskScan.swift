@@ -5,9 +5,7 @@ import PulsePlatform
 
 /// One scan of every file in a cache's folder. Two threads share the work.
 final class DiskScan: Sendable {
-    /// The threads of scans, separate from those for the files of calls.
-    private static let pool = BlockingThreadPool(count: threadCount)
-    private static let threadCount = 2
+    static let threadCount = 2
 
     private struct State {
         var next = 0
@@ -30,10 +28,11 @@ final class DiskScan: Sendable {
         self.end = end
     }
 
-    /// Starts a scan on threads of its own. It removes leftovers of killed processes and empty folders, and passes on
-    /// all files, the least recently used first. Fails if the folder cannot be read.
+    /// Starts a scan on threads that no call waits for. It removes leftovers of killed processes and empty folders, and
+    /// passes on all files, the least recently used first. Fails if the folder cannot be read.
     static func begin(
-        _ folder: DiskFolder, end: @escaping @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
+        _ folder: DiskFolder, on pool: BlockingThreadPool,
+        end: @escaping @Sendable (Result<[DiskCacheIndex.Found], any Error>) -> Void
     ) {
         pool.begin {
             let scan: DiskScan
