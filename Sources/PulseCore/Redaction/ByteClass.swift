@@ -19,6 +19,8 @@ struct ByteClass: Sendable {
         case escape
         /// The third letter of a JSON Web Token.
         case letterJ
+        /// The last byte of `ghp_` and the like, or the `I` of `AKIA`.
+        case tokenMark
         /// The first letter of `-----BEGIN`.
         case letterB
     }
@@ -52,6 +54,7 @@ struct ByteClass: Sendable {
             case UInt8(ascii: ">"): .tagEnd
             case UInt8(ascii: "&"), UInt8(ascii: "\\"): .escape
             case UInt8(ascii: "J"): .letterJ
+            case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "I"): .tokenMark
             case UInt8(ascii: "B"): .letterB
             default: .none
             }

@@ -11,6 +11,17 @@ struct JSONRedaction {
 
     private struct Malformed: Error {}
 
+    /// An object or array around the current position.
+    private struct Container {
+        let bracket: UInt8
+        /// Whether a member has the name of a secret as its value: `{"name": "password", …}`.
+        var namesSecret = false
+        /// The start of the value that such a member makes secret.
+        var valueStart: Int?
+
+        var isObject: Bool { bracket == UInt8(ascii: "{") }
+    }
+
     /// The scanner handles deeper JSON, since it does not track the depth.
     private static let maximumDepth = 10_000
 
@@ -19,37 +30,51 @@ struct JSONRedaction {
     private let names: SecretNames
     private var position: Int
     private var expected = Expected.value
-    /// The opening brackets around the current position.
-    private var open: [UInt8] = []
+    /// The containers around the current position, outermost first.
+    private var open: [Container] = []
     /// The start of the value under a secret name, and the number of brackets around it; nil outside such a value.
     private var secret: (start: Int, depth: Int)?
     private var isSecretKey = false
+    private var role: EntryRole?
+    /// The starts of values whose names follow them. A second pass masks these.
+    private var lateSecrets: Set<Int> = []
     private var replacements: Replacements
 
     /// The start of the current member, name included. No secret is open there.
     private var memberStart: Int
     /// The replacements made before that position.
     private var memberMark: Replacements.Mark
+    /// Whether a preceding member of its object names a secret.
+    private var isMemberNamed = false
 
     /// The JSON with its secrets masked, or nil if there are none.
     static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames) -> [UInt8]? {
         var redaction = JSONRedaction(bytes: bytes, range: range, names: names)
-        do {
-            try redaction.run()
-        } catch {
-            redaction.maskRest()
+        redaction.maskAll()
+        if !redaction.lateSecrets.isEmpty {
+            redaction = JSONRedaction(bytes: bytes, range: range, names: names, lateSecrets: redaction.lateSecrets)
+            redaction.maskAll()
         }
         return redaction.replacements.result()
     }
 
-    private init(bytes: [UInt8], range: Range<Int>, names: SecretNames) {
+    private init(bytes: [UInt8], range: Range<Int>, names: SecretNames, lateSecrets: Set<Int> = []) {
         self.bytes = bytes
         self.names = names
+        self.lateSecrets = lateSecrets
         end = range.upperBound
         position = range.lowerBound
         memberStart = range.lowerBound
         replacements = Replacements(of: bytes, in: range)
         memberMark = replacements.mark
+    }
+
+    private mutating func maskAll() {
+        do {
+            try run()
+        } catch {
+            maskRest()
+        }
     }
 
     private mutating func run() throws {
@@ -73,7 +98,7 @@ struct JSONRedaction {
         // The scanner must see the whole member: a part that has already been masked may be the name of another secret.
         replacements.rewind(to: memberMark)
         let rest = memberStart..<end
-        if let masked = SecretScanner.masked(bytes, in: rest, names: names) {
+        if let masked = SecretScanner.masked(bytes, in: rest, names: names, isNamed: isMemberNamed) {
             replacements.replace(rest, with: masked)
         }
     }
@@ -81,7 +106,9 @@ struct JSONRedaction {
     /// Notes the start of a member. Called only where no pair of any other syntax can be cut: the scanner must see
     /// whole pairs.
     private mutating func memberBegins() {
-        if secret == nil { (memberStart, memberMark) = (position, replacements.mark) }
+        guard secret == nil else { return }
+        (memberStart, memberMark) = (position, replacements.mark)
+        isMemberNamed = open.last?.namesSecret == true
     }
 
     private mutating func skipWhitespace() {
@@ -90,10 +117,9 @@ struct JSONRedaction {
     }
 
     private mutating func readCommaOrEnd() throws {
-        let isObject = open.last == UInt8(ascii: "{")
         if bytes[position] == UInt8(ascii: ",") {
             position += 1
-            expected = isObject ? .key : .value
+            expected = open.last?.isObject == true ? .key : .value
             memberBegins()
         } else {
             try close()
@@ -102,7 +128,7 @@ struct JSONRedaction {
 
     private mutating func close() throws {
         // In ASCII, a closing bracket is its opening bracket plus 2.
-        guard let bracket = open.popLast(), bytes[position] == bracket + 2 else { throw Malformed() }
+        guard let container = open.popLast(), bytes[position] == container.bracket + 2 else { throw Malformed() }
         position += 1
         valueEnded()
     }
@@ -112,28 +138,40 @@ struct JSONRedaction {
         let content = try readString()
         expected = .colon
         guard secret == nil else { return }
-        let name =
-            bytes[content].contains(UInt8(ascii: "\\")) ? JSONText.unescaped(bytes, in: content)[...] : bytes[content]
+        let name = text(content)
         isSecretKey = names.contains(name)
-        if !isSecretKey { mask(content) }
+        if isSecretKey { return }
+        role = EntryRole(name)
+        mask(content)
+    }
+
+    private func text(_ content: Range<Int>) -> ArraySlice<UInt8> {
+        bytes[content].contains(UInt8(ascii: "\\")) ? JSONText.unescaped(bytes, in: content)[...] : bytes[content]
     }
 
     private mutating func readValue() throws {
         if expected == .valueOrEnd, bytes[position] == UInt8(ascii: "]") { return try close() }
-        if isSecretKey {
-            secret = (position, open.count)
+        let role = role
+        self.role = nil
+        if role == .value { open[open.count - 1].valueStart = position }
+        if isSecretKey || role == .value && open[open.count - 1].namesSecret || lateSecrets.contains(position) {
+            secret = secret ?? (position, open.count)
             isSecretKey = false
         }
         switch bytes[position] {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             guard open.count < Self.maximumDepth else { throw Malformed() }
-            expected = bytes[position] == UInt8(ascii: "{") ? .keyOrEnd : .valueOrEnd
-            open.append(bytes[position])
+            let container = Container(bracket: bytes[position])
+            expected = container.isObject ? .keyOrEnd : .valueOrEnd
+            open.append(container)
             position += 1
             memberBegins()
         case UInt8(ascii: "\""):
             let content = try readString()
-            if secret == nil { mask(content) }
+            if secret == nil {
+                if role == .name || role == .identifier, names.contains(text(content)) { memberNamesSecret() }
+                mask(content)
+            }
             valueEnded()
         default:
             let start = position
@@ -144,6 +182,11 @@ struct JSONRedaction {
             guard Self.isScalar(bytes[start..<position]) else { throw Malformed() }
             valueEnded()
         }
+    }
+
+    private mutating func memberNamesSecret() {
+        open[open.count - 1].namesSecret = true
+        if let start = open[open.count - 1].valueStart { lateSecrets.insert(start) }
     }
 
     /// Whether the text is a literal or roughly a number, not a word of other text.

@@ -3,9 +3,9 @@
 extension Redaction {
     /// A redacted body, or nil if it is not text.
     ///
-    /// JSON is masked by key, at any depth and for any type of value; forms by field; `multipart/form-data` by part
-    /// name; everything else as in ``text(_:)``. The same holds for truncated or malformed JSON. A form that begins
-    /// with a brace or a bracket counts as JSON.
+    /// JSON is masked by key, or by the name in a sibling (`{"name": "password", "value": 1}`), at any depth and for
+    /// any type of value; forms by field; `multipart/form-data` by part name; everything else as in ``text(_:)``. The
+    /// same holds for truncated or malformed JSON. A form that begins with a brace or a bracket counts as JSON.
     public func body(_ data: Data, contentType: String?) -> String? {
         bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
     }

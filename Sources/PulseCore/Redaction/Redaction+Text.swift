@@ -5,7 +5,8 @@ extension Redaction {
     ///
     /// It masks the user info and secret items of URLs, the values of pairs such as `name=value`, `name: value` and
     /// `"name": "value"`, credentials after `Bearer`, `Basic` or `Digest`, lines such as `Authorization: …` and
-    /// `Cookie: …`, JSON Web Tokens and PEM private keys.
+    /// `Cookie: …`, JSON Web Tokens, PEM private keys, and keys that begin like those of a well-known service, such as
+    /// `ghp_…` and `AKIA…`.
     public func text(_ text: String) -> String {
         let bytes = Array(text.utf8)
         guard let masked = SecretScanner.masked(bytes, in: 0..<bytes.count, names: names) else { return text }

@@ -2,7 +2,9 @@
 
 /// The rules that mask secrets in all output for people: logs, errors, events, cURL, HAR and reports.
 ///
-/// A value is secret because of its name: that of a header, a query item, a form field or a JSON key. Names are
+/// A value is secret because of its name: that of a header, a query item, a form field or a JSON key, or the name that
+/// a sibling gives it, as in `{"name": "password", "value": "…"}` and `<input name="password" value="…">`. Credentials
+/// with a known form, such as JSON Web Tokens and the keys of well-known services, are secret under any name. Names are
 /// compared without regard to ASCII case and punctuation, so `X-API-Key`, `api_key` and `apikey` are equal. A secret is
 /// replaced as a whole by ``mask``, which hides even its length. Every function takes linear time, accepts any input,
 /// and leaves masked values unchanged.
@@ -46,6 +48,13 @@ public struct Redaction: Sendable {
     public func isSecret(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { names.contains($0) }
+    }
+
+    /// Whether a header holds a secret: in the value of a secret name, or within another value.
+    package func isSecret(_ name: String, value: String) -> Bool {
+        if isSecret(name) { return true }
+        let bytes = Array(value.utf8)
+        return SecretScanner.masked(bytes, in: 0..<bytes.count, names: names) != nil
     }
 
     /// A redacted header value: masked as a whole under a secret name. Otherwise only secrets within it are masked,

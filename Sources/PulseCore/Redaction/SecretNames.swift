@@ -29,9 +29,10 @@ struct SecretNames: Sendable {
     ]
     private static let end = ["authorization", "cookie", "pwd"]
     private static let whole = [
-        "assertion", "auth", "bearer", "clientassertion", "connectsid", "cookie2", "cookies", "cvc", "cvv", "cvv2",
-        "otp", "pass", "pin",
-        "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
+        "assertion", "auth", "authentication", "authenticationinfo", "bearer", "clientassertion", "connectsid",
+        "cookie2", "cookies", "cvc", "cvv", "cvv2", "otp", "pass", "pin", "proxyauthentication",
+        "proxyauthenticationinfo", "samlresponse", "session", "setcookie2", "sid", "sig", "totp", "xauth",
+        "xauthentication",
     ]
 
     /// The standard names by their first two letters. These rule out most positions in most names, and every header of

@@ -3,7 +3,7 @@
 /// Pairs: `name=value`, `name: value`, `"name": "value"` and the like.
 extension SecretScanner {
     /// The name before a separator.
-    private struct Name {
+    struct Name {
         let range: Range<Int>
         /// The closing of a quoted name: backslashes, if the text is itself quoted, and the quote.
         let closing: Range<Int>
@@ -12,7 +12,7 @@ extension SecretScanner {
     }
 
     /// The maximum length of a name; of a longer name, only that many bytes at its end are read.
-    private static let maximumNameLength = 256
+    static let maximumNameLength = 256
 
     /// Scans for a pair around the separator at the current position.
     ///
@@ -30,10 +30,12 @@ extension SecretScanner {
         }
         // A URL in a JSON string with escaped slashes.
         if isColon, matches(Array("\\/\\/".utf8), at: position) { return scanURL(from: position + 4) }
-        let name = name(before: separator).flatMap { isSecret($0) ? $0 : nil }
+        let name = name(before: separator).flatMap { isColon && isFile($0) ? nil : $0 }
+        let isSecret = name.map(isSecret) ?? false
         // A name cannot span a separator, so no byte is scanned twice.
         nameFloor = position
         guard let name else { return }
+        guard isSecret else { return scanEntry(name, isColon: isColon) }
         let start = valueStart(after: position, name, isColon: isColon)
         guard start < end else { return }
         if isColon, !name.isQuoted, isHeaderLine(name) {
@@ -67,6 +69,21 @@ extension SecretScanner {
         return lower == upper ? nil : Name(range: lower..<upper, closing: quote.range)
     }
 
+    /// Whether the name is the last segment of a path: `/etc/passwd: not found`, `/v1/token:revoke`. It is not in
+    /// `//token: abc`, `user/password: abc` and `/password:abc`, an option of a command.
+    private func isFile(_ name: Name) -> Bool {
+        let floor = max(floor, nameFloor)
+        let end = name.range.lowerBound
+        func isSlash(_ index: Int) -> Bool { index >= floor && bytes[index] == UInt8(ascii: "/") }
+        guard !name.isQuoted, isSlash(end - 1), !isSlash(end - 2) else { return false }
+        var start = end - 1
+        while start > floor, end - start < Self.maximumNameLength, kind(start - 1).isName || isSlash(start - 1) {
+            start -= 1
+        }
+        guard isSlash(start) || bytes[start] == UInt8(ascii: ".") else { return false }
+        return start < end - 1 || kind(position).isBlank
+    }
+
     private func isSecret(_ name: Name) -> Bool {
         let text = bytes[name.range]
         if text.contains(UInt8(ascii: "%")) {
@@ -95,7 +112,7 @@ extension SecretScanner {
 
     // MARK: The value
 
-    private func valueStart(after separatorEnd: Int, _ name: Name, isColon: Bool) -> Int {
+    func valueStart(after separatorEnd: Int, _ name: Name, isColon: Bool) -> Int {
         var start = separatorEnd
         // `:=`, `==`, `=>`
         while start - separatorEnd < 2, byte(start) == UInt8(ascii: "=") || !isColon && byte(start) == UInt8(ascii: ">")
@@ -121,8 +138,12 @@ extension SecretScanner {
 
     private func isHeaderLine(_ name: Name) -> Bool {
         let letters = bytes[name.range].filter(\.isASCIILetter).map(\.asciiLowercased)
-        return letters.suffix(13) == Array("authorization".utf8) || letters.suffix(6) == Array("cookie".utf8)
+        return Self.lines.contains { letters.suffix($0.count) == $0[...] }
     }
+
+    /// The ends of the names of headers whose values have several parts.
+    private static let lines = ["authorization", "authentication", "authenticationinfo", "cookie"]
+        .map { Array($0.utf8) }
 
     /// Masks the rest of the line, which ends early if the line is quoted: `-H 'Cookie: a=b; c=d' https://…`.
     private mutating func maskLine(from start: Int, _ name: Name) {
@@ -137,7 +158,7 @@ extension SecretScanner {
         if start < stop { replace(start..<stop) }
     }
 
-    private mutating func maskValue(from start: Int, _ name: Name, isEncoded: Bool) {
+    mutating func maskValue(from start: Int, _ name: Name, isEncoded: Bool) {
         var (start, name) = (start, name)
         while let quote = quote(from: start) {
             let (content, next) = quoted(by: quote)
@@ -211,7 +232,7 @@ extension SecretScanner {
         return stop
     }
 
-    private func valueEnd(_ start: Int, isEncoded: Bool) -> Int {
+    func valueEnd(_ start: Int, isEncoded: Bool) -> Int {
         if let quote = quote(from: start) { return quoted(by: quote).next }
         let isComposite = byte(start) == UInt8(ascii: "{") || byte(start) == UInt8(ascii: "[")
         return isComposite ? compositeEnd(start) : wordEnd(start, isEncoded: isEncoded)

@@ -47,12 +47,14 @@ extension SecretScanner {
             && (sign.count == 1 || end - sign.count >= floor && repeats(sign, at: end - sign.count))
     }
 
-    /// The content of a quoted text, and the index after its closing quote; without one, both end with the text.
-    func quoted(by quote: Quote) -> (content: Range<Int>, next: Int) {
+    /// The content of a quoted text, and the index after its closing quote. Without one, both end with the text, or at
+    /// the maximum length.
+    func quoted(by quote: Quote, maximumLength: Int = .max) -> (content: Range<Int>, next: Int) {
         let mark = quote.range
         let backslashes = quote.open - mark.lowerBound
         let isBlock = repeats(mark, at: mark.upperBound) && repeats(mark, at: mark.upperBound + mark.count)
         let start = mark.upperBound + (isBlock ? 2 * mark.count : 0)
+        let end = start + min(self.end - start, maximumLength)
         var (index, run, found) = (start, 0, 0)
         while index < end {
             if bytes[index] == UInt8(ascii: "\\") {

@@ -14,7 +14,7 @@ extension SecretScanner {
         guard start - 2 == floor || !isAlphanumeric(start - 3) || isEscaped(start - 2) else { return }
         var index = start
         while index < end, !kind(index).isBlank, !kind(index).isLineBreak, !kind(index).isQuote,
-            !"/?#@".utf8.contains(bytes[index])
+            !"/?#@<>".utf8.contains(bytes[index])
         { index += 1 }
         if byte(index) == UInt8(ascii: "@") { scanURL(from: start) }
     }
@@ -24,10 +24,10 @@ extension SecretScanner {
         var stop = lineBreakEscape(in: start..<urlEnd(start))
         // The URL is done, masked or not.
         nameFloor = stop
-        if stop > start, kind(stop).isBlank, ":=".utf8.contains(bytes[stop - 1]) {
-            // The value of its last name follows the blank.
+        if stop > start, kind(stop).isBlank, let lastName = lastName(in: start..<stop) {
+            // Its value follows the blank.
             stop -= 1
-            nameFloor = bytes[start..<stop].lastIndex { "/?#&;,=:@".utf8.contains($0) }.map { $0 + 1 } ?? start
+            nameFloor = lastName
         }
         position = stop
         guard depth < Self.maximumDepth else {
@@ -38,6 +38,16 @@ extension SecretScanner {
         if let masked = Self.maskedURL(bytes, in: start..<stop, names: names, depth: depth) {
             replace(start..<stop, with: masked)
         }
+    }
+
+    /// The start of the name at the end of a URL, before `=` or `:`. Before a colon, the host or the last segment of
+    /// the path is no name: `file:///etc/passwd: not found`.
+    private func lastName(in url: Range<Int>) -> Int? {
+        let sign = bytes[url.upperBound - 1]
+        guard ":=".utf8.contains(sign) else { return nil }
+        let delimiter = bytes[url].dropLast().lastIndex { "/?#&;,=:@".utf8.contains($0) }
+        if sign == UInt8(ascii: ":"), delimiter.map({ "/@".utf8.contains(bytes[$0]) }) ?? true { return nil }
+        return delimiter.map { $0 + 1 } ?? url.lowerBound
     }
 
     /// The start of a line break or tab in JSON notation, which in a URL occurs only in a password; else the end.

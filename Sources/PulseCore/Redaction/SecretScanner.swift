@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// A scanner that finds secrets in any text, in one pass.
+/// A scanner that finds secrets in any text.
 ///
 /// It stops at the few bytes that can follow the start of a secret (`=` and `:` after a name, the blank after
-/// `Bearer`). It looks back a bounded number of bytes, and skips what it masks. So no input makes it slow, and it never
-/// scans masked text again.
+/// `Bearer`). It looks back a bounded number of bytes, and skips what it masks. It goes back only to a value whose name
+/// follows it, and once over the same text. So no input makes it slow.
 struct SecretScanner {
     let names: SecretNames
     let bytes: [UInt8]
@@ -13,6 +13,8 @@ struct SecretScanner {
     var position: Int
     /// The index from which names may start.
     var nameFloor: Int
+    /// The members of the entry at the current position: see ``scanEntry(_:isColon:)``.
+    var entry = Entry()
     /// The open start tags with secret names, outermost first: an attribute may hold escaped markup.
     private var secretTags: [Tag] = []
     private var replacements: Replacements
@@ -35,15 +37,20 @@ struct SecretScanner {
     }
 
     /// The text with its secrets masked, or nil if there are none.
-    static func masked(_ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int = 0) -> [UInt8]? {
-        maskedPart(bytes, in: range, names: names, depth: depth)?.bytes
+    ///
+    /// - Parameter isNamed: whether the text continues an entry whose name is that of a secret.
+    static func masked(
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int = 0, isNamed: Bool = false
+    ) -> [UInt8]? {
+        maskedPart(bytes, in: range, names: names, depth: depth, isNamed: isNamed)?.bytes
     }
 
     /// The same as ``masked(_:in:names:depth:)``, with the end of the last mask.
     static func maskedPart(
-        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int
+        _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int, isNamed: Bool = false
     ) -> Replacements.Masked? {
         var scanner = SecretScanner(names: names, bytes: bytes, range: range, depth: depth)
+        if isNamed { scanner.entry.name = (range.lowerBound, isSecret: true) }
         scanner.run()
         return scanner.replacements.masked
     }
@@ -60,6 +67,7 @@ struct SecretScanner {
             case .tagEnd: scanElement(width: 1)
             case .escape: scanEscapedBracket()
             case .letterJ: scanWebToken()
+            case .tokenMark: scanToken()
             case .letterB: scanPrivateKey()
             }
         }
@@ -67,6 +75,14 @@ struct SecretScanner {
 
     /// The index before which nothing is scanned again: the text up to the last mask is done.
     var floor: Int { replacements.maskedEnd }
+
+    var mark: Replacements.Mark { replacements.mark }
+
+    /// Undoes all replacements after the mark, and moves back to that position.
+    mutating func rewind(to mark: Replacements.Mark, at start: Int) {
+        replacements.rewind(to: mark)
+        (position, nameFloor) = (start, start)
+    }
 
     /// Replaces those bytes and moves past them.
     mutating func replace(_ range: Range<Int>, with replacement: [UInt8] = Redaction.maskBytes) {
@@ -125,22 +141,6 @@ struct SecretScanner {
     }
 
     // MARK: Standalone rules
-
-    /// Scans for `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
-    private mutating func scanWebToken() {
-        let start = position - 2
-        position += 1
-        guard matches(Array("eyj".utf8), at: start), bytes[start] == UInt8(ascii: "e"),
-            start == floor || !kind(start - 1).isBase64URL || isEscaped(start)
-        else { return }
-        var dots = 0
-        while kind(position).isBase64URL || byte(position) == UInt8(ascii: ".") {
-            if bytes[position] == UInt8(ascii: ".") { dots += 1 }
-            position += 1
-        }
-        // A truncated log may lack the signature; the claims are in the second part.
-        if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
-    }
 
     /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word that starts
     /// there.

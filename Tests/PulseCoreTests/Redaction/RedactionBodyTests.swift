@@ -48,6 +48,55 @@ struct RedactionBodyTests {
         #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
     }
 
+    @Test(arguments: [
+        (
+            #"[{"name":"pin","value":"a"},{"name":"x","value":"b"}]"#,
+            #"[{"name":"pin","value":"***"},{"name":"x","value":"b"}]"#
+        ),
+        (
+            #"[{"value":{"name":"pin","value":1},"a":"Bearer b1","Key":"api_key"},{"value":"c","key":"x"}]"#,
+            #"[{"value":"***","a":"Bearer ***","Key":"api_key"},{"value":"c","key":"x"}]"#
+        ),
+        (
+            #"{"value":[1],"b":{"name":"token","Values":["a"]},"\u006eame":"\u0070assword","c":"d"}"#,
+            #"{"value":"***","b":{"name":"token","Values":"***"},"\u006eame":"\u0070assword","c":"d"}"#
+        ),
+        (
+            #"{"name":"pin","note":"} <a>","content":"b","value":null}"#,
+            #"{"name":"pin","note":"} <a>","content":"b","value":"***"}"#
+        ),
+        (#"{"a":"{\"name\":\"pin\",\"value\":\"b\"}"}"#, #"{"a":"{\"name\":\"pin\",\"value\":\"***\"}"}"#),
+        (#"{"a":{"name":"pin"},"value":"b"}"#, #"{"a":{"name":"pin"},"value":"b"}"#),
+        (#"{"a":{"value":"b"},"name":"pin"}"#, #"{"a":{"value":"b"},"name":"pin"}"#),
+    ])
+    @HeavyWork func jsonIsMaskedByTheNameInASibling(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.body(Data(text.utf8), contentType: "application/json") == expected)
+        #expect(Redaction.standard.body(Data(expected.utf8), contentType: "application/json") == expected)
+    }
+
+    /// Once the name has been read, no part of the value is shown.
+    @Test(arguments: [
+        #"{"a":[{"name":"password","note":"} <a>","value":"hunter2"},{"b":"c"}]}"#,
+        #"{"a":[{"name":"password","value":{"a":["hunter2",1]}},{"b":"c"}]}"#,
+        #"{"a":[{"value":"hunter2","b":"c","name":"password"},{"b":"c"}]}"#,
+        #"at [{"value":"hunter2","b":"c","name":"password"},{"b":"c"}]"#,
+        #"<form><input name="password" type=hidden value="hunter2"><b>c</b>"#,
+        #"<form><input value='hunter2' name="password"><b>c</b>"#,
+    ])
+    @HeavyWork func aTruncatedEntryIsMasked(text: String) throws {
+        let name = try #require(text.range(of: "\"password\""))
+        var end = name.upperBound
+        while true {
+            for type in ["application/json", "text/html", nil] {
+                let shown = Redaction.standard.body(Data(text[..<end].utf8), contentType: type)
+                #expect(shown?.contains("\"hu") == false && shown?.contains("'hu") == false, "\(shown ?? "")")
+            }
+            if end == text.endIndex { break }
+            end = text.index(after: end)
+        }
+    }
+
     /// System.Text.Json and PHP write `\u0022` for a quote inside a string.
     @Test(arguments: [
         (

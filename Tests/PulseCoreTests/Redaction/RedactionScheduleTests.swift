@@ -52,7 +52,10 @@ struct RedactionScheduleTests {
         "https://a?%3D=&", "\\u0022", "\\u0022token\\u0022:", "\\u0022token\\u0022:[\\u0022", "&lt;token&gt;&lt;a",
         "&lt;",
         "&quot;:", "&quot;token&quot;:&quot;", "&quot;token&quot;:{", "&amp;amp;", "https://a&lt;", "https://&quot;",
-        "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
+        "name=", "value=", "value=\"", "name='", "name=pin value=", "value=a name=pin ", "name=pin}value=a ",
+        "value=a}name=pin ", "\"value\":{", "{\"value\":{\"name\":\"pin\",\"a\":", "{\"value\":", "ghp_", "xoxb-",
+        "AKIA",
+        "/token: ", "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
     ])
     @HeavyWork func redactionTakesLinearTime(piece: String) {
         let text = String(repeating: piece, count: Self.size / piece.utf8.count)

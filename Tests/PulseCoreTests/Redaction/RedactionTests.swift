@@ -13,7 +13,7 @@ struct RedactionTests {
         "refresh-token", "X-CSRF-Token", "xsrf", "client_secret", "clientSecret", "password", "newPassword", "passwd",
         "user_pwd", "pass", "passphrase", "private_key", "PHPSESSID", "JSESSIONID", "session_id", "connect.sid", "jwt",
         "otp", "pin", "user[password]", "user[pin]", "[sig]", "Ocp-Apim-Subscription-Key", "X-Auth-Key",
-        "code_verifier",
+        "code_verifier", "Authentication", "Authentication-Info", "Proxy-Authentication-Info", "X-Authentication",
         "card_number", "cvv", "AWSAccessKeyId", "p-a-s-s-w-o-r-d", "my token", "\u{43A}\u{43B}token",
     ])
     func secretNamesAreRecognized(name: String) {
@@ -24,7 +24,7 @@ struct RedactionTests {
         "", "Accept", "Content-Type", "Content-Length", "User-Agent", "X-Request-ID", "Idempotency-Key", "ETag", "Date",
         "WWW-Authenticate", "Access-Control-Allow-Credentials", "Location", "spinner", "opinion", "design", "compass",
         "author", "authority", "bypass", "signed", "insight", "hotpot", "key", "code", "name", "id", "page",
-        "traceparent",
+        "traceparent", "authenticationType",
         "Sec-WebSocket-Key", "X-RateLimit-Reset", "t\u{F6}ken", "toke", "---", "\u{0}",
     ])
     func otherNamesAreNotSecret(name: String) {

@@ -116,6 +116,20 @@ struct RedactionTextTests {
             ("password= token: abc", "password= ***"), ("password: token = abc x", "password: *** x"),
             ("password: API key: abc", "password: ***"), ("secret = \"token\": \"abc\"", "secret = \"***\": \"***\""),
             ("password=\ntoken=abc", "password=\ntoken=***"), ("password=&token=abc", "password=&token=***"),
+            ("Authentication: Custom a b\nx", "Authentication: ***\nx"),
+            ("Authentication-Info: nextnonce=\"a\", rspauth=\"b\"\nx", "Authentication-Info: ***\nx"),
+            // The last segment of a path is no name.
+            ("file:///etc/passwd: neither http nor https", "file:///etc/passwd: neither http nor https"),
+            ("open /etc/passwd: no such file", "open /etc/passwd: no such file"),
+            ("(../conf/secret: no such file)", "(../conf/secret: no such file)"),
+            ("https://u:p@h/oauth/token: refused", "https://***@h/oauth/token: refused"),
+            ("https://auth: refused", "https://auth: refused"),
+            ("https://u@auth: refused", "https://***@auth: refused"),
+            ("https://h/v1/token:revoke?pin=1", "https://h/v1/token:revoke?pin=***"),
+            ("POST /v1/token:revoke", "POST /v1/token:revoke"),
+            ("//token: abc", "//token: ***"), ("user/password: abc", "user/password: ***"),
+            ("login /user:bob /password:abc", "login /user:bob /password:***"),
+            ("https://h/p;token: abc", "https://h/p;token: ***"), ("https://h/token= abc", "https://h/token= ***"),
             ("refreshToken(_:completion:) Token::new", "refreshToken(_:completion:) Token::new"),
             (
                 "The operation could not be completed. (NSURLErrorDomain error -1009.)",
@@ -125,6 +139,88 @@ struct RedactionTextTests {
             ("", ""),
         ] as [(String, String)])
     func onlyTheSecretIsMasked(text: String, shown: String) {
+        let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
+        #expect(Redaction.standard.text(text) == expected)
+        #expect(Redaction.standard.text(expected) == expected)
+    }
+
+    /// Keys of services, under names and in places that say nothing.
+    @Test(
+        arguments: [
+            "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "github_pat_11ABCDEFG0abcdefghijkl_abc", "AKIAIOSFODNN7EXAMPLE",
+            "glpat-abcdefghij-123456789", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "rk_test_4eC39HqLyjWDarjtT1zdp7dc",
+            "xoxb-123456789012-abcdefABCDEF", "AIzaSyA-1234567890_bcdefghijklmnopqrstu",
+            "whsec_abcdefghijklmnopqrstu",
+            "sk-proj-abcDEF1234567890_abcd", "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        ])
+    func aKeyOfAKnownFormIsMaskedUnderAnyName(key: String) {
+        let redaction = Redaction.standard
+        func shown(_ text: String) -> String {
+            text.replacingOccurrences(of: key, with: Redaction.mask)
+        }
+        for text in [
+            key, "x: \(key), y", "X-Trace: \(key)", "a%20\(key)", "/p/\(key)/q?a=\(key)&b=1", "{\"a\":\"\(key)\"}",
+            "https://h/\(key)#b=\(key)",
+        ] {
+            #expect(redaction.text(text) == shown(text))
+            #expect(redaction.text(shown(text)) == shown(text))
+        }
+        // The end of another word, and too short.
+        for text in ["a\(key)", "_\(key)", String(key.prefix(12))] { #expect(redaction.text(text) == text) }
+    }
+
+    @Test(
+        arguments: [
+            (
+                "<input name=\"pin\" type=\"text\" value=\"a b\"><p>c",
+                "<input name=\"pin\" type=\"text\" value=\"***\"><p>c"
+            ),
+            (
+                "<input value='a b' type=hidden name='csrf_token'/><input name='x' value='c'>",
+                "<input value='***' type=hidden name='csrf_token'/><input name='x' value='c'>"
+            ),
+            (
+                "<input type=hidden name=SAMLResponse value=PHNhbWw+/==>",
+                "<input type=hidden name=SAMLResponse value=***>"
+            ),
+            ("<input id=\"token\" value=\"a\">", "<input id=\"token\" value=\"***\">"),
+            ("<meta name=\"csrf-token\" content=\"a\">", "<meta name=\"csrf-token\" content=\"***\">"),
+            ("<meta content=\"a\" name=\"csrf-token\">", "<meta content=\"***\" name=\"csrf-token\">"),
+            (
+                "<add key='apiKey' value='a'/><add key='x' value='b'/>",
+                "<add key='apiKey' value='***'/><add key='x' value='b'/>"
+            ),
+            (
+                "&lt;input name=&quot;pin&quot; value=&quot;a&quot;&gt;",
+                "&lt;input name=&quot;pin&quot; value=&quot;***&quot;&gt;"
+            ),
+            (#"\u003cinput name=\"pin\" value=\"a\"\u003e"#, #"\u003cinput name=\"pin\" value=\"***\"\u003e"#),
+            (
+                #"at [{"name":"pin","value":"a","x":"b"},{"name":"x","value":"c"}]"#,
+                #"at [{"name":"pin","value":"***","x":"b"},{"name":"x","value":"c"}]"#
+            ),
+            (
+                #"at [{"value":"a","x":"Bearer b1","name":"pin"},{"value":"c","name":"x"}]"#,
+                #"at [{"value":"***","x":"Bearer ***","name":"pin"},{"value":"c","name":"x"}]"#
+            ),
+            (#"at {"value":1234,"key":"pin"}"#, #"at {"value":"***","key":"pin"}"#),
+            (#"at {"key":"pin","value":{"a":["b"]}}"#, #"at {"key":"pin","value":"***"}"#),
+            (
+                #"[name: "pin", value: "a"], [name: "x", value: "b"]"#,
+                #"[name: "pin", value: "***"], [name: "x", value: "b"]"#
+            ),
+            (
+                "- name: HOST\n  value: a\n- name: DB_PASSWORD\n  value: b\n- name: X\n  value: c\n",
+                "- name: HOST\n  value: a\n- name: DB_PASSWORD\n  value: ***\n- name: X\n  value: c\n"
+            ),
+            // Another entry, another object, no entry.
+            ("<input name=\"pin\"><input value=\"a\">", "<input name=\"pin\"><input value=\"a\">"),
+            (#"at [{"value":"a"},{"name":"pin"}]"#, #"at [{"value":"a"},{"name":"pin"}]"#),
+            ("key: token, the value of a name", "key: token, the value of a name"),
+            ("name=\"value=a pin\"", "name=\"value=a pin\""),
+            ("token name: a, content: b", "token name: a, content: b"),
+        ])
+    func aValueIsMaskedIfASiblingNamesASecret(text: String, shown: String) {
         let expected = shown.replacingOccurrences(of: "***", with: Redaction.mask)
         #expect(Redaction.standard.text(text) == expected)
         #expect(Redaction.standard.text(expected) == expected)
@@ -248,7 +344,8 @@ enum Hostile {
         "(", ")", "<", ">", "</", "<token>", "<![CDATA[", "]]>", "/", "//", "://", "https://", "@", "?", "#", "%",
         "%3D", "%3A",
         "%20", "%26", "%2", "\\u0022", "\\\\u0022", "\\u003c", "&lt;", "&gt;", "&quot;", "&amp;quot;", "\"\"\"", "\")",
-        "+", "-----BEGIN PRIVATE KEY-----", "-----END", ".", "*", "***REDACTED***", "\u{0}",
+        "+", "name=", "\"value\":", "value='a'", "name=\"pin\"", "content=", "xoxb-1234567890", "ghp_",
+        "-----BEGIN PRIVATE KEY-----", "-----END", ".", "*", "***REDACTED***", "\u{0}",
         "\u{E9}",
         "\u{1F511}", "--b", "Content-Disposition: form-data; name=\"token\"", "null", "1.5",
     ]

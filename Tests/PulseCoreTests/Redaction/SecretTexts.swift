@@ -84,7 +84,10 @@ struct SecretTexts {
                 ])
         default:
             return one([
-                "<password>\(secret)</password>", "\"token\":\"\(secret)\"", "{\"a\":{\"secret\": \"\(secret)\"}}",
+                "<input name='pin' value='\(secret)'>", "<input value=\"\(secret)\" name=\"csrf\">",
+                "{\"key\":\"pin\",\"value\":\"\(secret)\"}", "{\"value\":\"\(secret)\",\"name\":\"pin\"}",
+                "xoxb-\(secret)", "<password>\(secret)</password>", "\"token\":\"\(secret)\"",
+                "{\"a\":{\"secret\": \"\(secret)\"}}",
                 "{\"pin\":[\"\(secret)\"]}",
                 "eyJhbGciOiJIUzI1NiJ9.\(secret).c2ln", "token%3D\(secret)", "a%26password%3D\(secret)",
                 "//user:\(secret)@h.example/p",
