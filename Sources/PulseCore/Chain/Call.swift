@@ -207,6 +207,9 @@ package final class Call: Sendable {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
     }
 
+    /// The path for texts and events: a path parameter may be secret, such as `;jsessionid=…`.
+    package var shownPath: String { environment.redaction.url(endpointPath) }
+
     /// Whether a header identifies the sender of a request: it is secret, and not the signature of a single request.
     package func isCredential(header name: String) -> Bool {
         isSecret(header: name) && !state.withLock { $0.secrets.isSignature(name) }
@@ -270,7 +273,7 @@ package final class Call: Sendable {
     /// Makes the identity for the first event. Most calls of a client without listeners need none.
     private func makeIdentity() -> CallSummary.Identity {
         let identity = CallSummary.Identity(
-            id: id, rootID: root.id, endpointPath: endpointPath, route: route, method: method, host: host)
+            id: id, rootID: root.id, endpointPath: shownPath, route: route, method: method, host: host)
         state.withLock { $0.identity = identity }
         return identity
     }

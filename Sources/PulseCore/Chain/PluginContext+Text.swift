@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension PluginContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The call, the hop and the attempt, without headers, options or the values of the store.
+    /// The call, the hop and the attempt, without headers, options or the values of the store. The path is redacted.
     public var description: String {
-        "\(method) \(endpointPath.onOneLine), hop \(hop), attempt \(attempt), \(id)"
+        "\(method) \(call.shownPath.onOneLine), hop \(hop), attempt \(attempt), \(id)"
     }
 
     public var debugDescription: String { description }

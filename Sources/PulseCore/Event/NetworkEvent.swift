@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Events of calls, as values. No event holds a body, a header value or a query, except in the error of a
-/// ``SocketState``, whose description has none of them. A secret in a path is shown with the path. The only text from a
+/// ``SocketState``, whose description has none of them. In a path, what ``Redaction`` recognizes is masked; another
+/// secret is shown with the path. The only text from a
 /// server is ``SocketDisconnection/reason``, masked.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
@@ -176,7 +177,7 @@ public struct CallSummary: Sendable {
         copy.identity = identity.caused(by: rootID)
         return copy
     }
-    /// The path of the endpoint, without its query.
+    /// The path of the endpoint, without its query, and with secret parameters such as `;jsessionid=…` masked.
     public var endpointPath: String { identity.endpointPath }
     /// The name of the call in metrics: a method and a template, a type's name, or the name set in its options.
     public var route: String { identity.route }

@@ -35,7 +35,7 @@ extension ActiveCall.Canceller? {
 extension PulseError {
     /// Adds the method and path of the call to an error that has a text.
     func naming(_ call: Call) -> PulseError {
-        let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.endpointPath.onOneLine))"
+        let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.shownPath.onOneLine))"
         return switch self {
         case .invalidURL(let text): .invalidURL(text + request)
         case .invalidRequest(let reason): .invalidRequest(reason: reason + request)

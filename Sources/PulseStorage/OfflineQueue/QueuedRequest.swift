@@ -54,8 +54,8 @@ public struct QueuedRequest: Sendable, Identifiable {
 }
 
 extension QueuedRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, path and id: no query, header or body.
-    public var description: String { "\(method) \(url.path.onOneLine), \(id)" }
+    /// Method, redacted path and id: no query, header or body.
+    public var description: String { "\(method) \(Redaction.standard.url(url.path).onOneLine), \(id)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

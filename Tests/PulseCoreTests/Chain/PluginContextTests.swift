@@ -36,6 +36,14 @@ struct PluginContextTests {
     }
 
     @Test
+    func textsAndEventsMaskASecretInThePath() {
+        let context = PluginContext.mock(endpointPath: "/a;jsessionid=hunter2")
+        #expect(context.endpointPath == "/a;jsessionid=hunter2")
+        #expect(context.summary.endpointPath == "/a;jsessionid=\(Redaction.mask)")
+        #expect(!"\(context)".contains("hunter2") && "\(context)".contains("/a;jsessionid="))
+    }
+
+    @Test
     func aSendLogRecordsEachRequestSentFurtherIn() async throws {
         let clock = TestClock(uptime: 100)
         let unwatched = PluginContext.mock(for: try request(.get, "https://api.example.com"), clock: clock)

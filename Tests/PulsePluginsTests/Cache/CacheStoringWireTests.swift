@@ -355,6 +355,8 @@ struct CacheStoringWireTests {
         }
         let userInfo = try #require(URL(string: "https://ada:hunter2@example.com:8443/a%20b?c=d#e"))
         #expect(CacheURL.redacted(userInfo).absoluteString == "https://example.com:8443/a%20b")
+        let parameter = try #require(URL(string: "https://example.com/a%20b;jsessionid=hunter2?c=d"))
+        #expect(CacheURL.redacted(parameter).absoluteString == "https://example.com/a%20b;jsessionid=\(Redaction.mask)")
     }
 
     @Test(arguments: [

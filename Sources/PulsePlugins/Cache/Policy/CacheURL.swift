@@ -18,11 +18,15 @@ enum CacheURL {
         return named == normalized("\(origin)") ? nil : named
     }
 
-    /// The URL for events: without query, fragment and user information, which may be secret.
+    /// The URL for events: without query, fragment and user information, which may be secret, and with the secrets of
+    /// the path masked.
     static func redacted(_ url: URL) -> URL {
         let none = URL(fileURLWithPath: "/")
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return none }
         (parts.query, parts.fragment, parts.user, parts.password) = (nil, nil, nil, nil)
+        let path = Redaction.standard.url(parts.path)
+        // A path that shows no secret keeps its escapes.
+        if path != parts.path { parts.path = path }
         return parts.url ?? none
     }
 
