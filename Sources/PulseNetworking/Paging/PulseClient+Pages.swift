@@ -85,7 +85,9 @@ extension PulseClient {
     }
 
     private func withoutSecrets(_ headers: [String: String]) -> [String: String] {
-        headers.filter { !environment.redaction.isSecret($0.key) && !$0.key.equalsIgnoringASCIICase("Origin") }
+        var kept = headers
+        for (name, value) in headers { kept[name] = environment.foreignValue(value, of: name) }
+        return kept
     }
 
     private func response<E: Endpoint>(

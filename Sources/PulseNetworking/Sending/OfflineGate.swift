@@ -65,13 +65,14 @@ extension QueueDraft {
         var request = built.urlRequest
         let marked = call.markedSecrets
         var dropped: [String] = []
-        for name in (request.allHTTPHeaderFields ?? [:]).keys
-        where call.environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased) {
+        for (name, value) in request.allHTTPHeaderFields ?? [:]
+        where call.environment.redaction.isSecret(name, value: value) || marked.contains(name.asciiLowercased) {
             let isOwn = ownHeaders.header(name) != nil
             guard !isOwn || policy.stores(secretHeader: name) else {
                 throw PulseError.unsupported(
-                    "the endpoint sets \(name), a secret, which is not stored on disk unless the storableSecretHeaders "
-                        + "of the offline queue's policy have it; let a plugin or the default headers set it")
+                    "the endpoint sets \(name), with a secret, which is not stored on disk unless the "
+                        + "storableSecretHeaders of the offline queue's policy have it; let a plugin or the default headers set it"
+                )
             }
             guard !isOwn else { continue }
             // The replay merges the default headers again, when no plugin has marked them as secret yet.

@@ -117,17 +117,25 @@ extension CallEnvironment {
     func keepsOwnSecrets(of built: BuiltRequest, at url: URL) -> Bool {
         built.isHome ? isHome(url) : Origin(url) == Origin(built.url)
     }
+
+    /// The value of a header for another origin; nil if it must not be sent there. A `Referer` is cut to its origin, as
+    /// browsers do (Referrer Policy, `strict-origin-when-cross-origin`).
+    func foreignValue(_ value: String, of name: String) -> String? {
+        if redaction.isSecret(name) || name.equalsIgnoringASCIICase("Origin") { return nil }
+        if name.equalsIgnoringASCIICase("Referer") {
+            return URL(string: value).flatMap { Origin($0) }.map { "\($0)/" }
+        }
+        return redaction.isSecret(name, value: value) ? nil : value
+    }
 }
 
 extension Call {
     /// Removes the headers that must not be sent to another origin. A later hop back home does not restore them.
     func removeSecrets(from request: inout URLRequest) {
         let marked = markedSecrets
-        for name in (request.allHTTPHeaderFields ?? [:]).keys
-        where environment.redaction.isSecret(name) || marked.contains(name.asciiLowercased)
-            || name.equalsIgnoringASCIICase("Origin")
-        {
-            request.setValue(nil, forHTTPHeaderField: name)
+        for (name, value) in request.allHTTPHeaderFields ?? [:] {
+            let isMarked = marked.contains(name.asciiLowercased)
+            request.setValue(isMarked ? nil : environment.foreignValue(value, of: name), forHTTPHeaderField: name)
         }
     }
 }

@@ -176,8 +176,8 @@ extension OfflineQueue {
     private func check(_ headers: [String: String]) throws {
         for (name, value) in headers {
             try HTTPHeaders.validate(name: name, value: value)
-            guard !redaction.isSecret(name) || policy.stores(secretHeader: name) else {
-                throw PulseError.unsupported("the header \(name) is a secret, which the offline queue does not store")
+            guard !redaction.isSecret(name, value: value) || policy.stores(secretHeader: name) else {
+                throw PulseError.unsupported("the header \(name) has a secret, which the offline queue does not store")
             }
         }
     }

@@ -219,7 +219,9 @@ struct PagesTests {
         "": Page(items: [1], next: nil), "2": Page(items: [2], next: nil), "3": Page(items: [3], next: nil),
     ]
 
-    private static let secret = Items(headers: ["Authorization": "Bearer secret", "X-Plain": "p"])
+    private static let secret = Items(headers: [
+        "Authorization": "Bearer secret", "X-Plain": "p", "Referer": "https://shop.example/cart?item=7",
+    ])
 
     private func authorizations(_ transport: MockTransport) -> [String?] {
         transport.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
@@ -250,6 +252,11 @@ struct PagesTests {
         #expect(authorizations(transport) == ["Bearer secret", nil, nil])
         #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-API-Key") } == ["key", nil, nil])
         #expect(transport.requests.map { $0.value(forHTTPHeaderField: "X-Plain") } == ["p", "p", "p"])
+        let origin = "https://shop.example/"
+        #expect(
+            transport.requests.map { $0.value(forHTTPHeaderField: "Referer") } == [
+                "\(origin)cart?item=7", origin, origin,
+            ])
     }
 
     /// A client without a home trusts the servers that a call names, but not those that a response names.

@@ -297,6 +297,31 @@ struct OfflineGateTests {
         await finish(lax)
     }
 
+    /// The name says nothing; the value does.
+    @Test func aHeaderWhoseValueHoldsASecretIsNotStored() async throws {
+        let before = configuration().with(\.defaultHeaders, value: ["X-Forward": "Bearer old-secret", "X-App": "1"])
+        let first = client(nil, before)
+        var endpoint = Self.order
+        endpoint.headers = ["X-Trace": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"]
+        let error = await #expect(throws: PulseError.self) { [endpoint] in try await first.request(endpoint) }
+        #expect(error?.kind == .unsupported)
+        #expect("\(String(describing: error))".contains("X-Trace"))
+        _ = try await queued(first)
+        let entry = try #require(try await first.offlineQueue?.pending().first)
+        #expect(entry.headers["X-Forward"] == nil && entry.headers["X-App"] == "1")
+        await first.shutdown()
+        let bytes = try Data(contentsOf: directory.appendingPathComponent("journal"))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("old-secret"))
+        network.up()
+        let after = configuration().with(\.defaultHeaders, value: ["X-Forward": "Bearer new-secret", "X-App": "2"])
+        let second = client(nil, after)
+        try await second.offlineQueue?.drain()
+        let replay = try #require(network.transport.requests.last)
+        #expect(replay.value(forHTTPHeaderField: "X-Forward") == "Bearer new-secret")
+        #expect(replay.value(forHTTPHeaderField: "X-App") == "1")
+        await finish(second)
+    }
+
     // MARK: Accounts
 
     @Test func nothingIsSentUnderAnotherAccount() async throws {

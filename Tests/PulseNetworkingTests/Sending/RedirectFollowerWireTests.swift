@@ -23,6 +23,7 @@ struct RedirectFollowerWireTests {
     private static let secrets = [
         "Authorization": "Bearer endpoint", "Cookie": "session=endpoint", "Proxy-Authorization": "Basic endpoint",
         "X-API-Key": "endpoint", "X-Access-Token": "endpoint", "Origin": "https://endpoint", "X-Plain": "endpoint",
+        "X-Note": "Bearer endpoint",
     ]
 
     private static func client(
@@ -75,6 +76,20 @@ struct RedirectFollowerWireTests {
             #expect(!sent.contains(name.lowercased()), "\(name)")
         }
         #expect(foreign.headers["X-Plain"] == "endpoint")
+    }
+
+    @Test(
+        arguments: [
+            ("https://ada:pw@shop.example:8443/cart?token=1#a", "https://shop.example:8443/"),
+            ("http://shop.example/cart", "http://shop.example/"), ("app://cart?item=7", nil), ("/cart?item=7", nil),
+        ] as [(String, String?)])
+    func aRefererIsCutToItsOriginForAForeignOrigin(referer: String, shown: String?) async throws {
+        let endpoint = Where(headers: ["referer": referer])
+        let (home, foreign) = try await Self.crossing(endpoint: endpoint)
+        #expect(home.headers["Referer"] == referer)
+        #expect(foreign.headers["Referer"] == shown)
+        let (_, trusted) = try await Self.crossing(trustsOther: true, endpoint: endpoint)
+        #expect(trusted.headers["Referer"] == referer)
     }
 
     @Test func secretsOfPluginsAndDefaultsAreNotSentToAForeignOrigin() async throws {

@@ -213,6 +213,18 @@ struct CacheSharingWireTests {
         }
     }
 
+    @Test func aVaryFieldWhoseValueHoldsASecretIsStoredOnlyAsAFingerprint() async throws {
+        let store = MemoryCacheStorage()
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
+            stage.serve(["Cache-Control": "max-age=60", "Vary": "X-Plain"])
+            try await stage.get("/a", ["X-Plain": "Bearer secret1"])
+            #expect(try await stage.text("/a", ["X-Plain": "Bearer secret1"]) == "body 1 cache")
+            let found = try #require(await store.responses(for: CacheKey(url: "\(stage.server.baseURL)/a")).first)
+            #expect(found.head.selectingFields.first?.name == "x-plain")
+            #expect(found.head.selectingFields.first?.value?.contains("secret1") == false)
+        }
+    }
+
     @Test func theValueOfASecretVaryFieldIsStoredOnlyAsAFingerprint() async throws {
         let store = MemoryCacheStorage()
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in

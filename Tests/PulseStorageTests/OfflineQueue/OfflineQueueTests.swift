@@ -543,13 +543,23 @@ struct OfflineQueueTests {
         await other.queue.close()
     }
 
-    @Test func anUpdateCannotAddASecretHeader() async throws {
+    @Test(arguments: ["Authorization", "X-Plain"])
+    func anUpdateCannotAddASecretHeader(name: String) async throws {
         let queue = queue(respond: { _ in .failure(.noConnection) })
         let id = try await queue.enqueue("/1")
         let error = await #expect(throws: PulseError.self) {
-            try await queue.queue.update(id: id) { $0.headers["Authorization"] = "Bearer x" }
+            try await queue.queue.update(id: id) { $0.headers[name] = "Bearer x" }
         }
         #expect(error?.kind == .unsupported)
+        await queue.queue.close()
+    }
+
+    @Test func aDescriptionMasksASecretInThePath() async throws {
+        let queue = queue(respond: { _ in .failure(.noConnection) })
+        try await queue.enqueue("/1;jsessionid=hunter2")
+        let entry = try #require(try await queue.queue.pending().first)
+        let text = "\(entry)"
+        #expect(text.contains("/1;jsessionid=\(Redaction.mask)") && !text.contains("hunter2"))
         await queue.queue.close()
     }
 

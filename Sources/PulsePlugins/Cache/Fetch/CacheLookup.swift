@@ -43,7 +43,7 @@ final class CacheLookup: Sendable {
             redaction.isSecret($0) || !marked.isEmpty && marked.contains($0.asciiLowercased)
         }
         rules = CachedRequest(method: method, headers: headers) { name, value in
-            isSecret(name) ? CacheDigest.hex(value) ?? value : value
+            isSecret(name) || redaction.isSecret(name, value: value) ? CacheDigest.hex(value) ?? value : value
         }
         guard policy.canServe(rules) else { return nil }
         key = CacheKey(
