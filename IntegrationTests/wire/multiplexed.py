@@ -10,6 +10,7 @@ pause            a wait for the acknowledgement of a PING, before which the clie
 failed           RST_STREAM with INTERNAL_ERROR
 refused          RST_STREAM with REFUSED_STREAM
 downgrade        RST_STREAM with HTTP_1_1_REQUIRED
+malformed        a PING of five bytes, then nothing more
 away             GOAWAY with a last stream before this one; the connection stays open
 close            the end of the connection, after a closure alert
 cut, reset       the end of the connection without one, by FIN or by RST
@@ -86,6 +87,8 @@ class Multiplexed:
                 connection.reset_stream(stream, CODES[action])
             elif action == "away":
                 connection.close_connection(last_stream_id=max(0, stream - 2))
+            elif action == "malformed":
+                writer.write(connection.data_to_send() + b"\0\0\5\6\0\0\0\0\0pings")
             elif action == "pause":
                 await self.pause(connection, reader, writer)
             elif action in ("head", "answer"):

@@ -173,6 +173,22 @@ struct CurlTransportTests {
         #expect(CurlFailure.isInvalidResponse(result, text, phase, isReadingHead: isReadingHead) == isBad)
     }
 
+    /// In the words of libcurl 7.88 and 8.23.
+    @Test(
+        arguments: [
+            (52, "Empty reply from server", true),
+            (16, "nghttp2 shuts down connection with error 6", true), (16, "", false),
+            (92, "HTTP/2 stream 1 was not closed cleanly: PROTOCOL_ERROR (err 1)", true),
+            (92, "HTTP/2 stream 1 was closed cleanly, but before getting  all response header fields", true),
+            (92, "[HTTP2] [1] received invalid frame: FRAME[WINDOW_UPDATE, incr=0], error -505", true),
+            (92, "Invalid HTTP header field was received: frame type: 1, stream: 1", true),
+            (92, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", false),
+            (18, "HTTP/2 stream 1 was not closed cleanly before end of the underlying stream", false),
+        ])
+    func aProtocolErrorIsRecognizedInEachLibcurlVersion(result: Int, text: String, isProtocolError: Bool) {
+        #expect(CurlFailure.isProtocolError(result, text) == isProtocolError)
+    }
+
     @Test func theTextOfAFailureIsOnOneLine() {
         #expect(CurlFailure(code: 8, text: "a\u{1B}[0m\nb").description == #"libcurl 8: a\u{1B}[0m\nb"#)
     }

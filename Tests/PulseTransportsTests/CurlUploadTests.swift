@@ -44,6 +44,18 @@ struct CurlUploadTests {
         #expect(try read(now: 3) == "bcd")
     }
 
+    /// With a byte more than declared libcurl would never end.
+    @Test func discardedBytesEndAtTheDeclaredLength() throws {
+        let body = CurlRequest.Body.bytes(Data("abcdefgh".utf8))
+        var upload = CurlUpload()
+        withUnsafeTemporaryAllocation(byteCount: 3, alignment: 1) { buffer in
+            #expect((try? upload.fill(buffer, from: body, now: 1) { _ in }) == 3)
+            let counts = (0..<4).map { _ in upload.fillDiscarded(buffer, of: 8) }
+            #expect(counts == [3, 2, 0, 0])
+            #expect(upload.fillDiscarded(buffer, of: .max) == 0)
+        }
+    }
+
     @Test func aPipeIsWaitedForAndItsFailureThrown() throws {
         let pipe = BytePipe(wake: {})
         let body = CurlRequest.Body.pipe(pipe, length: nil)
@@ -83,6 +95,25 @@ struct CurlUploadTests {
         #expect(upload.loss(Int32(result), text) == loss)
         upload.isRefused = true
         #expect(upload.loss(Int32(result), text) == .refused)
+    }
+
+    /// From 8.19 on an empty text says nothing: a POST that was read must not count as refused.
+    @Test(
+        arguments: [
+            (PULSE_CURLE_SEND_FAIL_REWIND, "", true, .stale), (PULSE_CURLE_SEND_FAIL_REWIND, "", false, .other),
+            (PULSE_CURLE_HTTP2, "", true, .stale), (PULSE_CURLE_HTTP2, "", false, .other),
+            (PULSE_CURLE_HTTP2, "nghttp2 shuts down connection with error 1", true, .other),
+        ] as [(Int, String, Bool, CurlUpload.Loss)])
+    func theLogTellsRefusalsFromLosses(result: Int, text: String, isReused: Bool, loss: CurlUpload.Loss) {
+        var upload = CurlUpload()
+        (upload.isReused, upload.isMultiplexed) = (isReused, true)
+        #expect(upload.loss(Int32(result), text, isLogged: true) == loss)
+        upload.note("HTTP/2 stream 3 reset by server (error 0x2 INTERNAL_ERROR)")
+        #expect(upload.loss(Int32(result), text, isLogged: true) == loss)
+        upload.note("HTTP/2 stream 3 reset by server (error 0xd HTTP_1_1_REQUIRED)")
+        #expect(upload.loss(Int32(result), text, isLogged: true) == .downgraded)
+        upload.note("HTTP/2 stream 3 refused by server, try again on a new connection")
+        #expect(upload.loss(Int32(result), text, isLogged: true) == .refused)
     }
 }
 #endif

@@ -74,6 +74,21 @@ struct HTTP2LossTests {
         }
     }
 
+    /// On a reused connection libcurl 7.88 does not tell it from a refusal.
+    @Test(arguments: ["GET", "POST"])
+    func aMalformedFrameIsAProtocolError(method: String) async throws {
+        let name = UUID().uuidString
+        try await withTransport { transport in
+            let failure = await #expect(throws: TransportFailure.self) {
+                try await transport.send(Self.request("malformed", name, method: method))
+            }
+            #expect(failure?.code == .badServerResponse && failure?.phase == .maybeSent)
+            #expect(failure?.isStaleConnection == false)
+        }
+        let arrivals = try await Self.arrivals(name)
+        #expect(arrivals.count == 1)
+    }
+
     @Test func aServerThatRequiresHTTP1GetsItFromTheNextRequestOn() async throws {
         let name = UUID().uuidString
         try await withTransport { transport in

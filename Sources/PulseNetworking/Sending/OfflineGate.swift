@@ -71,8 +71,8 @@ extension QueueDraft {
             guard !isOwn || policy.stores(secretHeader: name) else {
                 throw PulseError.unsupported(
                     "the endpoint sets \(name), with a secret, which is not stored on disk unless the "
-                        + "storableSecretHeaders of the offline queue's policy have it; let a plugin or the default headers set it"
-                )
+                        + "storableSecretHeaders of the offline queue's policy have it; let a plugin or the default "
+                        + "headers set it")
             }
             guard !isOwn else { continue }
             // The replay merges the default headers again, when no plugin has marked them as secret yet.

@@ -303,7 +303,7 @@ struct OfflineGateTests {
         let first = client(nil, before)
         var endpoint = Self.order
         endpoint.headers = ["X-Trace": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"]
-        let error = await #expect(throws: PulseError.self) { [endpoint] in try await first.request(endpoint) }
+        let error = await #expect(throws: PulseError.self) { try await first.request(endpoint) }
         #expect(error?.kind == .unsupported)
         #expect("\(String(describing: error))".contains("X-Trace"))
         _ = try await queued(first)

@@ -95,7 +95,8 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
             return trustCode(transfer.handle.long(PULSE_CURLINFO_SSL_VERIFYRESULT))
-        case _ where isInvalidResponse(result, text, phase, isReadingHead: transfer.isReadingHead):
+        case _ where isInvalidResponse(result, text, phase, isReadingHead: transfer.isReadingHead),
+            _ where transfer.upload.isMultiplexed && isProtocolError(result, text):
             return .badServerResponse
         // With TLS 1.3 a server requires a certificate only after the handshake.
         case PULSE_CURLE_RECV_ERROR where text.contains("certificate required"):
@@ -123,6 +124,21 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case PULSE_CURLE_TOO_LARGE, PULSE_CURLE_BAD_FUNCTION_ARGUMENT: phase != .beforeSend
         // A line beyond libcurl's limit, which may be the first one.
         case PULSE_CURLE_OUT_OF_MEMORY: isReadingHead || phase == .maybeSent
+        default: false
+        }
+    }
+
+    /// Whether libcurl has ended an HTTP/2 stream or connection because of a malformed frame or field (RFC 9113,
+    /// section 5.4), or because the server says that it got one.
+    static func isProtocolError(_ result: Int, _ text: String) -> Bool {
+        switch result {
+        // libcurl 7.88 says no more of a new connection, and nothing of a reused one. Any other end has another code.
+        case PULSE_CURLE_GOT_NOTHING: true
+        case PULSE_CURLE_HTTP2: text.contains("nghttp2 shuts down")
+        case PULSE_CURLE_HTTP2_STREAM:
+            ["PROTOCOL_ERROR", "invalid frame", "Invalid HTTP header", "closed cleanly, but before"].contains {
+                text.contains($0)
+            }
         default: false
         }
     }

@@ -29,19 +29,24 @@ extension CurlHandle {
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
             set(PULSE_CURLOPT_PREREQDATA, context)
+            if library.logsRefusals, request.isSecure { listen(context) }
         } else if !request.mayBeResent || request.needsNewConnection {
             set(PULSE_CURLOPT_FRESH_CONNECT, 1)
         } else {
             // Without a callback before each send, libcurl's log announces a resend.
-            set(PULSE_CURLOPT_VERBOSE, 1)
-            setFunction(PULSE_CURLOPT_DEBUGFUNCTION, curlListen)
-            set(PULSE_CURLOPT_DEBUGDATA, context)
+            listen(context)
         }
         if let path = request.unixSocketPath {
             try demand("unix-domain sockets", set(PULSE_CURLOPT_UNIX_SOCKET_PATH, path))
         }
         try setProxy(request.proxy)
         if request.isSecure { try setTLS(of: request, context) }
+    }
+
+    private func listen(_ context: UnsafeRawPointer) {
+        set(PULSE_CURLOPT_VERBOSE, 1)
+        setFunction(PULSE_CURLOPT_DEBUGFUNCTION, curlListen)
+        set(PULSE_CURLOPT_DEBUGDATA, context)
     }
 
     private func setCallbacks(of request: CurlRequest, _ context: UnsafeRawPointer) {

@@ -136,10 +136,10 @@ extension CurlTransfer {
 
     /// Copies bytes of the request's body into the buffer. Returns their count to libcurl.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        timing.lastActivity = pulse_monotonic_now()
         guard !pulse_tls_has_outlasted_writing(handle.easy) else {
-            return CurlUpload.fillDiscarded(buffer, of: request.body)
+            return upload.fillDiscarded(buffer, of: request.bodyLength ?? 0)
         }
+        timing.lastActivity = pulse_monotonic_now()
         do {
             return try upload.fill(buffer, from: request.body, now: timing.lastActivity) { owner?.add(.pipe($0)) }
         } catch {
@@ -171,8 +171,12 @@ extension CurlTransfer {
     // libcurl resends a request by itself if its connection ends before the first response byte, or if an HTTP/2 server
     // refuses it. The transport stops it: resends are decided where plugins and events see them.
 
-    /// Called with libcurl's log before 7.80. Before a resend it makes libcurl open a connection.
+    /// Called with libcurl's log before 7.80, and from 8.19 on. Before a resend it makes libcurl open a connection.
     func receive(logLine line: UnsafeRawBufferPointer) {
+        guard !library.logsRefusals else {
+            if line.hasPrefix("HTTP/2 stream ") { upload.note(String(decoding: line, as: UTF8.self)) }
+            return
+        }
         let isRefused = line.hasPrefix("REFUSED_STREAM, retrying")
         guard isRefused || line.hasPrefix("Connection died, retrying") else { return }
         if isRefused { upload.isRefused = true }
@@ -193,7 +197,7 @@ extension CurlTransfer {
 
     /// The failure of a request that libcurl reports as lost with this result.
     func failure(lostWith result: Int32, text: String) -> TransportFailure {
-        let loss = upload.loss(result, handle.text)
+        let loss = upload.loss(result, handle.text, isLogged: library.logsRefusals)
         let isRefused = loss == .refused || loss == .downgraded
         let text = isRefused && text.isEmpty ? "the server did not process the request" : text
         return TransportFailure(

@@ -11,8 +11,9 @@ struct CurlUpload: Sendable {
     /// Whether the connection is reused, and whether it is multiplexed.
     var isReused = false
     var isMultiplexed = false
-    /// Whether libcurl has reported that the server refused to process the request.
+    /// Whether libcurl's log says that the server refused to process the request, or that it requires HTTP/1.1 for it.
     var isRefused = false
+    var isDowngraded = false
     private var offset = 0
     /// When libcurl got the last byte of the body.
     private(set) var endedAt: TimeInterval?
@@ -57,11 +58,15 @@ struct CurlUpload: Sendable {
     }
 
     /// Fills the buffer with bytes that are discarded, on a connection that accepts no more. libcurl reads the response
-    /// only after it has sent the declared length.
-    static func fillDiscarded(_ buffer: UnsafeMutableRawBufferPointer, of body: CurlRequest.Body) -> Int {
-        if case .pipe(_, nil) = body { return 0 }
+    /// only after it has sent the declared length, and never ends after more.
+    ///
+    /// - Parameter length: of the body; `Int64.max` if unknown.
+    mutating func fillDiscarded(_ buffer: UnsafeMutableRawBufferPointer, of length: Int64) -> Int {
+        guard length < .max else { return 0 }
+        let count = min(buffer.count, max(0, Int(length) - offset))
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
-        return buffer.count
+        offset += count
+        return count
     }
 
     /// Seeks in the body before libcurl sends it again.
@@ -97,18 +102,29 @@ struct CurlUpload: Sendable {
         case other
     }
 
-    /// Interprets the results, texts and behavior of libcurl 7.88.
+    /// Reads a line of the log about the request's stream.
+    mutating func note(_ line: String) {
+        if line.contains("refused by server") { isRefused = true }
+        if line.contains("HTTP_1_1_REQUIRED") { isDowngraded = true }
+    }
+
+    /// Interprets the results, texts and behavior of libcurl 7.88, and those of 8.19 and later.
     ///
     /// - Parameter text: of this transfer: libcurl clears it at the start and keeps the first one.
-    func loss(_ result: Int32, _ text: String) -> Loss {
+    /// - Parameter isLogged: whether the log tells each refusal, as ``CurlLibrary/logsRefusals`` says.
+    func loss(_ result: Int32, _ text: String, isLogged: Bool = false) -> Loss {
         if isRefused { return .refused }
-        if text.contains("HTTP_1_1_REQUIRED") { return .downgraded }
+        if isDowngraded || text.contains("HTTP_1_1_REQUIRED") { return .downgraded }
         switch Int(result) {
+        case PULSE_CURLE_SEND_FAIL_REWIND where isLogged:
+            return isReused ? .stale : .other
         case PULSE_CURLE_SEND_FAIL_REWIND:
             // On a new connection libcurl resends only for these two reasons.
             guard isReused else { return text.isEmpty ? .refused : .downgraded }
             // Each end of an HTTP/2 connection has a text; a refusal has none.
             return isMultiplexed && (text.isEmpty || text.contains("refused by server")) ? .refused : .stale
+        case PULSE_CURLE_HTTP2 where isLogged:
+            return isReused && text.isEmpty ? .stale : .other
         case PULSE_CURLE_HTTP2:
             // A GOAWAY that excludes the stream.
             return isMultiplexed && text.isEmpty ? .refused : .other
