@@ -140,7 +140,7 @@ private final class MeddlingClock: PulseClock {
             isDone.signal()
         }
         // Bounded, so that a heap that holds its lock fails the test instead of hanging it.
-        if isDone.wait(timeout: .now() + 10) == .timedOut { wasKeptWaiting.withLock { $0 = true } }
+        if isDone.wait(timeout: .now() + 100) == .timedOut { wasKeptWaiting.withLock { $0 = true } }
         return 0
     }
 
