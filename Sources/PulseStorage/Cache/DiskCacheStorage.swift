@@ -11,7 +11,7 @@ import PulsePlatform
 /// folder, and scans it again after it has written a quarter of the bounds. Large bodies are read and written in
 /// chunks.
 ///
-/// A disk that does not respond for two seconds, such as a dead network volume, is left alone until it does: nothing is
+/// A disk that does not respond for ten seconds, such as a dead network volume, is left alone until it does: nothing is
 /// found, nothing is stored, and what was to be removed is removed before the next lookup, if need be with everything
 /// else.
 ///

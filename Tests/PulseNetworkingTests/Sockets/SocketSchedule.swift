@@ -71,16 +71,22 @@ final class SocketSchedule: Sendable {
 
     private func serve(_ socket: ServerSocket) async throws {
         let number = socket.request.connection
-        // Unless the client leaves before.
-        guard let first = try await socket.receive() else { return }
-        #expect(first == .text("hello"), "\(self): the greeting is not first")
         var count = 0
         func send() async throws {
             let size = below(6) == 0 ? 100_000 : 5
             try await socket.send(.text("\(number) \(count) " + String(repeating: "y", count: size)))
             count += 1
         }
-        try await send()
+        // A message that comes with the handshake, or with the close as well.
+        let isFirst = below(3) == 0
+        if isFirst {
+            try await send()
+            if !lasts.withLock({ $0 }), below(4) == 0 { return try await socket.close(code: 1012) }
+        }
+        // Unless the client leaves before.
+        guard let first = try await socket.receive() else { return }
+        #expect(first == .text("hello"), "\(self): the greeting is not first")
+        if !isFirst { try await send() }
         var left = lasts.withLock { $0 } ? Int.max : below(12)
         while left > 0, let message = try await socket.receive() {
             guard case .text(let text) = message else { continue }

@@ -9,8 +9,8 @@ import PulsePlatform
 /// A job is late if it has not ended after one to two periods, with its time in the queue. The disk hangs until all
 /// late jobs have ended.
 final class DiskWatch: Sendable {
-    /// In seconds. A disk that spins up, or is busy with others, takes less.
-    static let period: TimeInterval = 1
+    /// In seconds. A disk that spins up, or a busy machine, takes less.
+    static let period: TimeInterval = 5
 
     private struct Job {
         /// The number of periods that had begun before.
