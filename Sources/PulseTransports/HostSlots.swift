@@ -1,54 +1,89 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
-/// Limits the number of concurrent requests to one origin. The others wait in order, urgent ones first.
+/// Limits the number of concurrent requests to one origin. The others wait in order, urgent ones first, each for its
+/// pool timeout at most.
 ///
 /// Waiting here and not inside `URLSession` keeps the wait out of the idle timeout, which `URLSession` counts from the
-/// moment a task is resumed.
+/// moment a task is resumed. A stream takes no slot: streams are open for long, and would leave none to other requests.
 struct HostSlots: Sendable {
+    /// The number of slots of each origin.
+    let limit: Int
     private let permits: KeyedSemaphore<Origin>
+    private let clock: any PulseClock
+    private let timeouts: DeadlineHeap
 
-    init(limit: Int) {
+    /// - Parameter clock: measures the waits, as a transport measures its other timeouts: by the system's clock.
+    init(limit: Int, clock: any PulseClock = .system) {
+        self.limit = max(1, limit)
         permits = KeyedSemaphore(limit: limit)
+        self.clock = clock
+        timeouts = DeadlineHeap(clock: clock, for: .timeout)
     }
 
-    /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile; then it holds none.
+    /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile, and a ``TransportFailure`` with
+    /// a ``PoolTimeout`` after the timeout; then it holds none.
     ///
-    /// - Parameter context: the call's context, which records the waiting request as unsent.
+    /// - Parameters:
+    ///   - timeout: seconds; infinity for no limit.
+    ///   - context: the call's context, which records the waiting request as unsent.
     func acquire(
-        _ origin: Origin, priority: RequestPriority = .normal,
+        _ origin: Origin, priority: RequestPriority = .normal, timeout: TimeInterval = .infinity,
         _ context: PluginContext? = nil
     ) async throws {
-        if let id = permits.enter(origin) {
-            context?.noteUnsent()
-            try await permits.wait(origin, id, priority: priority)
-            context?.noteSent()
+        guard let id = permits.enter(origin) else { return }
+        context?.noteUnsent()
+        do {
+            try await wait(origin, id, priority: priority, timeout: timeout)
+        } catch let failure as TransportFailure {
+            // The chain takes back the count of a request that fails before it is sent.
+            context?.call.record(.sent)
+            throw failure
+        }
+        context?.noteSent()
+    }
+
+    private func wait(
+        _ origin: Origin, _ id: UInt64, priority: RequestPriority, timeout: TimeInterval
+    ) async throws {
+        guard timeout < .infinity else { return try await permits.wait(origin, id, priority: priority) }
+        let alarm = Locked<DeadlineHeap.Alarm?>(nil)
+        defer { if let alarm = alarm.withLock({ $0 }) { timeouts.remove(alarm) } }
+        try await permits.wait(origin, id, priority: priority) { [limit, permits, clock, timeouts] in
+            let added = timeouts.add(clock.uptime + timeout) {
+                let error = PoolTimeout(host: origin.host, limit: timeout, connections: limit)
+                permits.fail(origin, id, with: error.failure)
+            }
+            alarm.withLock { $0 = added }
         }
     }
 
     /// Cancels all waiters, and from now on every request that would have to wait.
     func shutdown() {
         permits.shutdown()
+        timeouts.shutdown()
     }
 
-    /// A slot that is released when it is deallocated.
+    /// A slot that is released when it is deallocated; an empty one for a request that takes none.
     func slot(_ origin: Origin, for request: TransportRequest) async throws -> Slot {
-        try await acquire(origin, priority: request.priority, request.context)
-        return Slot(self, origin)
+        guard request.takesSlot else { return Slot(permits, nil) }
+        try await acquire(origin, priority: request.priority, timeout: request.poolTimeout, request.context)
+        return Slot(permits, origin)
     }
 
     final class Slot: Sendable {
-        private let slots: HostSlots
-        private let origin: Origin
+        private let permits: KeyedSemaphore<Origin>
+        private let origin: Origin?
 
-        fileprivate init(_ slots: HostSlots, _ origin: Origin) {
-            self.slots = slots
+        fileprivate init(_ permits: KeyedSemaphore<Origin>, _ origin: Origin?) {
+            self.permits = permits
             self.origin = origin
         }
 
         deinit {
-            slots.release(origin)
+            if let origin { permits.release(origin) }
         }
     }
 

@@ -277,7 +277,7 @@ struct PulseClientRunTests {
     func aTimeoutThatIsNotPositiveIsAnInvalidRequest(seconds: TimeInterval) async throws {
         let (client, transport) = PulseClient.responding()
         let fields: [WritableKeyPath<RequestOptions, TimeInterval?>] =
-            [\.timeout, \.connectTimeout] + (seconds.isNaN ? [\.deadline] : [])
+            [\.timeout, \.connectTimeout, \.poolTimeout] + (seconds.isNaN ? [\.deadline] : [])
         for field in fields {
             let options = RequestOptions().with(field, value: seconds)
             for (endpoint, own) in [(GetUser(), options), (GetUser(options: options), RequestOptions())] {
@@ -328,6 +328,7 @@ struct PulseClientRunTests {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
+                .with(\.poolTimeout, value: seconds)
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
             let result = await client.result(of: GetUser(), options: options)

@@ -354,14 +354,16 @@ struct PulseClientTests {
 
     @Test func theCallsTimeoutOverridesTheEndpointsWhichOverridesTheClients() async throws {
         let (client, transport) = PulseClient.responding(
-            .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3))
+            .test().with(\.timeout, value: 20).with(\.connectTimeout, value: 3).with(\.poolTimeout, value: 4))
         _ = try await client.request(GetUser())
         _ = try await client.request(GetUser(timeoutInterval: 7))
         _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 6), timeoutInterval: 7))
         _ = try await client.request(GetUser(timeoutInterval: 7), options: .init().with(\.timeout, value: 5))
         #expect(transport.transportRequests.map(\.idleTimeout) == [20, 7, 6, 5])
         #expect(transport.requests.map(\.timeoutInterval) == [20, 7, 6, 5])
-        #expect(transport.transportRequests.allSatisfy { $0.connectTimeout == 3 })
+        #expect(transport.transportRequests.allSatisfy { $0.connectTimeout == 3 && $0.poolTimeout == 4 })
+        _ = try await client.request(GetUser(options: .init().with(\.poolTimeout, value: 5)))
+        #expect(transport.transportRequests.last?.poolTimeout == 5)
     }
 
     @Test func bodiesSetTheirContentTypeUnlessTheEndpointDoes() async throws {
@@ -603,7 +605,7 @@ struct PulseClientTests {
         let clock = TestClock()
         let client = PulseClient.Builder()
             .baseURL(try #require(URL(string: "https://api.example.com")))
-            .timeout(20).connectTimeout(4).deadline(60).header("X-A", "1").header("x-a", "2")
+            .timeout(20).connectTimeout(4).poolTimeout(5).deadline(60).header("X-A", "1").header("x-a", "2")
             .plugin(HeadersPlugin(["X-API-Version": "2"])).retry(.default).transport(transport).clock(clock)
             .maximumBufferedBodySize(1 << 20).events(PulseEventBus())
             .build()
@@ -613,6 +615,7 @@ struct PulseClientTests {
         #expect(transport.requests.first?.value(forHTTPHeaderField: "X-API-Version") == "2")
         #expect(transport.transportRequests.first?.idleTimeout == 20)
         #expect(transport.transportRequests.first?.connectTimeout == 4)
+        #expect(transport.transportRequests.first?.poolTimeout == 5)
     }
 
     // MARK: Events

@@ -37,17 +37,24 @@ struct CurlTransportStressTests {
         }
     }
 
-    @Test func aShutdownEndsAWaitForTheSlotOfAnUnreadStream() async throws {
+    @Test func aShutdownEndsAnUnreadStreamAndAWaitForASlot() async throws {
         try await MockServer.run { server in
-            server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
+            server.fallback { request in
+                request.path == "/held" ? .raw([.stall]) : .data(Data(repeating: 7, count: 8 << 20))
+            }
             let transport = CurlTransport(maximumConnectionsPerHost: 1)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let unread = try await transport.send(request)
-            let waiting = Task.startingNow { try await transport.send(request) }
+            let held = TransportRequest(
+                urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("held")), idleTimeout: 600)
+            let holding = Task { try await transport.send(held) }
+            try await server.requests(atLeast: 2)
+            let waiting = Task.startingNow { try await transport.send(held) }
             #expect(transport.waiterCount(server.baseURL) == 1)
             await transport.shutdown()
             await #expect(throws: CancellationError.self) { try await waiting.value }
+            await #expect(throws: (any Error).self) { try await holding.value }
             var received = 0
             await #expect(throws: PulseError.self) {
                 for try await chunk in try #require(unread.bytes) { received += chunk.count }

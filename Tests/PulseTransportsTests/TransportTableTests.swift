@@ -44,6 +44,10 @@ struct TransportTableTests {
         "`httpVersions`": .httpVersions,
     ]
 
+    private static let timesAndLimits: Set = [
+        "`timeout`", "`connectTimeout`", "`poolTimeout`", "`maximumConnectionsPerHost`",
+    ]
+
     #if canImport(CPulsePlatform)
     @Test func eachPolicyIsWhatTheCapabilitiesSay() throws {
         let rows = try Self.rows()
@@ -59,7 +63,7 @@ struct TransportTableTests {
         for row in rows.dropFirst(2) {
             let name = row[0].components(separatedBy: ":")[0]
             guard let policy = Self.policies[name] else {
-                #expect(["`timeout`", "`connectTimeout`", "`maximumConnectionsPerHost`"].contains(name), "\(name)")
+                #expect(Self.timesAndLimits.contains(name), "\(name)")
                 continue
             }
             // Every transport goes by the proxy of its environment, a capability or not.

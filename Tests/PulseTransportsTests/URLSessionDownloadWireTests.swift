@@ -113,22 +113,26 @@ struct URLSessionDownloadWireTests {
         }
     }
 
-    @Test func droppingAStreamFreesItsSlot() async throws {
+    /// The streams share a session: nothing of it may limit them either.
+    @Test func openStreamsLeaveTheSlotsToOtherRequests() async throws {
         let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { request in
                 request.path == "/endless"
                     ? .init(status: 200, body: .repeating(Data(repeating: 1, count: 4096), times: 2000)) : .text("next")
             }
+            let url = server.baseURL.appendingPathComponent("endless")
+            var streams: [ByteStream] = []
             for _ in 0..<3 {
-                let url = server.baseURL.appendingPathComponent("endless")
                 let response = try await transport.send(
-                    TransportRequest(urlRequest: URLRequest(url: url), delivery: .streamed, idleTimeout: 600))
-                for try await _ in try #require(response.bytes) { break }
+                    TransportRequest(
+                        urlRequest: URLRequest(url: url), delivery: .streamed, idleTimeout: 600, mayBeResent: true))
+                streams.append(try #require(response.bytes))
             }
             let next = try await transport.send(
-                TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600))
+                TransportRequest(urlRequest: URLRequest(url: server.baseURL), idleTimeout: 600, mayBeResent: true))
             #expect(next.data == Data("next".utf8))
+            streams.forEach { $0.cancel() }
             await transport.shutdown()
         }
     }

@@ -221,6 +221,25 @@ struct URLSessionPinningTests {
         await transport.shutdown()
     }
 
+    @Test func streamsHaveASessionWithoutALimitUnlessTheAppSetsOne() async throws {
+        var streamed = try request()
+        streamed.delivery = .streamed
+        func limits(_ transport: URLSessionTransport) throws -> [Int] {
+            try [request(), streamed].map { request in
+                let session = try transport.session(for: request, SessionSettings(request, isSecure: true)).session
+                return session.configuration.httpMaximumConnectionsPerHost
+            }
+        }
+        let transport = transport()
+        #expect(try limits(transport) == [4, 65_535])
+        await transport.shutdown()
+        let limited = URLSessionTransport(
+            4, appliesBackpressure: true, makeChannel: nil, security: Self.security(),
+            configure: { $0.httpMaximumConnectionsPerHost = 2 })
+        #expect(try limits(limited) == [2, 2])
+        await limited.shutdown()
+    }
+
     @Test @HeavyWork func concurrentFirstRequestsShareOneSession() throws {
         let transport = transport()
         let tls = TLSSettings(clientCertificate: .init(pkcs12: Data([1]), password: "secret"))

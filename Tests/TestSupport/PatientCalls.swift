@@ -8,6 +8,6 @@ extension PulseConfiguration {
     /// start at once. None of these calls should fail for that. With TLS, connecting also waits for the server.
     public static func patient(with server: MockServer) -> PulseConfiguration {
         PulseConfiguration(baseURL: server.baseURL).with(\.timeout, value: 600)
-            .with(\.connectTimeout, value: 600)
+            .with(\.connectTimeout, value: 600).with(\.poolTimeout, value: 600)
     }
 }

@@ -43,7 +43,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
         /// There is a network, but the server cannot be reached: its name cannot be resolved, or it refuses the
         /// connection.
         public static let cannotConnect = Failures(rawValue: 2)
-        /// The connection was not made within `connectTimeout`.
+        /// The connection was not made within `connectTimeout`, or the request waited for one for `poolTimeout`.
         public static let timeoutBeforeSending = Failures(rawValue: 4)
         /// All of them.
         public static let all: Failures = [.noConnection, .cannotConnect, .timeoutBeforeSending]

@@ -17,6 +17,7 @@ extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConverti
             ("baseURL", baseURL.map { Redaction.standard.url($0) } ?? "none"),
             ("timeout", "\(timeout)"),
             ("connectTimeout", "\(connectTimeout)"),
+            ("poolTimeout", "\(poolTimeout)"),
             ("deadline", deadline.map { "\($0)" } ?? "none"),
             ("defaultHeaders", "\(defaultHeaders.keys.sorted())"),
             ("retryPolicy", "\(retryPolicy)"),

@@ -18,6 +18,10 @@ public struct PulseConfiguration: Sendable {
     public var timeout: TimeInterval = 30
     /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval = 10
+    /// The pool timeout: the longest wait of an attempt for one of the ``maximumConnectionsPerHost``, in seconds. 60 by
+    /// default, infinity for no limit. Then the attempt fails with a ``PoolTimeout``, the cause of the failure in
+    /// ``PulseError/transport(_:underlying:)``. Nothing was sent.
+    public var poolTimeout: TimeInterval = 60
     /// The total time of a call in seconds; nil, the default, is no limit.
     public var deadline: TimeInterval?
     /// Header fields of every request; an endpoint's own fields override them. Empty by default. Secret fields are sent
@@ -46,7 +50,9 @@ public struct PulseConfiguration: Sendable {
     /// The maximum size of a buffered body in bytes; 128 MiB by default. A larger body throws
     /// ``PulseError/responseTooLarge(limit:)``.
     public var maximumBufferedBodySize = 128 << 20
-    /// The maximum number of connections to one host: 6 on Apple platforms and 64 on Linux by default.
+    /// The maximum number of requests in progress to one host: 6 on Apple platforms and 64 on Linux by default. The
+    /// others wait, see ``poolTimeout``. Streamed responses and open sockets do not count, downloads do. Over HTTP/1.1
+    /// each request has a connection, over HTTP/2 they share one.
     public var maximumConnectionsPerHost = Self.platformConnectionsPerHost
     /// How connections are secured; the system's authorities and TLS 1.2 or later by default.
     public var tls: TLSSettings = .default

@@ -64,6 +64,8 @@ public struct RetryPolicy: Sendable {
     package func counts(_ error: PulseError) -> Bool {
         switch error {
         case .http, .unauthorized, .rateLimited: error.statusCode.map(retryableStatusCodes.contains) ?? false
+        // Another attempt would wait for the same slots, and the call would take a multiple of its limit.
+        case .transport where error.isPoolTimeout: false
         case .timeout, .transport(.timedOut, _): retryOnTimeout
         case .noConnection: retryOnNoConnection
         case .transport(.cannotFindHost, _), .transport(.dnsLookupFailed, _), .transport(.cannotConnectToHost, _),

@@ -6,6 +6,7 @@ extension RequestOptions {
         var headers: [String: String]?
         var timeout: TimeInterval?
         var connectTimeout: TimeInterval?
+        var poolTimeout: TimeInterval?
         var deadline: TimeInterval?
         var retry: RetryPolicy?
         var auth: Auth?
@@ -60,6 +61,7 @@ extension RequestOptions.Fields {
         if let headers = base.headers { self.headers = headers.overridden(by: self.headers ?? [:]) }
         if timeout == nil { timeout = base.timeout }
         if connectTimeout == nil { connectTimeout = base.connectTimeout }
+        if poolTimeout == nil { poolTimeout = base.poolTimeout }
         if deadline == nil { deadline = base.deadline }
         if retry == nil { retry = base.retry }
         if auth == nil { auth = base.auth }

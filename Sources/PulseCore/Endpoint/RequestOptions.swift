@@ -69,6 +69,13 @@ public struct RequestOptions: Sendable {
         set { fields.connectTimeout = newValue }
     }
 
+    /// The pool timeout: the longest wait of an attempt for a connection slot of the host, in seconds. Then the attempt
+    /// fails with a ``PoolTimeout``, and nothing was sent.
+    public var poolTimeout: TimeInterval? {
+        get { box?.fields.poolTimeout }
+        set { fields.poolTimeout = newValue }
+    }
+
     /// The total time of the call in seconds, with all redirects, attempts, waits and token refreshes.
     ///
     /// It may be the remainder of a time budget: if nothing is left (0 or less), the call throws

@@ -48,7 +48,8 @@ extension PulseError {
     }
 
     /// Whether the default ``RetryPolicy`` counts this failure as transient: statuses 408, 425, 429, 500, 502, 503,
-    /// 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection.
+    /// 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection. A
+    /// ``PoolTimeout`` is none of them.
     ///
     /// Whether the *request* may be repeated depends on its method and on ``phase``; that is the policy's rule.
     public var isRetryable: Bool {
@@ -186,8 +187,10 @@ extension PulseError {
             // The same cause after bytes were sent is a lost connection: the server may have the request.
             self = phase == .beforeSend ? .noConnection : .transport(.networkConnectionLost, underlying: underlying)
         case .timedOut:
-            // A connect timeout means that nothing was sent, and a retry may rely on it.
-            if phase == .beforeSend {
+            if (underlying as? TransportFailure)?.underlying is PoolTimeout {
+                self = .transport(.timedOut, underlying: underlying)
+            } else if phase == .beforeSend {
+                // A connect timeout means that nothing was sent, and a retry may rely on it.
                 self = .transport(.cannotConnectToHost, underlying: underlying)
             } else if let request {
                 self = .timeout(request)

@@ -50,9 +50,12 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     }
 
     /// The second half of ``acquire(_:priority:)``.
+    ///
+    /// - Parameter whenQueued: called once the waiter is queued, if it has to wait. From then on, ``fail(_:_:with:)``
+    ///   ends the wait.
     @inlinable
     package func wait(
-        _ key: Key, _ id: UInt64, priority: RequestPriority
+        _ key: Key, _ id: UInt64, priority: RequestPriority, whenQueued: @Sendable () -> Void = {}
     ) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -66,11 +69,17 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
                     state.semaphores[key]?.enqueue(continuation, id: id, priority: priority)
                     return nil
                 }
-                if let outcome { continuation.resume(with: outcome) }
+                if let outcome { continuation.resume(with: outcome) } else { whenQueued() }
             }
         } onCancel: {
             state.withLock { $0.semaphores[key]?.remove(id: id) }?.resume(throwing: CancellationError())
         }
+    }
+
+    /// Ends the wait of a queued waiter with an error. Does nothing if it is not queued, for example because it already
+    /// has a permit.
+    package func fail(_ key: Key, _ id: UInt64, with error: any Error) {
+        state.withLock { $0.semaphores[key]?.remove(id: id) }?.resume(throwing: error)
     }
 
     /// Releases a permit, which resumes the first waiter.

@@ -38,6 +38,10 @@ public struct TransportRequest: Sendable {
     public var connectTimeout: TimeInterval
     /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
     public var idleTimeout: TimeInterval
+    /// The pool timeout: the longest wait in seconds for a connection slot of the host, if the transport limits its
+    /// requests. 60 by default, infinity for no limit. At its end a transport throws a ``TransportFailure`` with the
+    /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PoolTimeout`` as its `underlying` error.
+    public var poolTimeout: TimeInterval = 60
     /// Whether the client resends this request if its connection turns out stale. False by default.
     ///
     /// A transport never sends a request twice, whatever this says: it throws a ``TransportFailure`` with
@@ -58,6 +62,9 @@ public struct TransportRequest: Sendable {
     public var events: (any EventSink)?
     /// The context in which a transport notes that the request has to wait; nil outside of a client.
     package var context: PluginContext?
+    /// Whether the request takes a connection slot of its host. A stream takes none: it may be open for hours, while
+    /// other requests would wait for its slot. A download is streamed as well, but it ends.
+    package var takesSlot: Bool { delivery != .streamed || context?.store[StoresBody.self] == true }
     /// Masks the secrets of the request, with the rules of the client's configuration and of its plugins.
     package var redaction = Redaction.standard
     package private(set) var policies: Policies

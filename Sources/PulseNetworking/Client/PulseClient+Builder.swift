@@ -23,6 +23,8 @@ extension PulseClient {
         public func timeout(_ seconds: TimeInterval) -> Builder { with(\.timeout, value: seconds) }
         /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
         public func connectTimeout(_ seconds: TimeInterval) -> Builder { with(\.connectTimeout, value: seconds) }
+        /// The pool timeout: the longest wait in seconds for a connection slot of the host. 60 by default.
+        public func poolTimeout(_ seconds: TimeInterval) -> Builder { with(\.poolTimeout, value: seconds) }
         /// Seconds for a whole call, including redirects, attempts, waits and token refreshes. No limit by default.
         public func deadline(_ seconds: TimeInterval) -> Builder { with(\.deadline, value: seconds) }
         /// Which failures are retried, how often, and after which waits. ``RetryPolicy/default`` by default.
@@ -48,8 +50,8 @@ extension PulseClient {
         /// The maximum size of a buffered body in bytes. A larger body throws
         /// ``PulseError/responseTooLarge(limit:)``. 128 MiB by default.
         public func maximumBufferedBodySize(_ bytes: Int) -> Builder { with(\.maximumBufferedBodySize, value: bytes) }
-        /// The maximum number of connections to one host; further requests wait. 6 by default on Apple platforms, 64 on
-        /// Linux. It applies only to the transport that the client creates itself.
+        /// The maximum number of requests in progress to one host; further requests wait, streamed ones never. 6 by
+        /// default on Apple platforms, 64 on Linux. It applies only to the transport that the client creates itself.
         public func maximumConnectionsPerHost(_ count: Int) -> Builder {
             with(\.maximumConnectionsPerHost, value: count)
         }

@@ -37,6 +37,7 @@ extension RequestOptions {
             return "the idempotency key is empty, or no value of a header"
         }
         return Self.fault("timeout", timeout) ?? Self.fault("connectTimeout", connectTimeout)
+            ?? Self.fault("poolTimeout", poolTimeout)
             ?? (deadline?.isNaN == true ? "the deadline is no number" : nil)
     }
 

@@ -2,6 +2,7 @@
 
 public import PulseCore
 public import PulseObservability
+import PulsePlatform
 import PulseStorage
 
 /// Sends endpoints and returns typed results.
@@ -232,6 +233,7 @@ extension RequestOptions {
         self.init()
         timeout = configuration.timeout
         connectTimeout = configuration.connectTimeout
+        poolTimeout = configuration.poolTimeout
         deadline = configuration.deadline
         acceptedStatuses = .successful
         redirectPolicy = configuration.redirectPolicy

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// The subscriptions of a client at one path, which share a socket. The first one opens it.
 final class SubscriptionHub: Sendable {

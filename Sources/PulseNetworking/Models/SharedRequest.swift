@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// A request of a ``RequestTable``, without the type of its content.
 @MainActor

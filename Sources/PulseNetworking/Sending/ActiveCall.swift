@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// One call in progress, from its registration to its last event. Copies share its state.
 ///

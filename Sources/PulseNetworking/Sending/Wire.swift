@@ -208,6 +208,7 @@ final class Wire: Sendable {
             } ?? policies,
             priority: options.priority ?? .normal,
             events: environment.events)
+        outgoing.poolTimeout = options.poolTimeout ?? 60
         outgoing.needsNewConnection = context.isResend
         outgoing.context = context
         let marked = context.call.markedSecrets

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 import PulseTransports
 
 /// The one task of a socket: it makes the handshakes, serves each connection to its end, and waits between them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 import PulseTransports
 
 extension SocketCore {

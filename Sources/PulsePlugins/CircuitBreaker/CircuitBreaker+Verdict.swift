@@ -50,6 +50,9 @@ extension CircuitBreaker.Verdict {
         // The connection was at fault, not the host. The resend on another connection decides.
         case .transport where error.isStaleConnection:
             self = .ignored
+        // The request was in this process all the time.
+        case .transport where error.isPoolTimeout:
+            self = .ignored
         case .transport(let code, _):
             self = Self.isFailure(code) ? .failure(retryAfter: nil) : .ignored
         // An inner plugin has turned a response into an error.

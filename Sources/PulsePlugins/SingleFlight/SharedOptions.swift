@@ -11,6 +11,7 @@ struct SharedOptions: Hashable, Sendable {
     private let route: Call.RouteKey
     private let timeout: TimeInterval?
     private let connectTimeout: TimeInterval?
+    private let poolTimeout: TimeInterval?
     private let cache: RequestOptions.Cache?
     private let auth: RequestOptions.Auth?
     private let acceptedStatuses: AcceptedStatuses?
@@ -38,6 +39,7 @@ struct SharedOptions: Hashable, Sendable {
         route = context.call.routeKey
         timeout = options.timeout
         connectTimeout = options.connectTimeout
+        poolTimeout = options.poolTimeout
         self.cache = cache
         auth = options.auth
         acceptedStatuses = options.acceptedStatuses

@@ -30,8 +30,8 @@ public final class CurlTransport: Transport {
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
     ///
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More requests
-    ///   wait in order; the wait counts toward no timeout except the deadline.
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More wait in
+    ///   order, each for its ``TransportRequest/poolTimeout`` at most. Streamed responses do not count.
     /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name. Nil by
     ///   default.
     public convenience init(

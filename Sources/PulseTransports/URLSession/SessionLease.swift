@@ -10,6 +10,8 @@ struct SessionSettings: Sendable, Hashable {
     let proxy: ProxySettings
     /// Whether the requests have `https`, where that makes another route.
     let tunnels: Bool
+    /// Whether the requests take no slots of their hosts, so that the session must not limit their number either.
+    let isUnlimited: Bool
 
     /// The settings of a request. Throws ``PulseError/invalidRequest(reason:)`` for an unreadable pinned certificate.
     init(_ request: TransportRequest, isSecure: Bool) throws {
@@ -18,6 +20,7 @@ struct SessionSettings: Sendable, Hashable {
         tls = isSecure ? request.tls : .default
         proxy = request.proxy.excludes(request.urlRequest.url) ? .direct : request.proxy
         if case .proxy = proxy.route { tunnels = isSecure } else { tunnels = false }
+        isUnlimited = !request.takesSlot
     }
 
     /// The settings by which servers are trusted.

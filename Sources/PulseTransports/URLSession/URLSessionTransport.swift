@@ -18,6 +18,9 @@ public import PulseCore
 /// Foundation's implementation on Linux.
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
+    /// More connections to a host than a client has ports for.
+    private static let portCount = 65_535
+
     private let slots: HostSlots
     let exchanges: SessionDelegate
     let upgrades: UpgradeConnector?
@@ -29,8 +32,9 @@ public final class URLSessionTransport: Transport {
     /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
     /// since the client handles these.
     ///
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 6 by default on Apple platforms; more
-    ///   wait in order.
+    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 6 by default on Apple platforms. More
+    ///   wait in order, each for its ``TransportRequest/poolTimeout`` at most. Streamed responses do not count: they
+    ///   have a session, and so connections, of their own.
     /// - Parameter configure: changes the session's configuration before the session is created. It may be called
     ///   several times, on any thread.
     public convenience init(
@@ -145,7 +149,7 @@ public final class URLSessionTransport: Transport {
     }
 
     public func shutdown() async {
-        // An unread stream keeps its slot, for which other requests may wait.
+        // An unread download keeps its slot, for which other requests may wait.
         slots.shutdown()
         exchanges.shutdown()
         upgrades?.shutdown()
@@ -199,6 +203,10 @@ public final class URLSessionTransport: Transport {
 
     private func newSession(_ settings: SessionSettings) throws -> SessionLease {
         let configuration = self.settings()
+        // Unless the app has set a limit of its own.
+        if settings.isUnlimited, configuration.httpMaximumConnectionsPerHost == slots.limit {
+            configuration.httpMaximumConnectionsPerHost = Self.portCount
+        }
         var credentials = SessionCredentials()
         var proxy = SessionProxy.system
         if let security = exchanges.security {

@@ -14,6 +14,7 @@ struct PulseConfigurationTests {
         #expect(PulseConfiguration().baseURL == nil)
         #expect(configuration.timeout == 30)
         #expect(configuration.connectTimeout == 10)
+        #expect(configuration.poolTimeout == 60)
         #expect(configuration.deadline == nil)
         #expect(configuration.defaultHeaders.isEmpty)
         #expect(configuration.retryPolicy.maxAttempts == 3)
@@ -52,7 +53,7 @@ struct PulseConfigurationTests {
                 "baseURL", "clock", "connectTimeout", "connectivity", "cookieStore", "deadline", "decoder",
                 "defaultHeaders",
                 "encoder", "logLevel", "maximumBufferedBodySize", "maximumConnectionsPerHost", "offlineQueuePolicy",
-                "proxy",
+                "poolTimeout", "proxy",
                 "randomness", "redirectPolicy", "retryPolicy", "secretHeaders", "sslPinningPolicy", "timeout", "tls",
                 "trustedOrigins",
             ])

@@ -11,6 +11,7 @@ struct RequestOptionsTests {
         [(String, @Sendable (inout RequestOptions, Bool) -> Void, @Sendable (RequestOptions) -> Bool)] = [
             ("timeout", { $0.timeout = $1 ? 1 : 2 }, { $0.timeout == 1 }),
             ("connectTimeout", { $0.connectTimeout = $1 ? 1 : 2 }, { $0.connectTimeout == 1 }),
+            ("poolTimeout", { $0.poolTimeout = $1 ? 1 : 2 }, { $0.poolTimeout == 1 }),
             ("deadline", { $0.deadline = $1 ? 1 : 2 }, { $0.deadline == 1 }),
             ("retry", { $0.retry = RetryPolicy(maxAttempts: $1 ? 11 : 12) }, { $0.retry?.maxAttempts == 11 }),
             ("auth", { $0.auth = $1 ? .required : .anonymous }, { $0.auth == .required }),

@@ -37,6 +37,8 @@ struct PulseErrorTextTableTests {
     }
 
     private static let lost = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+    private static let poolTimeout =
+        "waited 60.0 s (poolTimeout) for one of the 6 connections (maximumConnectionsPerHost) to h"
     private static let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
     private static let table: [(PulseError, String)] = [
@@ -57,6 +59,10 @@ struct PulseErrorTextTableTests {
         (
             PulseError(wrapping: URLError(.cannotFindHost), request: request),
             "transport failed: cannotFindHost, https://api.example.com/users/1?token=***REDACTED***&page=2"
+        ),
+        (
+            PulseError(wrapping: PoolTimeout(host: "h", limit: 60, connections: 6).failure, request: request),
+            "transport failed: timedOut, beforeSend: PoolTimeout: \(poolTimeout), \(shown)"
         ),
         (
             .sslPinningFailed(host: "h"),

@@ -64,6 +64,10 @@ enum SampleErrors {
             phase: .beforeSend),
         Sample(
             error: failure(.cannotConnectToHost, .beforeSend), kind: .transport, isRetryable: true, phase: .beforeSend),
+        // The requests of the client itself were in the way.
+        Sample(
+            error: PulseError(wrapping: PoolTimeout(host: "h", limit: 60, connections: 6).failure), kind: .transport,
+            phase: .beforeSend),
         Sample(error: .sslPinningFailed(host: "h"), kind: .sslPinningFailed, phase: .beforeSend),
         Sample(
             error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(407))), kind: .proxyRefused,

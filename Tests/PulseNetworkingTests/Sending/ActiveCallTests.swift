@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseObservability
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing

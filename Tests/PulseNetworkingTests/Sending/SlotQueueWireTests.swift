@@ -153,6 +153,116 @@ struct SlotQueueWireTests {
         }
     }
 
+    /// It is no failure of the host, nothing was sent, and another attempt would wait as long.
+    @Test func aWaitInTheSlotQueueEndsAtItsLimit() async throws {
+        try await MockServer.run { server in
+            let breaker = CircuitBreakerPlugin(failureThreshold: 1)
+            let counting = Counting()
+            let eager = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
+            let stage = try await Stage(server, plugins: [breaker, counting], retrying: eager)
+            let error = await #expect(throws: PulseError.self) {
+                try await stage.client.rawRequest(
+                    Request<Data>(.post, "/data"), options: RequestOptions().with(\.poolTimeout, value: 0.05))
+            }
+            #expect(error?.isPoolTimeout == true)
+            #expect(error?.phase == .beforeSend)
+            let text = error.map { "\($0)" } ?? ""
+            #expect(text.contains("waited 0.05 s") && text.contains(" to \(server.baseURL.host ?? "-"),"), "\(text)")
+            #expect(counting.attempts.withLock { $0 } == 1)
+            #expect(counting.sent.withLock { $0 } == 0)
+            #expect(breaker.state(for: server.baseURL) == .closed)
+            stage.free()
+            #expect(stage.count == 0)
+            await stage.shutdown()
+        }
+    }
+
+    /// The attempt before it was sent.
+    @Test func aWaitInVainTakesBackItsOwnRequestAlone() async throws {
+        try await MockServer.run { server in
+            server.on(.put, "/data") { _ in .status(503) }
+            server.on(.get, "/hold") { _ in .raw([.stall]) }
+            let clock = TestClock()
+            let counting = Counting()
+            let transport = CurlTransport(maximumConnectionsPerHost: 1)
+            let client = PulseClient(
+                configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
+                    .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(1))),
+                plugins: [counting], transport: transport, events: PulseEventBus())
+            let call = Task {
+                try await client.rawRequest(
+                    Request<Data>(.put, "/data"), options: RequestOptions().with(\.poolTimeout, value: 0.05))
+            }
+            await clock.sleepers(atLeast: 1)
+            let holder = Task {
+                let request = URLRequest(url: server.baseURL.appendingPathComponent("hold"))
+                return try await transport.send(TransportRequest(urlRequest: request, idleTimeout: 600))
+            }
+            try await server.wait { $0.requests.contains { $0.path == "/hold" } }
+            await clock.advance(by: 1)
+            let error = await #expect(throws: PulseError.self) { try await call.value }
+            #expect(error?.isPoolTimeout == true)
+            #expect(counting.attempts.withLock { $0 } == 2)
+            #expect(counting.sent.withLock { $0 } == 1)
+            holder.cancel()
+            _ = await holder.result
+            await client.shutdown()
+            await transport.shutdown()
+        }
+    }
+
+    /// Trap: as many feeds as a host has slots make every other call wait.
+    @Test(arguments: [false, true])
+    func openFeedsLeaveTheSlotsToOtherCalls(isCurlAlone: Bool) async throws {
+        try await MockServer.run { server in
+            server.onEvents("/feed") { _, feed in
+                try await feed.send(ServerSentEvent(data: "x"))
+                // Silent until the client leaves.
+                for await _ in AsyncStream<Never>.makeStream().stream {}
+            }
+            server.on(.get, "/data") { _ in .text("data") }
+            let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .never)
+                .with(\.maximumConnectionsPerHost, value: 2).with(\.poolTimeout, value: 5)
+            let transport: any Transport =
+                isCurlAlone ? CurlTransport(maximumConnectionsPerHost: 2) : StandardTransport(configuration)
+            let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+            var feeds = (0..<4).map { _ in client.events("/feed").makeAsyncIterator() }
+            for index in feeds.indices {
+                let event = try await feeds[index].next()
+                #expect(event?.data == "x")
+            }
+            #expect(try await client.get("/data", as: String.self) == "data")
+            feeds = []
+            await client.shutdown()
+            await transport.shutdown()
+        }
+    }
+
+    /// Its body is a stream too, but it ends.
+    @Test func aDownloadTakesASlot() async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/file") { _ in .data(Data(count: 100_000)).fault(.stall, at: .body(1_000)) }
+            server.on(.get, "/data") { _ in .text("data") }
+            let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: directory) }
+            let transport = CurlTransport(maximumConnectionsPerHost: 1)
+            let client = PulseClient(
+                configuration: .patient(with: server), transport: transport, events: PulseEventBus())
+            let download = Task {
+                try await client.download(Request<Data>(.get, "/file"), to: directory.appendingPathComponent("file"))
+            }
+            try await server.wait { ($0.connections.first?.sentByteCount ?? 0) > 1_000 }
+            let call = Task.startingNow { try await client.get("/data", as: String.self) }
+            #expect(transport.waiterCount(server.baseURL) == 1)
+            download.cancel()
+            #expect(try await call.value == "data")
+            _ = await download.result
+            await client.shutdown()
+            await transport.shutdown()
+        }
+    }
+
     /// The request was sent in the end.
     @Test func aPOSTThatIsLostAfterTheSlotQueueIsNotResent() async throws {
         try await MockServer.run { server in
@@ -165,6 +275,21 @@ struct SlotQueueWireTests {
             #expect(stage.count == 1)
             await stage.shutdown()
         }
+    }
+}
+
+/// Counts the attempts of a call, and those that were sent.
+private struct Counting: PulsePlugin {
+    let identifier = "counting"
+    let attempts = Locked(0)
+    let sent = Locked(-1)
+
+    func willSend(_ request: URLRequest, for context: PluginContext) async {
+        attempts.withLock { $0 += 1 }
+    }
+
+    func didComplete(_ context: PluginContext) async {
+        sent.withLock { $0 = context.call.sentCount }
     }
 }
 

@@ -91,6 +91,35 @@ struct DownloadTests {
         }
     }
 
+    /// The retry policy does not retry it.
+    @Test func aWaitForASlotThatEndedDoesNotEndABegunDownload() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(1 << 20)
+            let file = MockServer.File(data, etag: "\"a\"")
+            file.dropping(after: 200_000)
+            server.serve(file, at: "/file")
+            try await Self.withTarget { target in
+                let requests = Locked(0)
+                let crowd = ClosurePlugin { request, _, next in
+                    let number = requests.withLock { requests in
+                        requests += 1
+                        return requests
+                    }
+                    if number == 2 { throw PoolTimeout(host: "server", limit: 60, connections: 6).failure }
+                    return try await next(request)
+                }
+                let client = PulseClient(
+                    configuration: PulseConfiguration.patient(with: server)
+                        .with(\.clock, value: TestClock(autoAdvances: true)).with(\.retryPolicy, value: .never),
+                    plugins: [crowd], events: PulseEventBus())
+                try await client.download(Fetch(), to: target)
+                try Self.expect(target, holds: data)
+                #expect(requests.withLock { $0 } == 3)
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test(arguments: [403, 404, 500])
     func anErrorLeavesTheOldFile(status: Int) async throws {
         try await MockServer.run { server in

@@ -92,6 +92,31 @@ struct TusOutageTests {
         }
     }
 
+    /// The retry policy does not retry it.
+    @Test func aWaitForASlotThatEndedIsWaitedOut() async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            uploads.dropping(after: 300_000)
+            try await TusFixture.withFile { file, data, resumption in
+                let isCrowded = Locked(true)
+                let crowd = ClosurePlugin { request, _, next in
+                    let waits =
+                        request.httpMethod == "HEAD"
+                        && isCrowded.withLock { isCrowded in
+                            defer { isCrowded = false }
+                            return isCrowded
+                        }
+                    if waits { throw PoolTimeout(host: "server", limit: 60, connections: 6).failure }
+                    return try await next(request)
+                }
+                let client = TusFixture.client(server, plugins: [crowd], clock: TestClock(autoAdvances: true))
+                _ = try await client.upload(Put(file), resuming: resumption)
+                #expect(uploads.uploads.map(\.data) == [data] && !isCrowded.withLock { $0 })
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test func noWaitGoesBeyondTheDeadline() async throws {
         try await MockServer.run { server in
             let uploads = server.serveTus(at: "/up")

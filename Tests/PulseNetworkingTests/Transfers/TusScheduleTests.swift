@@ -13,7 +13,8 @@ struct TusScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 
     private static let heads: [MockServer.Response] = [
-        .status(200), .status(200, headers: ["Upload-Offset": "9999999"]), .status(200, headers: ["Upload-Offset": "0"]),
+        .status(200), .status(200, headers: ["Upload-Offset": "9999999"]),
+        .status(200, headers: ["Upload-Offset": "0"]),
         .status(200, headers: ["Upload-Offset": "500000"]), .status(200, headers: ["Upload-Offset": "-1"]),
         .status(400), .status(403), .status(404), .status(410), .status(423), .status(503), .raw([.reset]),
     ]

@@ -128,6 +128,13 @@ struct CircuitBreakerPluginTests {
         #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: phase))) == .failure)
     }
 
+    /// The client's own requests are in the way.
+    @Test func aWaitForASlotThatEndedIsIgnored() async {
+        let failure = PoolTimeout(host: "h", limit: 60, connections: 6).failure
+        #expect(await meaning(.failure(failure)) == .ignored)
+        #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: failure.phase))) == .failure)
+    }
+
     @Test func aDeadlineAfterTheSendIsAFailure() async {
         #expect(await meaning(.failure(PulseError.deadlineExceeded(last: nil))) == .failure)
         #expect(await meaning(.failure(PulseError.timeout(.mock()))) == .failure)

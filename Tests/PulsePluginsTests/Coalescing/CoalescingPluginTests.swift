@@ -241,6 +241,7 @@ struct CoalescingPluginTests {
         (Plain(), RequestOptions().with(\.maximumBufferedBodySize, value: 10)),
         (Plain(), RequestOptions().with(\.timeout, value: 1)),
         (Plain(), RequestOptions().with(\.connectTimeout, value: 1)),
+        (Plain(), RequestOptions().with(\.poolTimeout, value: 1)),
         (Plain(), RequestOptions().with(\.retry, value: .default)),
         (Plain(), RequestOptions().with(\.acceptedStatuses, value: .any)),
         (Plain(), RequestOptions().with(\.retry, value: RetryPolicy(backoffStrategy: .immediate))),

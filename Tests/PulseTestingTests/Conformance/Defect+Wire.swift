@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension Defect {
     /// Defects of a transport on a socket, as a wrapper around one with sockets.
@@ -118,6 +119,24 @@ extension Defect {
             fault: { base, request in
                 var request = request
                 request.idleTimeout = 1000
+                return try await base.send(request)
+            }),
+        Defect(
+            "waits for a connection without a limit",
+            noticedBy: "a wait for a connection ends at its limit, and nothing is sent",
+            fault: { base, request in
+                var request = request
+                request.poolTimeout = .infinity
+                return try await base.send(request)
+            }),
+        Defect(
+            "counts streams as other requests",
+            noticedBy: "open streams leave the connections of a host to other requests",
+            fault: { base, request in
+                var request = request
+                let context = PluginContext.mock()
+                context.store[StoresBody.self] = true
+                request.context = context
                 return try await base.send(request)
             }),
         Defect(

@@ -238,6 +238,7 @@ extension DownloadRun {
             switch error {
             case .retryExhausted(let last, _): isPassing(last)
             case .circuitOpen, .rateLimited: true
+            case .transport where error.isPoolTimeout: true
             case .http: (error.statusCode ?? 0) >= 500
             default: RetryPolicy.default.counts(error)
             }

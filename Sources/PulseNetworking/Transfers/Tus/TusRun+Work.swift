@@ -222,6 +222,7 @@ extension TusRun {
             switch failure {
             case .retryExhausted(let last, _): isPassing(last)
             case .circuitOpen: true
+            case .transport where failure.isPoolTimeout: true
             default:
                 [409, 423].contains(failure.statusCode) || (failure.statusCode ?? 0) >= 500
                     || RetryPolicy.default.counts(failure)

@@ -139,6 +139,38 @@ extension TransportConformance.Case {
             try Check.equal(try await stage.get("/after").text, "answer", "the response after all were cancelled")
             try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the received requests")
         },
+        .wire("a wait for a connection ends at its limit, and nothing is sent", connections: 1) { request in
+            request.path == "/held" ? .raw([.stall]) : .text("answer")
+        } verify: { stage in
+            let held = stage.start(try stage.request(.get, "/held"))
+            try await stage.requests(atLeast: 1)
+            var waiting = try stage.request(.post, "/waiting")
+            waiting.poolTimeout = 0.2
+            let error = try await stage.failure(of: waiting)
+            try ExpectedFailure.transport(.timedOut, .beforeSend).verify(error)
+            try Check.that(error.isPoolTimeout, "the cause of \(error) is no PoolTimeout")
+            for part in ["0.2 s", stage.baseURL.host ?? "-"] {
+                try Check.that("\(error)".contains(part), "“\(error)” does not name \(part)")
+            }
+            held.cancel()
+            try Check.equal(try await stage.get("/after").text, "answer", "the response after the wait")
+            try Check.equal(stage.requests.map(\.path), ["/held", "/after"], "the received requests")
+        },
+        .wire("open streams leave the connections of a host to other requests", connections: 1) { request in
+            request.path == "/stream" ? .raw([.text("HTTP/1.1 200 OK\r\n\r\nopen"), .stall]) : .text("answer")
+        } verify: { stage in
+            var streams: [ByteStream] = []
+            for _ in 0..<2 {
+                var request = try stage.request(.get, "/stream", delivery: .streamed)
+                request.poolTimeout = 1
+                guard let response = try await stage.responseIfSupported(request) else { return }
+                streams.append(try Check.some(response.bytes, "there is no stream"))
+            }
+            var other = try stage.request(.get, "/other")
+            other.poolTimeout = 1
+            try Check.equal(try await stage.send(other).text, "answer", "the response beside open streams")
+            for stream in streams { stream.cancel() }
+        },
         .wire("a shutdown closes every connection") { _ in
             .text("answer")
         } verify: { stage in

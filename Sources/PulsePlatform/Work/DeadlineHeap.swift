@@ -2,15 +2,16 @@
 
 import PulseCore
 
-/// Runs a closure at the deadline of each call, with one sleeping task for all calls of a client.
+/// Runs a closure at each deadline, with one sleeping task for all: for the calls of a client, and for the requests
+/// that wait for a connection slot of a transport.
 ///
 /// A binary heap, ordered by deadline. The sleeper exists while alarms are pending. An earlier deadline replaces the
 /// sleeper. A removed alarm leaves it running: one needless wakeup is cheaper than a task for each call.
 ///
 /// Alarms expire one at a time, the earliest first; two running sleepers would not keep this order. The closures and
 /// the clock never run under the lock, since both are foreign code.
-final class DeadlineHeap: Sendable {
-    final class Alarm: Sendable {
+package final class DeadlineHeap: Sendable {
+    package final class Alarm: Sendable {
         let deadline: TimeInterval
         let expire: @Sendable () -> Void
         /// Its index in the heap, nil if removed; guarded by the heap's lock.
@@ -33,10 +34,12 @@ final class DeadlineHeap: Sendable {
     }
 
     private let clock: any PulseClock
+    private let purpose: SleepPurpose
     private let state = Locked(State())
 
-    init(clock: any PulseClock) {
-        self.clock = clock
+    /// - Parameter purpose: the purpose of the sleeps, for a test's clock.
+    package init(clock: any PulseClock, for purpose: SleepPurpose = .deadline) {
+        (self.clock, self.purpose) = (clock, purpose)
     }
 
     deinit {
@@ -45,7 +48,7 @@ final class DeadlineHeap: Sendable {
 
     /// Calls `expire` once, at that uptime of the clock or soon after, unless the alarm is removed before. A deadline
     /// in the past expires too, but never within this call.
-    func add(_ deadline: TimeInterval, expire: @escaping @Sendable () -> Void) -> Alarm {
+    package func add(_ deadline: TimeInterval, expire: @escaping @Sendable () -> Void) -> Alarm {
         let alarm = Alarm(deadline: deadline, expire: expire)
         let replaced = state.withLock { state -> Task<Void, Never>? in
             state.alarms.append(alarm)
@@ -57,7 +60,7 @@ final class DeadlineHeap: Sendable {
         return alarm
     }
 
-    func remove(_ alarm: Alarm) {
+    package func remove(_ alarm: Alarm) {
         state.withLock { state in
             guard let index = alarm.index.withLock({ $0 }) else { return }
             Self.remove(at: index, from: &state.alarms)
@@ -65,7 +68,7 @@ final class DeadlineHeap: Sendable {
     }
 
     /// Ends the sleeper and removes all alarms; none of them expires.
-    func shutdown() {
+    package func shutdown() {
         // The alarms are freed outside the lock, since their closures retain foreign objects.
         let (sleeper, _) = state.withLock { state in
             state.alarms.forEach { $0.index.withLock { $0 = nil } }
@@ -87,8 +90,8 @@ final class DeadlineHeap: Sendable {
         state.generation += 1
         state.wake = first
         // A fixed, high priority, since the sleeper serves the deadlines of all calls.
-        state.sleeper = Task(priority: .userInitiated) { [weak self, clock, generation = state.generation] in
-            try? await clock.sleep(first - clock.uptime, for: .deadline)
+        state.sleeper = Task(priority: .userInitiated) { [weak self, clock, purpose, generation = state.generation] in
+            try? await clock.sleep(first - clock.uptime, for: purpose)
             self?.wakeUp(generation)
         }
         return replaced

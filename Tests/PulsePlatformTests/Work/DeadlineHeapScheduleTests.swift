@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulsePlatform
 
 /// The expired deadlines, in order.
 final class Expiries: Sendable {

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulsePlatform
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct DeadlineHeapTests {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
+public import PulseCore
 
 /// A clock that advances in one step, but only once all expected sleepers sleep. A task that has read the time and is
 /// about to sleep would otherwise sleep too long.
-final class SteppedClock: PulseClock {
+public final class SteppedClock: PulseClock {
     private struct State {
         var uptime: TimeInterval = 0
         var sleepers: [Int: (due: TimeInterval, continuation: CheckedContinuation<Void, any Error>)] = [:]
@@ -13,11 +13,13 @@ final class SteppedClock: PulseClock {
 
     private let state = Locked(State())
 
-    var now: Date { Date(timeIntervalSince1970: uptime) }
-    var uptime: TimeInterval { state.withLock { $0.uptime } }
+    public init() {}
+
+    public var now: Date { Date(timeIntervalSince1970: uptime) }
+    public var uptime: TimeInterval { state.withLock { $0.uptime } }
 
     /// - Parameter deadline: nil to wait for no sleeper.
-    func advance(by seconds: TimeInterval, onceSomebodySleepsUntil deadline: TimeInterval?) async {
+    public func advance(by seconds: TimeInterval, onceSomebodySleepsUntil deadline: TimeInterval?) async {
         while let deadline, !Task.isCancelled, !state.withLock({ $0.sleepers.values.contains { $0.due <= deadline } }) {
             await Task.yield()
         }
@@ -30,7 +32,7 @@ final class SteppedClock: PulseClock {
         woken.forEach { $0.resume() }
     }
 
-    func sleep(_ seconds: TimeInterval) async throws {
+    public func sleep(_ seconds: TimeInterval) async throws {
         guard seconds > 0 else { return }
         let id = state.withLock { state in
             state.nextID += 1
