@@ -247,6 +247,23 @@ struct PulseClientRunTests {
         }
     }
 
+    /// A transport must not share a connection for it.
+    @Test func theResendAfterA421NeedsAConnectionOfItsOwn() async throws {
+        let isFirst = Locked(true)
+        let transport = MockTransport { request in
+            let status = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst ? 421 : 200
+            }
+            return PulseResponse(statusCode: status, data: User.json, request: request)
+        }
+        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
+        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        #expect(try await client.request(GetUser(method: .post)) == User())
+        #expect(transport.transportRequests.map(\.needsNewConnection) == [false, true])
+        #expect(transport.transportRequests.map(\.wasMisdirected) == [false, true])
+    }
+
     // MARK: Extremes
 
     @Test(arguments: [-1, 0, 1, Int.min, Int.max])

@@ -109,6 +109,30 @@ struct HTTP2Tests {
         }
     }
 
+    /// The server may refuse every request for an origin on the connection that others share.
+    @Test
+    func aMisdirectedRequestSharesNoConnection() async throws {
+        let url = try Servers.url(.tls)
+        try await withTransport { transport in
+            let first = try await transport.send(.to(url))
+            let other = try await transport.send(
+                .to(url) { ($0.needsNewConnection, $0.wasMisdirected) = (true, true) })
+            #expect(other.timings?.networkProtocol == "h2")
+            #expect(other.connection != nil && other.connection != first.connection)
+        }
+    }
+
+    @Test
+    func aConnectionIsNotReusedAfterA421() async throws {
+        let (url, wrong) = (try Servers.url(.tls), try Servers.url(.tls, "/misdirected"))
+        try await withTransport { transport in
+            let misdirected = try await transport.send(.to(wrong))
+            #expect(misdirected.statusCode == 421 && misdirected.timings?.networkProtocol == "h2")
+            let next = try await transport.send(.to(url))
+            #expect(next.connection != nil && next.connection != misdirected.connection)
+        }
+    }
+
     /// Sequential requests are never ambiguous, even those that must not be resent.
     @Test
     func anEndedConnectionIsNotReused() async throws {

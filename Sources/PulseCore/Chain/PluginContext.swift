@@ -28,6 +28,14 @@ public struct PluginContext: Sendable {
         }
     }
 
+    /// Why the retry loop resends a request at once, over another connection.
+    package enum Resend: Sendable {
+        /// The connection of the previous attempt was stale.
+        case staleConnection
+        /// The server responded with 421 (Misdirected Request).
+        case misdirected
+    }
+
     private var box: Box
     /// The number of the attempt in the retry loop, counted from 1.
     public private(set) var attempt: Int
@@ -35,8 +43,9 @@ public struct PluginContext: Sendable {
     public private(set) var wireAttempt: Int
     /// Whether the retry loop resends the attempt once if its connection turns out stale.
     package internal(set) var isResentIfStale = false
-    /// Whether the attempt is a resend after a stale connection.
-    package internal(set) var isResend = false
+    /// Why the attempt is a resend; nil for every other attempt.
+    package internal(set) var resend: Resend?
+    package var isResend: Bool { resend != nil }
 
     package init(
         call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
@@ -132,11 +141,11 @@ public struct PluginContext: Sendable {
 
     /// Returns a context for another attempt of the retry loop.
     ///
-    /// - Parameter isResend: whether the previous attempt failed on a stale connection. The new attempt then uses a new
-    ///   connection, and is not resent again.
-    func with(attempt: Int, isResend: Bool) -> PluginContext {
+    /// - Parameter resend: why the new attempt is a resend. It then uses a new connection, and is not resent again if
+    ///   that turns out stale.
+    func with(attempt: Int, resend: Resend?) -> PluginContext {
         var copy = with(attempt: attempt)
-        (copy.isResend, copy.isResentIfStale) = (isResend, isResentIfStale && !isResend)
+        (copy.resend, copy.isResentIfStale) = (resend, isResentIfStale && resend == nil)
         return copy
     }
 

@@ -3,15 +3,15 @@
 /// The rule that prevents a server from doing the work of a request twice (RFC 9110, section 9.2.2).
 ///
 /// A request may be resent only if its body can be resent, and one of these holds: it is idempotent, it has an
-/// `Idempotency-Key`, or no part of it was sent. A plugin may have changed the method since the client built the
-/// request. So the method as built, the method that the retry loop sees and the method that was sent must all be
-/// idempotent.
+/// `Idempotency-Key`, no part of it was sent, or the server has declared with a 421 that it did not process it. A
+/// plugin may have changed the method since the client built the request. So the method as built, the method that the
+/// retry loop sees and the method that was sent must all be idempotent.
 ///
 /// The rule is enforced where a request could reach a server twice:
 ///
 /// | Place | What it prevents |
 /// |---|---|
-/// | `RetryLoop` | another attempt after a failure, or after a stale connection |
+/// | `RetryLoop` | another attempt after a failure, a stale connection or a 421 |
 /// | `Wire` | a transport that resends a request by itself: ``TransportRequest/mayBeResent`` is false |
 /// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may soon close, for such a request |
 /// | `URLSessionTransport` | Foundation's own resends: such a request gets a new session |
@@ -36,7 +36,7 @@ package struct ReplaySafety: Sendable {
     /// Whether a server may receive the request twice.
     ///
     /// - Parameters:
-    ///   - isUnsent: whether no attempt so far has sent anything.
+    ///   - isUnsent: whether no attempt so far has sent anything, or the server has processed nothing of what was sent.
     ///   - allowsUnsafe: whether the app has allowed retries of unsafe requests.
     package func allowsRepeat(isUnsent: Bool = false, allowsUnsafe: Bool = false) -> Bool {
         isBodyReplayable && (isHarmless || isUnsent || allowsUnsafe)

@@ -18,8 +18,8 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     package var identifier: String { "com.pulse.retry" }
     package var scope: PluginScope { .retry }
 
-    /// Whether a request is resent once after a stale connection: true for every policy that allows more than one
-    /// attempt.
+    /// Whether a request is resent once after a stale connection or a 421: true for every policy that allows more than
+    /// one attempt.
     private var resends: Bool { policy.maxAttempts > 1 }
 
     package func intercept(
@@ -48,17 +48,19 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
                 return try result.get()
             case .giveUp:
                 return try giveUp(result, failure, course, in: context).get()
-            case .resend:
+            case .resend(let reason):
                 course.resends += 1
-                course.isResend = true
+                course.resend = reason
+                if reason == .misdirected { course.wasMisdirected = true }
+                (try? result.get())?.discard()
                 emitRetry(course.attempt + 1, after: failure, delay: 0, in: context)
             case .retry(let delay):
-                course.isResend = false
+                course.resend = nil
                 (try? result.get())?.discard()
                 emitRetry(course.attempt + 1, after: failure, delay: delay, in: context)
                 try await context.clock.sleep(delay, for: .backoff)
             case .reconnect(let monitor):
-                course.isResend = false
+                course.resend = nil
                 guard try await hasWaited(for: monitor, waits: course.waits, in: context) else {
                     return try giveUp(result, failure, course, in: context).get()
                 }
@@ -67,7 +69,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
             }
             course.attempt += 1
             call.record(.failsForOtherWork(false))
-            attempt = context.with(attempt: course.attempt, isResend: course.isResend)
+            attempt = context.with(attempt: course.attempt, resend: course.resend)
         }
     }
 
@@ -77,10 +79,12 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         var attempt = 1
         /// The number of waits for a connection. The policy does not count the attempts that follow them.
         var waits = 0
-        /// The number of resends after a stale connection, which the policy does not count either.
+        /// The number of resends, which the policy does not count either.
         var resends = 0
-        /// Whether the latest attempt is a resend.
-        var isResend = false
+        /// Why the latest attempt is a resend; nil if it is none.
+        var resend: PluginContext.Resend?
+        /// Whether the request was resent after a 421.
+        var wasMisdirected = false
 
         /// The attempts that the policy counts.
         var counted: Int { attempt - waits - resends }
@@ -99,8 +103,8 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         case stop
         /// The failure is retryable, but no further attempt is allowed.
         case giveUp
-        /// The connection was stale: the request is resent at once.
-        case resend
+        /// The connection was the wrong one: the request is resent at once over another one.
+        case resend(PluginContext.Resend)
         case retry(after: TimeInterval)
         /// The attempt is retried as soon as that monitor reports a network path.
         case reconnect(any ConnectivityMonitor)
@@ -117,10 +121,12 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         in context: PluginContext, _ request: URLRequest
     ) -> Decision {
         let safety = ReplaySafety(of: request, sent: context.call.sent, in: context)
+        let isMisdirected = isMisdirected(result, course, in: context)
         guard isVerdictOnTheAttempt(failure, result),
-            safety.allowsRepeat(isUnsent: isUnsent, allowsUnsafe: policy.retriesUnsafeMethods)
+            safety.allowsRepeat(isUnsent: isUnsent || isMisdirected, allowsUnsafe: policy.retriesUnsafeMethods)
         else { return .stop }
-        if mayResend(after: failure, course, in: context) { return .resend }
+        if isMisdirected { return .resend(.misdirected) }
+        if mayResend(after: failure, course, in: context) { return .resend(.staleConnection) }
         let attempt = course.counted
         if let monitor = monitor(after: failure, in: context) { return .reconnect(monitor) }
         if isForTheQueue(failure, in: context) { return .stop }
@@ -140,7 +146,17 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     /// server. So the loop does not wait, and does not use the retry budget, which protects a failing server. Each
     /// attempt of the policy gets one resend: a server that ends every connection does not get requests without end.
     private func mayResend(after failure: PulseError, _ course: Course, in context: PluginContext) -> Bool {
-        resends && failure.isStaleConnection && !course.isResend
+        resends && failure.isStaleConnection && course.resend == nil
+            && context.clock.uptime < context.deadline ?? .infinity
+    }
+
+    /// Whether the request is resent because of a 421: the server does not process it on this connection, whatever its
+    /// method, and may do so on another one (RFC 9110, section 15.5.20). Each request gets one such resend, on the same
+    /// terms as one after a stale connection.
+    private func isMisdirected(
+        _ result: Result<PulseResponse, PulseError>, _ course: Course, in context: PluginContext
+    ) -> Bool {
+        resends && !course.wasMisdirected && (try? result.get())?.statusCode == 421
             && context.clock.uptime < context.deadline ?? .infinity
     }
 

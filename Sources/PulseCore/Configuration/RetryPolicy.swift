@@ -6,8 +6,9 @@
 /// it has an `Idempotency-Key`, or none of it was sent. Its body must also be replayable.
 ///
 /// A policy of more than one attempt also resends a request at once if its connection turned out stale
-/// (``PulseError/isStaleConnection``), at most once per attempt. Plugins and events see the resend as an attempt. It
-/// does not count toward ``maxAttempts``, does not use the budget, and the ``decider`` is not asked.
+/// (``PulseError/isStaleConnection``), at most once per attempt. It does so once for each request after a 421
+/// (Misdirected Request), whatever the method. Plugins and events see the resend as an attempt. It does not count
+/// toward ``maxAttempts``, does not use the budget, and the ``decider`` is not asked.
 ///
 /// Whatever the policy, the retries to one host are limited to 20 % of the client's calls to it in the last 10 seconds.
 /// 30 retries in any 10 seconds are always allowed.

@@ -52,6 +52,10 @@ public struct TransportRequest: Sendable {
     /// Whether the request must not use an idle HTTP/1.1 connection: the previous one was stale, and others may be.
     /// False by default.
     public var needsNewConnection = false
+    /// Whether the server responded to the previous attempt with 421 (Misdirected Request). The request must not use
+    /// any connection that was open before, also none of HTTP/2 that others share (RFC 9110, section 15.5.20).
+    /// ``needsNewConnection`` is set too then. False by default.
+    public var wasMisdirected = false
     /// The urgency of the request relative to others of its client.
     public var priority: RequestPriority
     /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty

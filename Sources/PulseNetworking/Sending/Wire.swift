@@ -210,6 +210,7 @@ final class Wire: Sendable {
             events: environment.events)
         outgoing.poolTimeout = options.poolTimeout ?? 60
         outgoing.needsNewConnection = context.isResend
+        outgoing.wasMisdirected = context.resend == .misdirected
         outgoing.context = context
         let marked = context.call.markedSecrets
         outgoing.redaction = marked.isEmpty ? environment.redaction : environment.redaction.adding(marked)

@@ -41,8 +41,12 @@ struct ResponseFraming {
     var isInterim: Bool { status < 200 && status != 101 }
 
     var keepsConnection: Bool {
-        !closes && (!isVersion10 || keepsAlive) && status != 101 && !isAmbiguous
+        !closes && (!isVersion10 || keepsAlive) && status != 101 && !isAmbiguous && !isMisdirected
     }
+
+    /// Whether the connection is the wrong one for its origin (RFC 9110, section 15.5.20). The next request would get
+    /// the same response.
+    var isMisdirected: Bool { status == 421 }
 
     /// Whether another parser may find a different end of the body, so that the connection must not be reused (RFC
     /// 9112, section 6.1): two lengths, chunks in a version without them, or chunked named twice.

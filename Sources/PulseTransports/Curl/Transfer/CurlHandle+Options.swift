@@ -26,6 +26,8 @@ extension CurlHandle {
         // Through a proxy, an upgrade in cleartext needs a tunnel, too.
         if hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
         setBody(of: request, context)
+        // libcurl would share a connection of HTTP/2, which the callback before each send lets pass.
+        if request.wasMisdirected { set(PULSE_CURLOPT_FRESH_CONNECT, 1) }
         if library.hasPrerequest {
             setFunction(PULSE_CURLOPT_PREREQFUNCTION, curlPrerequest)
             set(PULSE_CURLOPT_PREREQDATA, context)

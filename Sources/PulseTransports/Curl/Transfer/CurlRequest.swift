@@ -34,6 +34,8 @@ final class CurlRequest: Sendable {
     let idleTimeout: TimeInterval
     let mayBeResent: Bool
     let needsNewConnection: Bool
+    /// Whether the request must not share a connection of HTTP/2 that is open, either.
+    let wasMisdirected: Bool
     /// Whether the server requires HTTP/1.1.
     let needsHTTP1: Bool
     let pins: PinnedKeys?
@@ -82,6 +84,7 @@ final class CurlRequest: Sendable {
         idleTimeout = request.idleTimeout
         mayBeResent = request.mayBeResent
         needsNewConnection = request.needsNewConnection
+        wasMisdirected = request.wasMisdirected
         self.needsHTTP1 = needsHTTP1
         pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
         tls = request.tls
@@ -119,7 +122,7 @@ final class CurlRequest: Sendable {
         connectTimeout = request.connectTimeout
         idleTimeout = request.idleTimeout
         mayBeResent = !hasLink
-        needsNewConnection = false
+        (needsNewConnection, wasMisdirected) = (false, false)
         // Otherwise TLS might agree on HTTP/2.
         needsHTTP1 = hasLink
         self.pins = pins
@@ -162,9 +165,9 @@ final class CurlRequest: Sendable {
     /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
     /// URL and header fields.
     var reusableSettings: ReusableSettings? {
-        guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default else {
-            return nil
-        }
+        guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default,
+            !wasMisdirected
+        else { return nil }
         if case .proxy = proxy.route { return nil }
         return ReusableSettings(
             isSecure: isSecure, isDirect: proxy.route == .direct, needsHTTP1: needsHTTP1, connectTimeout: connectTimeout

@@ -84,7 +84,7 @@ extension CurlTransfer {
             upload.isPaused = false
             handle.proceed()
         }
-        if parser.framing.isAmbiguous { handle.closeConnectionAtEnd() }
+        if parser.framing.isAmbiguous || parser.framing.isMisdirected { handle.closeConnectionAtEnd() }
         do {
             switch request.delivery {
             case .streamed where isStreaming: continueStreaming()
