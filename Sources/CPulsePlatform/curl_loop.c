@@ -85,6 +85,8 @@ static int watch_socket(PulseCURL *easy, pulse_curl_socket socket, int what, voi
     if (what & PULSE_CURL_POLL_IN) events |= EPOLLIN;
     if (what & PULSE_CURL_POLL_OUT) events |= EPOLLOUT;
     if (!watch_for(loop, socket, events)) return -1;
+    // A resolver's, opened by libcurl. The resolver's thread has the other end, which stays open until it is done.
+    if (!watch->is_ours) fcntl(socket, F_SETFD, FD_CLOEXEC);
     if (watch->group == NULL) watch->silent_since = loop->now;
     watch->group = group;
     watch->easy = easy;
@@ -151,22 +153,22 @@ struct pulse_loop *pulse_loop_create(long connections) {
         return NULL;
     }
     loop->now = pulse_monotonic_now();
-    bool is_complete = true;
-    for (int index = 0; index < PULSE_LOOP_GROUPS && is_complete; index++) {
-        struct group *group = &loop->groups[index];
-        is_complete = pulse_group_open(group, loop);
-        if (!is_complete) break;
-        group->next = loop->first;
-        loop->first = group;
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, connections);
-        // In a sharing group as many streams as the server allows; libcurl's default limit is 100.
-        long streams = index < PULSE_LOOP_SHARING_GROUPS ? 1000 : 1;
-        pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, streams);
-    }
-    if (is_complete) return loop;
-    pulse_loop_close(loop);
-    pulse_loop_destroy(loop);
-    return NULL;
+    loop->connections = connections;
+    return loop;
+}
+
+// Opens a group for its first transfer: a multi handle has two descriptors, and few clients need all groups.
+static bool open_group(struct pulse_loop *loop, int index) {
+    struct group *group = &loop->groups[index];
+    if (group->multi != NULL) return true;
+    if (!pulse_group_open(group, loop)) return false;
+    group->next = loop->first;
+    loop->first = group;
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, loop->connections);
+    // In a sharing group as many streams as the server allows; libcurl's default limit is 100.
+    long streams = index < PULSE_LOOP_SHARING_GROUPS ? 1000 : 1;
+    pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAX_CONCURRENT_STREAMS, streams);
+    return true;
 }
 
 void pulse_loop_close(struct pulse_loop *loop) {
@@ -260,7 +262,8 @@ void pulse_loop_act_on_timers(struct pulse_loop *loop) {
 }
 
 bool pulse_loop_add(struct pulse_loop *loop, int group, PulseCURL *easy) {
-    return pulse_curl.curl_multi_add_handle(loop->groups[group].multi, easy) == PULSE_CURLM_OK;
+    return open_group(loop, group)
+        && pulse_curl.curl_multi_add_handle(loop->groups[group].multi, easy) == PULSE_CURLM_OK;
 }
 
 void pulse_loop_remove(struct pulse_loop *loop, int group, PulseCURL *easy) {

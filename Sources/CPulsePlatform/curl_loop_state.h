@@ -24,8 +24,11 @@ struct group {
 struct pulse_loop {
     struct pulse_poller poller;
     double now;
+    // The number of idle connections that each group keeps.
+    long connections;
+    // Each has a multi handle from its first transfer on.
     struct group groups[PULSE_LOOP_GROUPS];
-    // All groups: these, and those of the links that are being opened.
+    // The groups with transfers: these, and those of the links that are being opened.
     struct group *first;
     // The events of the last wait.
     struct epoll_event ready[PULSE_POLLER_TURN];

@@ -2,6 +2,9 @@
 
 #if defined(__linux__)
 
+// For accept4 and SCHED_BATCH.
+#define _GNU_SOURCE
+
 #include "poller.h"
 
 #include <errno.h>
@@ -21,9 +24,6 @@ double pulse_monotonic_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// linux/sched.h: SCHED_BATCH, which sched.h declares only for GNU sources.
-enum { BATCH = 3 };
-
 void pulse_poller_begin_thread(void) {
     // libcurl leaves this to its caller, because it may not use signals. Before 7.87 its TLS writes without
     // MSG_NOSIGNAL.
@@ -34,7 +34,7 @@ void pulse_poller_begin_thread(void) {
     // Otherwise this thread, woken by a response, would preempt the thread that continues with that response. Its share
     // of the processor stays the same. A refusal by the system is harmless.
     struct sched_param parameters = {0};
-    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, BATCH, &parameters);
+    if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &parameters);
 }
 
 bool pulse_poller_open(struct pulse_poller *poller) {
@@ -100,6 +100,8 @@ void pulse_poller_close_socket(struct pulse_poller poller, int socket) {
     pulse_poller_remove(poller, socket);
     close(socket);
 }
+
+int pulse_socket_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
 
 ssize_t pulse_socket_send(int socket, const void *bytes, size_t count) {
     return send(socket, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -11,7 +11,7 @@ struct FileSource: Sendable {
     /// Opens the file, so that a missing file fails before anything is sent. Throws ``TransportFailure``.
     init(_ url: URL) throws {
         do {
-            handle = try FileHandle(forReadingFrom: url)
+            handle = try FileHandle.reading(url)
             var isDirectory: ObjCBool = false
             guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), !isDirectory.boolValue
             else { throw CocoaError(.fileReadUnknown) }

@@ -53,6 +53,9 @@ void pulse_poller_remove(struct pulse_poller poller, int socket);
 /// Closes a watched socket.
 void pulse_poller_close_socket(struct pulse_poller poller, int socket);
 
+/// `accept` of a connection that child processes do not inherit.
+int pulse_socket_accept(int listener);
+
 /// `send` that neither blocks nor raises a signal.
 ssize_t pulse_socket_send(int socket, const void *bytes, size_t count);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 /// Encodes a body to bytes, or to a file or stream that is read during the upload.
 struct BodyEncoder: Sendable {
@@ -108,7 +109,7 @@ private struct SegmentReader {
             } else {
                 switch rest.popFirst() {
                 case .bytes(let data): return data
-                case .file(let url, let length): open = (try FileHandle(forReadingFrom: url), length)
+                case .file(let url, let length): open = (try FileHandle.reading(url), length)
                 case nil: return nil
                 }
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 package import PulseCore
+import PulsePlatform
 
 /// Converts a response that comes without a wire to the requested delivery, by the rules of every transport.
 package struct SimulatedDelivery: Sendable {
@@ -84,7 +85,7 @@ package struct SimulatedDelivery: Sendable {
         let start = response.statusCode == 206 ? max(0, offset) : 0
         do {
             if start > 0 {
-                let handle = try FileHandle(forWritingTo: url)
+                let handle = try FileHandle.writing(url)
                 try handle.truncate(atOffset: UInt64(start))
                 try handle.seekToEnd()
                 try handle.write(contentsOf: body)

@@ -46,7 +46,7 @@ package struct BlockingWork: Sendable {
     // Without FileHandle's own reading: on Apple platforms each chunk would stay in memory until the autorelease pool
     // drains.
     package func forEachChunk(of file: URL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let handle = try FileHandle(forReadingFrom: file)
+        let handle = try FileHandle.reading(file)
         defer { try? handle.close() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunkSize, alignment: 16)
         defer { buffer.deallocate() }

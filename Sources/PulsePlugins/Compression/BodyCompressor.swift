@@ -55,7 +55,7 @@ struct BodyCompressor: Sendable {
     /// False, with an unfinished target, if the result would not be smaller.
     private func compress(_ file: URL, to target: URL, _ work: BlockingWork) throws -> Bool {
         struct NotSmaller: Error {}
-        let output = try FileHandle(forWritingTo: target)
+        let output = try FileHandle.writing(target)
         defer { try? output.close() }
         let encoder = GzipEncoder(try make())
         // A file may be longer than a 32-bit `Int` can count.

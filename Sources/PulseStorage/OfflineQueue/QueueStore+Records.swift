@@ -116,7 +116,7 @@ extension QueueStore {
 
     private static func bytes(of file: URL) async throws -> ByteStream {
         let chunkSize = 256 << 10
-        let handle = try await encoding { try await BlockingWork.run { _ in try FileHandle(forReadingFrom: file) } }
+        let handle = try await encoding { try await BlockingWork.run { _ in try FileHandle.reading(file) } }
         return ByteStream(next: {
             let chunk = try await Self.encoding {
                 try await BlockingWork.run { _ in try handle.read(upToCount: chunkSize) }

@@ -24,22 +24,16 @@ enum FullBacklog {
 extension SocketDescriptor {
     /// A socket that has started to connect.
     fileprivate static func connecting(toLoopbackPort port: Int) throws -> SocketDescriptor {
-        #if canImport(Glibc)
-        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        let number = socket(AF_INET, SOCK_STREAM, 0)
-        #endif
-        guard number >= 0 else { throw SocketFailure(operation: "socket") }
-        _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL, 0) | O_NONBLOCK)
+        let descriptor = try SocketDescriptor.stream(AF_INET)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                connect(descriptor.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        return SocketDescriptor(number: number)
+        return descriptor
     }
 }

@@ -49,6 +49,17 @@ struct SocketStreamTests {
         await stream.disposal()
     }
 
+    @Test func childProcessesInheritNoSocket() throws {
+        let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 1)
+        let client = try WireClient.connect(to: port)
+        let sockets = [listener, try #require(try listener.acceptConnection()), try SocketDescriptor.stream(AF_INET)]
+        for socket in sockets {
+            #expect(fcntl(socket.number, F_GETFD) == FD_CLOEXEC)
+            socket.dispose()
+        }
+        client.close()
+    }
+
     private func connection() throws -> (SocketStream, WireClient) {
         let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 1)
         defer { listener.dispose() }

@@ -181,7 +181,7 @@ extension BackgroundCoordinator.Delivery {
 
     private static func bytes(of file: URL) throws -> Data {
         guard FileManager.default.fileExists(atPath: file.path) else { return Data() }
-        let handle = try FileHandle(forReadingFrom: file)
+        let handle = try FileHandle.reading(file)
         defer { try? handle.close() }
         return try handle.read(upToCount: PulseResponse.errorBodyLimit + 1) ?? Data()
     }

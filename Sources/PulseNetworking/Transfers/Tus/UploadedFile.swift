@@ -45,7 +45,7 @@ struct UploadedFile: Sendable {
     }
 
     private func open() throws -> FileHandle {
-        let handle = try FileHandle(forReadingFrom: url)
+        let handle = try FileHandle.reading(url)
         guard try FileStamp(handle.fileDescriptor) == stamp else { throw FileHasChanged() }
         return handle
     }

@@ -2,6 +2,10 @@
 
 import PulseCore
 
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+#endif
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)
@@ -31,14 +35,12 @@ struct SocketDescriptor: Sendable, Hashable {
     static func listening(
         on host: MockServer.Configuration.Host, backlog: Int
     ) throws -> (descriptor: SocketDescriptor, port: Int) {
-        let family = host == .ipv4 ? AF_INET : AF_INET6
-        let number = socket(family, streamType, 0)
-        guard number >= 0 else { throw SocketFailure(operation: "socket") }
-        let descriptor = SocketDescriptor(number: number)
+        let descriptor = try stream(host == .ipv4 ? AF_INET : AF_INET6)
         do {
-            try descriptor.prepare()
             try descriptor.bindToLoopback(host)
-            guard listen(number, Int32(clamping: backlog)) == 0 else { throw SocketFailure(operation: "listen") }
+            guard listen(descriptor.number, Int32(clamping: backlog)) == 0 else {
+                throw SocketFailure(operation: "listen")
+            }
             return (descriptor, try descriptor.localPort())
         } catch {
             descriptor.dispose()
@@ -46,20 +48,21 @@ struct SocketDescriptor: Sendable, Hashable {
         }
     }
 
+    /// A new socket, bound to nothing, which child processes do not inherit.
+    static func stream(_ family: Int32) throws -> SocketDescriptor {
+        let number = socket(family, streamType, 0)
+        guard number >= 0 else { throw SocketFailure(operation: "socket") }
+        return try SocketDescriptor(number: number).prepared()
+    }
+
     /// A connection from the backlog, or nil if there is none.
     func acceptConnection() throws -> SocketDescriptor? {
         while true {
-            let number = accept(self.number, nil, nil)
+            let number = Self.accepted(by: self.number)
             if number >= 0 {
-                let descriptor = SocketDescriptor(number: number)
-                do {
-                    try descriptor.prepare()
-                    descriptor.set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
-                    return descriptor
-                } catch {
-                    descriptor.dispose()
-                    throw error
-                }
+                let descriptor = try SocketDescriptor(number: number).prepared()
+                descriptor.set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+                return descriptor
             }
             switch errno {
             case EAGAIN, EWOULDBLOCK: return nil
@@ -149,14 +152,29 @@ struct SocketDescriptor: Sendable, Hashable {
         return SocketDescriptor(number: number)
     }
 
-    private func prepare() throws {
+    private static func accepted(by listener: Int32) -> Int32 {
+        #if canImport(CPulsePlatform)
+        pulse_socket_accept(listener)
+        #else
+        accept(listener, nil, nil)
+        #endif
+    }
+
+    /// The socket, ready for use; closed if that fails. On Linux it closes on exec from its first moment, elsewhere
+    /// from here on.
+    private func prepared() throws -> SocketDescriptor {
         let flags = fcntl(number, F_GETFL, 0)
         guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) == 0,
             fcntl(number, F_SETFD, FD_CLOEXEC) == 0
-        else { throw SocketFailure(operation: "fcntl") }
+        else {
+            let failure = SocketFailure(operation: "fcntl")
+            dispose()
+            throw failure
+        }
         #if canImport(Darwin)
         set(SOL_SOCKET, SO_NOSIGPIPE, to: 1)
         #endif
+        return self
     }
 
     private func set(_ level: Int32, _ option: Int32, to value: Int32) {
@@ -200,7 +218,9 @@ struct SocketDescriptor: Sendable, Hashable {
     }
 
     #if canImport(Glibc)
-    private static let streamType = Int32(SOCK_STREAM.rawValue)
+    private static let streamType = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    #elseif canImport(Musl)
+    private static let streamType = SOCK_STREAM | SOCK_CLOEXEC
     #else
     private static let streamType = SOCK_STREAM
     #endif
