@@ -67,10 +67,18 @@ struct HTTP2LossTests {
                 #expect(failure?.isStaleConnection == (isReused ? loss.onReused : loss.onNew), told)
                 let arrivals = try await Self.arrivals(name)
                 #expect(arrivals.map(\.method) == [method])
-                // It keeps serving, over another connection if necessary.
-                let later = try await transport.send(Self.request("answer", "after"))
-                #expect(later.statusCode == 200)
+                #expect(try await Self.later(over: transport).statusCode == 200)
             }
+        }
+    }
+
+    /// The transport keeps serving, over another connection if necessary. libcurl 8.23 uses one that was cut once more,
+    /// and the transport says that it was stale.
+    private static func later(over transport: any Transport) async throws -> PulseResponse {
+        do {
+            return try await transport.send(request("answer", "after"))
+        } catch let failure as TransportFailure where failure.isStaleConnection {
+            return try await transport.send(request("answer", "after"))
         }
     }
 
