@@ -11,16 +11,19 @@ struct BodyFeed: Sendable {
     private let makeStream: @Sendable () async throws -> ByteStream
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
-    /// Nil without a body. Throws ``TransportFailure`` for an unreadable file.
-    init?(_ body: TransportRequest.Body, progress: (@Sendable (TransferProgress) -> Void)?) throws {
+    /// - Parameter file: the opened file, which a body that is a file needs. Opening it may take long.
+    /// - Returns: nil without a body.
+    init?(
+        _ body: TransportRequest.Body, _ file: FileSource? = nil, progress: (@Sendable (TransferProgress) -> Void)?
+    ) throws {
         switch body {
         case .none:
             return nil
         case .bytes(let data):
             length = Int64(data.count)
             makeStream = { ByteStream(data, chunkSize: Self.chunkSize) }
-        case .file(let url):
-            let file = try FileSource(url)
+        case .file:
+            guard let file else { throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend) }
             length = file.length
             makeStream = { ByteStream(next: { try await file.read(upTo: Self.chunkSize) }) }
         case .stream(let stream):
@@ -103,10 +106,9 @@ struct BodyFeed: Sendable {
 
 extension TransportRequest {
     /// The body that a task feeds; nil without one, and for bytes up to the limit whose progress is of no interest.
-    /// Throws ``TransportFailure`` for an unreadable file.
-    func feed(beyond limit: Int = .max) throws -> BodyFeed? {
+    func feed(_ file: FileSource? = nil, beyond limit: Int = .max) throws -> BodyFeed? {
         if case .bytes(let data) = body, data.count <= limit, progress == nil { return nil }
-        return try BodyFeed(body, progress: progress)
+        return try BodyFeed(body, file, progress: progress)
     }
 }
 

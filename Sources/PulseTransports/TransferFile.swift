@@ -7,20 +7,28 @@ import PulsePlatform
 struct FileSource: Sendable {
     let length: Int64
     private let handle: FileHandle
+    private let pool: BlockingThreadPool
 
-    /// Opens the file, so that a missing file fails before anything is sent. Throws ``TransportFailure``.
-    init(_ url: URL) throws {
+    /// Opens the file, so that a missing file fails before anything is sent. Throws ``TransportFailure``, and
+    /// `CancellationError`.
+    init(_ url: URL) async throws {
+        pool = .files(of: url)
         do {
-            handle = try FileHandle.reading(url)
-            var isDirectory: ObjCBool = false
-            guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), !isDirectory.boolValue
-            else { throw CocoaError(.fileReadUnknown) }
-            length = try Int64(handle.seekToEnd())
-            try handle.seek(toOffset: 0)
-        } catch {
+            (handle, length) = try await pool.read { try Self.open(url) }
+        } catch let error where !(error is CancellationError) {
             let code: URLError.Code = Self.lacksDescriptors(error) ? .resourceUnavailable : .cannotOpenFile
             throw TransportFailure(code: code, phase: .beforeSend, underlying: error)
         }
+    }
+
+    private static func open(_ url: URL) throws -> (FileHandle, Int64) {
+        let handle = try FileHandle.reading(url)
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory), !isDirectory.boolValue
+        else { throw CocoaError(.fileReadUnknown) }
+        let length = try Int64(handle.seekToEnd())
+        try handle.seek(toOffset: 0)
+        return (handle, length)
     }
 
     /// Whether the process or the system cannot open more files.
@@ -32,27 +40,34 @@ struct FileSource: Sendable {
 
     /// The next bytes; nil at the end.
     func read(upTo count: Int) async throws -> Data? {
-        try await BlockingThreadPool.files.result { [handle] in
+        try await pool.read { [handle] () -> Data? in
             guard let data = try handle.read(upToCount: count), !data.isEmpty else { return nil }
             return data
         }
     }
 }
 
-/// A file that receives a response's body. Its disk writes never block a thread of Swift's pool.
+/// A file that receives a response's body. Its disk writes never block a thread of Swift's pool, and a cancelled task
+/// soon stops waiting for a disk that hangs. Nothing more is written then.
 struct FileSink {
     /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
 
     private let handle: FileHandle
     private let offset: Int64
+    private let pool: BlockingThreadPool
+    private let clock: any PulseClock
 
     /// Creates the file, or makes it readable for its user only, and truncates it at the offset. Throws
     /// ``TransportFailure``, also if the file ends before the offset: the bytes in between would never be fetched.
-    init(_ url: URL, offset: Int64) async throws {
+    init(_ url: URL, offset: Int64, clock: any PulseClock = .system) async throws {
         self.offset = offset
+        self.clock = clock
+        pool = .files(of: url)
         do {
-            handle = try await BlockingThreadPool.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
+            handle = try await pool.abandonableAfterGrace(clock) {
+                try Self.open(url, offset: UInt64(max(0, offset)))
+            }
         } catch {
             throw Self.failure(error)
         }
@@ -91,7 +106,7 @@ struct FileSink {
         try await write(piece)
         if received == 0 { progress?(TransferProgress(completed: 0, total: 0, behind: offset)) }
         do {
-            try await BlockingThreadPool.files.result { [handle] in try handle.close() }
+            try await pool.abandonableAfterGrace(clock) { [handle] in try handle.close() }
         } catch {
             throw Self.failure(error)
         }
@@ -100,7 +115,7 @@ struct FileSink {
     private func write(_ piece: Data) async throws {
         guard !piece.isEmpty else { return }
         do {
-            try await BlockingThreadPool.files.result { [handle] in try handle.write(contentsOf: piece) }
+            try await pool.abandonableAfterGrace(clock) { [handle] in try handle.write(contentsOf: piece) }
         } catch {
             throw Self.failure(error)
         }

@@ -73,14 +73,15 @@ struct BodyEncoder: Sendable {
 }
 
 extension ByteStream {
-    /// Reads the segments in order, files in chunks. The stream fails if a file's length has changed since it was
-    /// measured, because the request has already declared the length.
+    /// Reads the segments in order, files in chunks and on threads that may wait for a disk. The stream fails if a
+    /// file's length has changed since it was measured, because the request has already declared the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
         let reader = Locked(SegmentReader(rest: segments[...]))
         self.init(next: {
             do {
-                return try reader.withLock { try $0.next() }
-            } catch {
+                guard let pool = reader.withLock({ $0.pool }) else { return try reader.withLock { try $0.next() } }
+                return try await pool.read { try reader.withLock { try $0.next() } }
+            } catch let error where !(error is CancellationError) {
                 throw TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
             }
         })
@@ -88,13 +89,22 @@ extension ByteStream {
 }
 
 private struct SegmentReader {
-    private static let chunkSize = 64 << 10
+    private static let chunkSize = 256 << 10
 
     var rest: ArraySlice<MultipartFormData.Segment>
     private var open: (handle: FileHandle, missing: Int64)?
+    /// The threads for the latest file.
+    private var filePool: BlockingThreadPool?
 
     init(rest: ArraySlice<MultipartFormData.Segment>) {
         self.rest = rest
+    }
+
+    /// The threads for the next bytes; nil for those in memory.
+    var pool: BlockingThreadPool? {
+        if open != nil { return filePool }
+        guard case .file(let url, _) = rest.first else { return nil }
+        return .files(of: url)
     }
 
     mutating func next() throws -> Data? {
@@ -109,7 +119,9 @@ private struct SegmentReader {
             } else {
                 switch rest.popFirst() {
                 case .bytes(let data): return data
-                case .file(let url, let length): open = (try FileHandle.reading(url), length)
+                case .file(let url, let length):
+                    open = (try FileHandle.reading(url), length)
+                    filePool = .files(of: url)
                 case nil: return nil
                 }
             }

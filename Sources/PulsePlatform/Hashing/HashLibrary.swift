@@ -45,7 +45,7 @@ extension HashLibrary {
     /// The hash of a file, read in chunks on a thread that blocks no other work. Throws the errors of reading, and
     /// `CancellationError`.
     package func sha256(of file: URL) async throws -> SHA256Hash? {
-        try await BlockingWork.run { work in
+        try await BlockingWork.run(reading: file) { work in
             guard let hasher = makeHasher() else { return nil }
             try work.forEachChunk(of: file) { hasher.update($0) }
             return hasher.finalize()

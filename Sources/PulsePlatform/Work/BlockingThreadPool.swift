@@ -8,6 +8,10 @@ import PulseCore
 ///
 /// The pool uses serial queues, which get threads of their own. On Linux, the system's concurrent queues share their
 /// threads with all of Swift's tasks: two long computations there stop every task on a machine with two cores.
+///
+/// Jobs on the files of a directory have a lane. The system's calls cannot be ended, so a disk that hangs, such as a
+/// dead network volume, keeps the threads of its jobs: a lane gets its first thread at once, beyond the pool's number
+/// if need be, and one more only when a job of it has ended.
 package struct BlockingThreadPool: Sendable {
     package typealias Work = @Sendable () -> Void
 
@@ -15,46 +19,121 @@ package struct BlockingThreadPool: Sendable {
     static let shared = BlockingThreadPool(count: max(2, ProcessInfo.processInfo.activeProcessorCount))
     /// The threads for short jobs that mostly wait for a disk. They do not queue behind computations.
     package static let files = BlockingThreadPool(count: 4)
+    /// In seconds: how long a cancelled caller waits for a job that must not be left alone without need. A disk that
+    /// spins up, or is busy with others, takes less.
+    static let gracePeriod: TimeInterval = 1
 
-    private struct State {
-        var idle: [Int]
+    private struct Lane: Hashable {
+        /// Empty for jobs on no files.
+        var directory = ""
+        /// The threads that the lane may have before a job of it has ended.
+        var width = Int.max
+    }
+
+    private struct Line {
+        var width: Int
+        var runningCount = 0
         var waiting: ArraySlice<Work> = []
     }
 
-    private let queues: [DispatchQueue]
+    private struct Start {
+        let work: Work
+        let thread: DispatchQueue
+        let lane: Lane
+    }
+
+    private struct State {
+        let count: Int
+        var idle: [DispatchQueue]
+        var runningCount = 0
+        /// The lanes that have jobs. A lane with waiting jobs has a running one, too.
+        var lines: [Lane: Line] = [:]
+
+        /// Takes the next job of a lane and a thread for it, if it may run now.
+        mutating func next(in lane: Lane) -> Start? {
+            guard let line = lines[lane], !line.waiting.isEmpty,
+                line.runningCount == 0 || line.runningCount < line.width && runningCount < count
+            else { return nil }
+            return start(in: lane)
+        }
+
+        private mutating func start(in lane: Lane) -> Start? {
+            guard let work = lines[lane]?.waiting.popFirst() else { return nil }
+            // A slice keeps the storage of removed elements.
+            if lines[lane]?.waiting.isEmpty == true { lines[lane]?.waiting = [] }
+            lines[lane]?.runningCount += 1
+            runningCount += 1
+            return Start(work: work, thread: idle.popLast() ?? DispatchQueue(label: "com.pulse.work"), lane: lane)
+        }
+
+        /// Ends a job. Returns the next one that may run, first of the same lane.
+        mutating func end(_ job: Start) -> Start? {
+            runningCount -= 1
+            idle.append(job.thread)
+            lines[job.lane]?.runningCount -= 1
+            if let width = lines[job.lane]?.width, width < count { lines[job.lane]?.width += 1 }
+            if let next = next(in: job.lane) { return next }
+            if lines[job.lane]?.runningCount == 0 { lines[job.lane] = nil }
+            guard runningCount < count else { return nil }
+            let other = lines.first { !$0.value.waiting.isEmpty && $0.value.runningCount < $0.value.width }
+            guard let other else { return nil }
+            return start(in: other.key)
+        }
+    }
+
     private let state: Locked<State>
+    private let lane: Lane
 
     package init(count: Int) {
-        queues = (0..<max(1, count)).map { DispatchQueue(label: "com.pulse.work-\($0)") }
+        let threads = (0..<max(1, count)).map { DispatchQueue(label: "com.pulse.work-\($0)") }
         // The last idle thread is taken first: a few warm threads are better than many.
-        state = Locked(State(idle: queues.indices.reversed()))
+        self.init(Locked(State(count: threads.count, idle: threads.reversed())), Lane())
+    }
+
+    private init(_ state: Locked<State>, _ lane: Lane) {
+        self.state = state
+        self.lane = lane
+    }
+
+    /// The same threads, for the files of a directory.
+    ///
+    /// - Parameter width: the threads that these jobs may have before one of them has ended.
+    func lane(of directory: String, width: Int = 1) -> BlockingThreadPool {
+        BlockingThreadPool(state, Lane(directory: directory, width: width))
+    }
+
+    /// The threads for short jobs on the files of a directory. If its disk hangs, the jobs of other directories go on.
+    package static func files(in directory: String) -> BlockingThreadPool { files.lane(of: directory) }
+
+    /// The threads for jobs that take long, such as those that wait until bytes are on the medium. Short ones of the
+    /// same directory do not queue behind them.
+    package static func longJobs(in directory: String) -> BlockingThreadPool {
+        // No path has this character.
+        files.lane(of: directory + "\0")
+    }
+
+    /// The threads for short jobs on a file, which are those of its directory.
+    package static func files(of file: URL) -> BlockingThreadPool {
+        files(in: file.deletingLastPathComponent().path)
     }
 
     package func begin(_ work: @escaping Work) {
-        let thread = state.withLock { state in
-            let thread = state.idle.popLast()
-            if thread == nil { state.waiting.append(work) }
-            return thread
+        let start = state.withLock { state in
+            state.lines[lane, default: Line(width: lane.width)].waiting.append(work)
+            return state.next(in: lane)
         }
-        if let thread { begin(work, on: thread) }
+        if let start { launch(start) }
     }
 
-    private func begin(_ work: @escaping Work, on thread: Int) {
-        queues[thread].async { [self] in
-            work()
-            if let next = next(for: thread) { begin(next, on: thread) }
-        }
-    }
-
-    private func next(for thread: Int) -> Work? {
-        state.withLock { state in
-            guard let next = state.waiting.popFirst() else {
-                // A slice keeps the storage of removed elements.
-                state.waiting = []
-                state.idle.append(thread)
-                return nil
+    private func launch(_ job: Start) {
+        job.thread.async { [self] in
+            job.work()
+            var next = state.withLock { $0.end(job) }
+            // A lane may have become wider.
+            while let job = next {
+                launch(job)
+                next = state.withLock { $0.next(in: job.lane) }
             }
-            return next
         }
     }
 
@@ -85,12 +164,65 @@ package struct BlockingThreadPool: Sendable {
         ifCancelled: Bool = true, register: (@escaping @Sendable (any Error) -> Void) -> Void = { _ in },
         _ body: @escaping @Sendable () -> Value
     ) async throws -> Value {
+        try await Self.awaitValue(ifCancelled: ifCancelled, register: register) { resume in begin(body, then: resume) }
+    }
+
+    /// Runs a job without effects. A cancelled caller does not wait for its end, and a job that has not begun is
+    /// dropped.
+    package func read<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        let job = Locked<(@Sendable () throws -> Value)?>(body)
+        return try await withTaskCancellationHandler {
+            try await abandonable { () -> Result<Value, any Error> in
+                guard let body = job.withLock({ $0.take() }) else { return .failure(CancellationError()) }
+                return Result(catching: body)
+            }.get()
+        } onCancel: {
+            _ = job.withLock { $0.take() }
+        }
+    }
+
+    /// Runs a job that may fail, even if its caller is cancelled. A cancelled caller waits for the grace period, and
+    /// then gets `CancellationError`: the disk hangs. The job must keep alive what it uses.
+    package func abandonableAfterGrace<Value: Sendable>(
+        _ clock: any PulseClock, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let result: Result<Value, any Error> = try await Self.waitWithGrace(clock) { resume in
+            begin({ Result(catching: body) }, then: resume)
+        }
+        return try result.get()
+    }
+
+    /// Waits for a value in that way.
+    package static func waitWithGrace<Value: Sendable>(
+        _ clock: any PulseClock, start: @Sendable (_ resume: @escaping @Sendable (Value) -> Void) -> Void
+    ) async throws -> Value {
+        let abandon = Locked<(@Sendable (any Error) -> Void)?>(nil)
+        let limit = Locked<Task<Void, Never>?>(nil)
+        defer { limit.withLock { $0 }?.cancel() }
+        return try await withTaskCancellationHandler {
+            try await awaitValue(
+                ifCancelled: false, register: { action in abandon.withLock { $0 = action } }, start: start)
+        } onCancel: {
+            let task = Task.detached {
+                guard (try? await clock.sleep(gracePeriod, for: .timeout)) != nil else { return }
+                let action = abandon.withLock { $0 }
+                action?(CancellationError())
+            }
+            limit.withLock { $0 = task }
+        }
+    }
+
+    /// Waits for a value that a thread passes on. The wait may end before.
+    private static func awaitValue<Value: Sendable>(
+        ifCancelled: Bool, register: (@escaping @Sendable (any Error) -> Void) -> Void,
+        start: @Sendable (_ resume: @escaping @Sendable (Value) -> Void) -> Void
+    ) async throws -> Value {
         let waiter = BlockingWork.Waiter<Value>()
         register { waiter.take()?.resume(throwing: $0) }
         let value = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 if !waiter.wait(continuation) { continuation.resume(throwing: CancellationError()) }
-                begin(body) { value in waiter.take()?.resume(returning: value) }
+                start { value in waiter.take()?.resume(returning: value) }
             }
         } onCancel: {
             if ifCancelled { waiter.take()?.resume(throwing: CancellationError()) }

@@ -19,6 +19,31 @@ package struct BlockingWork: Sendable {
         try await run(on: .shared, body)
     }
 
+    /// Runs work that reads a file, and has no other effects. A cancelled caller does not wait for a disk that hangs,
+    /// and the work on other directories goes on.
+    package static func run<Value: Sendable>(
+        reading file: URL, _ body: @escaping @Sendable (BlockingWork) throws -> Value
+    ) async throws -> Value {
+        let work = BlockingWork()
+        return try await withTaskCancellationHandler {
+            try await lane(of: file).read { try body(work) }
+        } onCancel: {
+            work.isCancelled.withLock { $0 = true }
+        }
+    }
+
+    /// Does the same for work that has effects: its caller waits for its end.
+    package static func run<Value: Sendable>(
+        converting file: URL, _ body: @escaping @Sendable (BlockingWork) throws -> Value
+    ) async throws -> Value {
+        try await run(on: lane(of: file), body)
+    }
+
+    /// Computations take long, so that the first one does not tell whether the disk responds.
+    private static func lane(of file: URL) -> BlockingThreadPool {
+        BlockingThreadPool.shared.lane(of: file.deletingLastPathComponent().path, width: .max)
+    }
+
     static func run<Value: Sendable>(
         on pool: BlockingThreadPool,
         _ body: @escaping @Sendable (BlockingWork) throws -> Value

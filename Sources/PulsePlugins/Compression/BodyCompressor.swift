@@ -39,7 +39,7 @@ struct BodyCompressor: Sendable {
     /// A temporary file with the compressed content of another file, readable by this user only. Nil if it would not be
     /// smaller. The caller removes it.
     func compressed(_ file: URL) async throws -> URL? {
-        try await BlockingWork.run { work in
+        try await BlockingWork.run(converting: file) { work in
             let target = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).gz")
             guard
                 FileManager.default.createFile(

@@ -116,10 +116,11 @@ extension QueueStore {
 
     private static func bytes(of file: URL) async throws -> ByteStream {
         let chunkSize = 256 << 10
-        let handle = try await encoding { try await BlockingWork.run { _ in try FileHandle.reading(file) } }
+        let pool = BlockingThreadPool.files(of: file)
+        let handle = try await encoding { try await pool.read { try FileHandle.reading(file) } }
         return ByteStream(next: {
             let chunk = try await Self.encoding {
-                try await BlockingWork.run { _ in try handle.read(upToCount: chunkSize) }
+                try await pool.read { try handle.read(upToCount: chunkSize) }
             }
             return chunk?.isEmpty == false ? chunk : nil
         })

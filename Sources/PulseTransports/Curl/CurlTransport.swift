@@ -69,8 +69,10 @@ public final class CurlTransport: Transport {
             let exchange = try HTTP1Exchange(upgrade: request, url, origin, self, startedAt: startedAt)
             return try await exchange.runOnNewConnection(holding: slot)
         }
+        var file: FileSource?
+        if case .file(let url) = request.body { file = try await FileSource(url) }
         let (loop, id) = try nextTransfer()
-        let exchange = try CurlExchange(request, url, origin, unixSocketPath, loop, id: id)
+        let exchange = try CurlExchange(request, file, url, origin, unixSocketPath, loop, id: id)
         return try await exchange.run(queued: pulse_monotonic_now() - startedAt, holding: slot)
     }
 

@@ -39,7 +39,10 @@ final class HTTP1Transport: Transport {
         // libcurl says what is wrong with the URL.
         guard let url = request.urlRequest.url, let origin = Origin(url) else { return try await curl.send(request) }
         let slot = try await curl.slots.slot(origin, for: request)
-        let exchange = try exchange(request, url, origin, startedAt: start)
+        let isForEngine = origin.scheme != "https" || request.httpVersions == .http1 || servers.contains(origin)
+        var file: FileSource?
+        if isForEngine, case .file(let url) = request.body { file = try await FileSource(url) }
+        let exchange = try isForEngine ? exchange(request, url, origin, file, startedAt: start) : nil
         var response =
             if let exchange, let response = try await run(exchange, for: request, holding: slot) { response } else {
                 try await send(request, url, origin, holding: slot, startedAt: start)
@@ -50,11 +53,9 @@ final class HTTP1Transport: Transport {
 
     /// Nil for a request that libcurl must handle.
     private func exchange(
-        _ request: TransportRequest, _ url: URL, _ origin: Origin, startedAt: TimeInterval
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ file: FileSource?, startedAt: TimeInterval
     ) throws -> HTTP1Exchange? {
-        let isForEngine = origin.scheme != "https" || request.httpVersions == .http1 || servers.contains(origin)
-        guard isForEngine else { return nil }
-        let feed = try request.feed(beyond: HTTP1Request.inlineLimit)
+        let feed = try request.feed(file, beyond: HTTP1Request.inlineLimit)
         guard let outgoing = try HTTP1Request(request, url, origin, feed, hasNoProxyAround: hasNoProxyAround) else {
             return nil
         }

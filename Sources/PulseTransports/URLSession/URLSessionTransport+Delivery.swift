@@ -53,7 +53,8 @@ extension URLSessionTransport {
             task, for: request, session.credentials, session.proxy, into: .download, progress: progress)
         let temporary = response.file
         defer { temporary.map { try? FileManager.default.removeItem(at: $0) } }
-        let source = try temporary.map { try FileSource($0) }
+        var source: FileSource?
+        if let temporary { source = try await FileSource(temporary) }
         guard (200..<300).contains(response.statusCode) else {
             response.data = try await source?.read(upTo: PulseResponse.errorBodyLimit) ?? Data()
             if response.isTruncated || source.map({ $0.length > PulseResponse.errorBodyLimit }) ?? true {
@@ -69,7 +70,7 @@ extension URLSessionTransport {
         let length = source?.length ?? 0
         let whole = TransferProgress(completed: length, total: length, behind: start)
         if last.withLock({ $0 }) != whole { request.progress?(whole) }
-        let body = ByteStream(next: { try await source?.read(upTo: 256 << 10) })
+        let body = ByteStream(next: { [source] in try await source?.read(upTo: 256 << 10) })
         try await FileSink(file, offset: start).take(body, total: nil, nil)
         response.body = .file(file)
         return response

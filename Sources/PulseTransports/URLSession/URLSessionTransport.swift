@@ -97,7 +97,7 @@ public final class URLSessionTransport: Transport {
         try Task.checkCancellation()
         guard !exchanges.isShutDown else { throw CancellationError() }
         // The session reports no progress of an empty body.
-        if try request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
+        if try await request.body.isKnownToBeEmpty { request.progress?(TransferProgress(completed: 0, total: 0)) }
         let session = try session(for: request, SessionSettings(request, isSecure: origin.scheme == "https"))
         // The session's end would cancel its task.
         defer { withExtendedLifetime(session) {} }
@@ -243,12 +243,12 @@ extension TransportRequest.Body {
     }
 
     fileprivate var isKnownToBeEmpty: Bool {
-        get throws {
+        get async throws {
             switch self {
             case .none, .stream: false
             case .bytes(let data): data.isEmpty
             // Foundation may crash the process for a file that it cannot open, or report it as possibly sent.
-            case .file(let file): try FileSource(file).length == 0
+            case .file(let file): try await FileSource(file).length == 0
             }
         }
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseNetworking
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing
@@ -75,7 +77,7 @@ struct BodyEncoderTests {
         #expect(request.urlRequest.value(forHTTPHeaderField: "Content-Type") == "application/x")
     }
 
-    @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1_000_003])
+    @Test(arguments: [0, 1, 262_143, 262_144, 262_145, 1_000_003])
     func aFormWithAFileBecomesARepeatableStreamOfExactLength(size: Int) async throws {
         let content = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try await Self.withFile(content) { file in
@@ -92,6 +94,24 @@ struct BodyEncoderTests {
                 #expect(data.range(of: content) != nil || content.isEmpty)
                 #expect(String(decoding: data.suffix(4), as: UTF8.self) == "--\r\n")
             }
+        }
+    }
+
+    /// A disk that hangs would stop all tasks otherwise.
+    @Test func theFilesOfAFormAreReadOnThreadsThatMayWait() async throws {
+        try await Self.withFile(Data(repeating: 1, count: 1000)) { file in
+            let request = try await Self.sent(.multipart(MultipartFormData(parts: [.init(name: "f", file: file)])))
+            let (disk, isRead) = (DispatchSemaphore(value: 0), Locked(false))
+            BlockingThreadPool.files(of: file).begin { disk.wait() }
+            let reader = Task {
+                defer { isRead.withLock { $0 = true } }
+                return try await Self.bytes(of: request)
+            }
+            for _ in 0..<1000 { await Task.yield() }
+            #expect(!isRead.withLock { $0 })
+            disk.signal()
+            let (length, data) = try await reader.value
+            #expect(length == Int64(data.count))
         }
     }
 

@@ -194,6 +194,52 @@ struct CookieStoreTests {
         }
     }
 
+    @Test func cookiesAreServedFromMemoryWhileTheDiskHangs() async throws {
+        try await Self.withFile { file in
+            let hanging = HangingDisk()
+            var disk = Disk.system
+            disk.makeDirectory = { path in
+                hanging.pass()
+                return systemMakeDirectory(path)
+            }
+            let store = FileCookieStore(file: file, on: disk)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == nil)
+            hanging.hang()
+            let call = Task { await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now) }
+            await hanging.asked()
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            call.cancel()
+            await call.value
+            hanging.respond()
+            await store.store(setCookie: ["more=1; Max-Age=60"], from: Self.url, now: Self.now)
+            #expect(await store.saveError == nil)
+            #expect(
+                await FileCookieStore(file: file).cookieHeader(for: Self.url, now: Self.now) == "kept=1; more=1")
+        }
+    }
+
+    @Test func aCancelledCallDoesNotWaitForTheFileOfItsCookies() async throws {
+        try await Self.withFile { file in
+            await FileCookieStore(file: file)
+                .store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)
+            let hanging = HangingDisk()
+            hanging.hang()
+            var disk = Disk.system
+            disk.open = { path, flags in
+                hanging.pass()
+                return systemOpen(path, flags)
+            }
+            let store = FileCookieStore(file: file, on: disk)
+            let call = Task { await store.cookieHeader(for: Self.url, now: Self.now) }
+            await hanging.asked()
+            call.cancel()
+            #expect(await call.value == nil)
+            hanging.respond()
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            #expect(await store.saveError == nil)
+        }
+    }
+
     @Test func aFailureToWriteIsReported() async throws {
         let store = FileCookieStore(file: URL(fileURLWithPath: "/dev/null/cookies.json"))
         await store.store(setCookie: ["kept=1; Max-Age=60"], from: Self.url, now: Self.now)

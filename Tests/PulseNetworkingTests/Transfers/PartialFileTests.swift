@@ -437,6 +437,87 @@ struct PartialFileTests {
         }
     }
 
+    // MARK: A disk that hangs
+
+    enum HangingStep: CaseIterable { case open, write, sync, rename }
+
+    /// The target changes only if the rename itself hangs, which nothing can take back.
+    @Test(arguments: HangingStep.allCases, [true, false])
+    func aDownloadEndsThoughItsDiskHangs(at step: HangingStep, byDeadline: Bool) async throws {
+        try await Self.withTarget { target in
+            let (hanging, renames) = (HangingDisk(), Locked(0))
+            hanging.hang()
+            var disk = Disk.system
+            switch step {
+            case .open:
+                disk.open = { path, flags in
+                    hanging.pass()
+                    return systemOpen(path, flags)
+                }
+            case .write:
+                disk.write = { descriptor, bytes, offset in
+                    hanging.pass()
+                    return Disk.system.write(descriptor, bytes, offset)
+                }
+            case .sync:
+                disk.sync = { descriptor in
+                    hanging.pass()
+                    return Disk.system.sync(descriptor)
+                }
+            case .rename: break
+            }
+            disk.rename = { from, to in
+                renames.withLock { $0 += 1 }
+                if step == .rename { hanging.pass() }
+                return Disk.system.rename(from, to)
+            }
+            let (clock, isOver) = (TestClock(), Locked(false))
+            let client = PulseClient(
+                configuration: PulseConfiguration().with(\.clock, value: clock),
+                transport: MockTransport(stubs: [Stub().reply(.file(Self.data, etag: "\"a\""))]),
+                events: PulseEventBus())
+            let run = DownloadRun(.file(target), DownloadOptions(), .none, disk: disk, progress: nil)
+            let options = RequestOptions().with(\.deadline, value: 2)
+            let call = Task {
+                defer { isOver.withLock { $0 = true } }
+                _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }
+            }
+            await hanging.asked()
+            if byDeadline { await clock.advance(by: 2) } else { call.cancel() }
+            while !isOver.withLock({ $0 }) { await clock.advance(by: 1) }
+            let error = await #expect(throws: PulseError.self) { try await call.value }
+            #expect(error?.kind == (byDeadline ? .deadlineExceeded : .cancelled))
+            #expect(Self.content(target) == Self.old)
+            hanging.respond()
+            // The job that hung keeps the file locked until it ends.
+            while case .transport(_, TransferFailure.busy) = await Self.download(to: target) { await Task.yield() }
+            #expect(Self.content(target) == Self.data)
+            #expect(renames.withLock { $0 } == (step == .rename ? 1 : 0))
+        }
+    }
+
+    @Test func downloadsIntoOtherDirectoriesGoOnWhileADiskHangs() async throws {
+        try await Self.withTarget { hung in
+            try await Self.withTarget { target in
+                let hanging = HangingDisk()
+                hanging.hang()
+                var disk = Disk.system
+                disk.open = { path, flags in
+                    hanging.pass()
+                    return systemOpen(path, flags)
+                }
+                let calls = (0..<5).map { [disk] number in
+                    Task { await Self.download(to: hung.appendingPathExtension("\(number)"), on: disk) }
+                }
+                await hanging.asked()
+                for _ in 0..<20 { #expect(await Self.download(to: target) == nil) }
+                #expect(hanging.askedCount == 1)
+                hanging.respond()
+                for call in calls { #expect(await call.value == nil) }
+            }
+        }
+    }
+
     /// The directory takes the place of the file, or disappears, while the download runs.
     @Test(arguments: [true, false])
     func aTargetThatChangesMeanwhileIsTyped(isReplaced: Bool) async throws {

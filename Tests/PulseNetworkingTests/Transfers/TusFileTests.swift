@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing
@@ -106,6 +108,25 @@ struct TusFileTests {
             #expect(body.length == Int64(data.count - 1000))
             // The change is found when it is opened again.
             await #expect(throws: (any Error).self) { _ = try await body.make() }
+        }
+    }
+
+    @Test func anUploadWhoseDiskHangsEndsByItsDeadline() async throws {
+        try await MockServer.run { server in
+            try await TusFixture.withFile { file, _, resumption in
+                let disk = DispatchSemaphore(value: 0)
+                BlockingThreadPool.files(of: file).begin { disk.wait() }
+                let clock = TestClock()
+                let client = TusFixture.client(server, clock: clock)
+                let options = RequestOptions().with(\.deadline, value: 2)
+                let call = Task { try await client.upload(Put(file), resuming: resumption, options: options) }
+                await clock.sleepers(atLeast: 1, for: .deadline)
+                await clock.advance(by: 2)
+                let error = await #expect(throws: PulseError.self) { try await call.value }
+                #expect(error?.kind == .deadlineExceeded && server.requests.isEmpty)
+                disk.signal()
+                await client.shutdown()
+            }
         }
     }
 

@@ -100,6 +100,64 @@ struct UploadRecordTests {
         }
     }
 
+    @Test func aRecordOnADiskThatHangsIsLeftAsItIs() async throws {
+        try await TusFixture.withFile { file, _, resumption in
+            let (hanging, clock, isOver) = (HangingDisk(), TestClock(), Locked(false))
+            var disk = Disk.system
+            disk.sync = { descriptor in
+                hanging.pass()
+                return Disk.system.sync(descriptor)
+            }
+            let uploaded = try await UploadedFile.at(file)
+            let upload = StoredUpload(url: Self.url, stamp: uploaded.stamp, account: nil)
+            func leave(_ disk: Disk) async throws {
+                let record = try await UploadRecord.open(
+                    file, to: Self.url, in: resumption.directory, using: disk, clock: clock)
+                hanging.hang()
+                let write = Task {
+                    defer { isOver.withLock { $0 = true } }
+                    try await record.write(upload)
+                }
+                await hanging.asked()
+                write.cancel()
+                while !isOver.withLock({ $0 }) { await clock.advance(by: 1) }
+                await #expect(throws: CancellationError.self) { try await write.value }
+                // Neither waits for the disk.
+                await record.remove()
+                await record.close()
+            }
+            try await leave(disk)
+            hanging.respond()
+            // The job that hung keeps the record locked until it ends.
+            var next: UploadRecord?
+            while next == nil {
+                do {
+                    next = try await UploadRecord.open(file, to: Self.url, in: resumption.directory)
+                } catch let error as PulseError where Self.failure(error) == .busy {
+                    await Task.yield()
+                }
+            }
+            let record = try #require(next)
+            #expect(await record.read(for: uploaded) == upload)
+            await record.close()
+        }
+    }
+
+    /// Trap: a pipe holds the thread that opens it.
+    @Test func aPipeInPlaceOfARecordIsNone() async throws {
+        try await TusFixture.withFile { file, _, resumption in
+            let record = try await UploadRecord.open(file, to: Self.url, in: resumption.directory)
+            let uploaded = try await UploadedFile.at(file)
+            try await record.write(StoredUpload(url: Self.url, stamp: uploaded.stamp, account: nil))
+            let name = try #require(TusFixture.names(resumption).first { $0.hasSuffix(".upload") })
+            let path = resumption.directory.appendingPathComponent(name).path
+            try FileManager.default.removeItem(atPath: path)
+            #expect(mkfifo(path, 0o600) == 0)
+            #expect(await record.read(for: uploaded) == nil)
+            await record.close()
+        }
+    }
+
     /// An app's container moves at an update.
     @Test func aRecordMovesWithItsFile() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import Dispatch
 import PulseCore
 import PulseObservability
+import PulsePlatform
 import PulsePlugins
 import PulseTesting
 import TestSupport
@@ -54,6 +56,28 @@ struct UploadTests {
             #expect(reports.map(\.attempt) == reports.map(\.attempt).sorted())
             #expect(reports.allSatisfy { $0.fraction.map { $0 > 0 && $0 <= 1 } == true })
             #expect(server.requests.map(\.bodyByteCount) == [1 << 20, 1 << 20])
+            await client.shutdown()
+        }
+    }
+
+    @Test func anUploadWhoseDiskHangsEndsByItsDeadline() async throws {
+        try await MockServer.run { server in
+            let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: directory) }
+            let file = directory.appendingPathComponent("file")
+            try Data(count: 10).write(to: file)
+            let disk = DispatchSemaphore(value: 0)
+            BlockingThreadPool.files(of: file).begin { disk.wait() }
+            let clock = TestClock()
+            let client = Self.client(server, clock)
+            let options = RequestOptions().with(\.deadline, value: 2)
+            let call = Task { try await client.upload(Put(body: .file(file)), options: options) }
+            await clock.sleepers(atLeast: 1, for: .deadline)
+            await clock.advance(by: 2)
+            let error = await #expect(throws: PulseError.self) { try await call.value }
+            #expect(error?.kind == .deadlineExceeded && server.requests.isEmpty)
+            disk.signal()
             await client.shutdown()
         }
     }

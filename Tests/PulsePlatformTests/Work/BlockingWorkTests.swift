@@ -60,6 +60,21 @@ struct BlockingWorkTests {
         #expect(!ran.withLock { $0 })
     }
 
+    @Test func aCancelledReaderDoesNotWaitForADiskThatHangs() async {
+        let disk = DispatchSemaphore(value: 0)
+        let (begun, began) = AsyncStream.makeStream(of: Void.self)
+        let reader = Task {
+            try await BlockingWork.run(reading: URL(fileURLWithPath: "/pulse-hangs/file")) { _ in
+                began.yield()
+                disk.wait()
+            }
+        }
+        for await _ in begun { break }
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        disk.signal()
+    }
+
     @Test func blockingWorkDoesNotOccupySwiftsThreadPool() async {
         let count = 2 * ProcessInfo.processInfo.activeProcessorCount
         let (pool, gate) = (BlockingThreadPool(count: count), DispatchSemaphore(value: 0))

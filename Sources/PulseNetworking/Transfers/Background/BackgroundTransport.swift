@@ -164,14 +164,15 @@ extension BackgroundCoordinator.Delivery {
         response.isDecoded = head.isDecoded
         guard !entry.isUpload else { return response }
         let file = content
+        let pool = BlockingThreadPool.files(of: file)
         guard (200..<300).contains(head.status) else {
-            response.data = try await BlockingThreadPool.files.result { try Self.bytes(of: file) }
+            response.data = try await pool.read { try Self.bytes(of: file) }
             response.isTruncated = response.data.count > PulseResponse.errorBodyLimit
             response.data = response.data.prefix(PulseResponse.errorBodyLimit)
             return response
         }
         let isInFile = body == nil
-        let length = try await BlockingThreadPool.files.result { try Self.length(of: file, mayBeMissing: !isInFile) }
+        let length = try await pool.read { try Self.length(of: file, mayBeMissing: !isInFile) }
         // An earlier call has used it up.
         guard let length else { return nil }
         if entry.isResumed, head.status == 206, !response.becomeWhole(length) { return nil }

@@ -21,6 +21,8 @@ struct DownloadPlace: Sendable {
     let partial: String
 
     var state: String { partial + "-state" }
+    var pool: BlockingThreadPool { .files(in: directory) }
+    var longJobs: BlockingThreadPool { .longJobs(in: directory) }
     private var target: String? { name.map { directory + "/" + $0 } }
 
     /// The place of a file. Throws ``PulseError/invalidRequest(reason:)`` for a URL that names none.

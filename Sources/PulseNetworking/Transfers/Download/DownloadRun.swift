@@ -59,7 +59,7 @@ final class DownloadRun: Sendable {
     /// Drops what an earlier download of the same content has left.
     static func dropPartial(_ target: Target, key: String) async {
         guard let place = try? target.place(key), let digest = digest(of: key) else { return }
-        let state = PartialState.read(place.state, using: .system)
+        let state = try? await place.pool.read { PartialState.read(place.state, using: .system) }
         guard state == nil || state?.key == digest else { return }
         await (try? PartialFile.open(at: place, key: digest, using: .system))?.drop()
     }
@@ -71,14 +71,14 @@ final class DownloadRun: Sendable {
         try Self.check(built.urlRequest, options)
         let name = options.contentKey ?? built.url.absoluteString
         let place = try target.place(wholeKey ?? name)
-        if !options.replacesFile { try place.checkIsFree() }
+        if !options.replacesFile { try await place.pool.read { try place.checkIsFree() } }
         if let background {
             return try await response(by: background, at: place, for: call) {
                 try await follower.send(built, for: call, through: pipeline)
             }
         }
         let key = wholeKey == nil ? Self.digest(of: name) : nil
-        let partial = try await PartialFile.open(at: place, key: key, using: disk)
+        let partial = try await PartialFile.open(at: place, key: key, using: disk, clock: call.environment.clock)
         let meter = TransferMeter(call, progress)
         ContextStore(call: call)[StoresBody.self] = true
         var work = Work(
@@ -113,8 +113,11 @@ final class DownloadRun: Sendable {
                 throw error
             }
             guard let content = response.file else { throw PulseError.emptyBody }
-            let stored = try await BlockingThreadPool.files.result { try DownloadPlace(place, bytesOf: content) }
-            let partial = try await PartialFile.open(at: stored, key: nil, using: disk)
+            let clock = call.environment.clock
+            let stored = try await place.longJobs.abandonableAfterGrace(clock) {
+                try DownloadPlace(place, bytesOf: content)
+            }
+            let partial = try await PartialFile.open(at: stored, key: nil, using: disk, clock: clock)
             var work = Work(
                 options: options, retryPolicy: retryPolicy, call: call, key: nil, partial: partial, meter: meter,
                 restarted: restarted, isWritten: true)
@@ -129,7 +132,7 @@ final class DownloadRun: Sendable {
 
     private static func check(_ place: DownloadPlace) async throws {
         do {
-            try await BlockingThreadPool.files.result { try place.check() }
+            try await place.pool.read { try place.check() }
         } catch let failure as TransferFailure {
             throw failure.asPulseError
         }

@@ -19,9 +19,12 @@ import Musl
 /// them: after a crash the state never tells of bytes that are not there. All disk work runs on threads that block no
 /// other task.
 ///
+/// A cancelled task soon stops waiting for a disk that hangs. From then on the file is left as it is: the job that
+/// hangs keeps it open and locked until it ends.
+///
 /// Throws ``PulseError`` with a ``TransferFailure`` or a ``JournalFailure``.
 final class PartialFile: @unchecked Sendable {
-    // Unchecked: one task uses it. The sync in the background has copies of what it needs, and shares only a lock.
+    // Unchecked: one task uses it. Jobs on the disk have copies of what they need, and share only locks.
 
     /// The most bytes that a crash loses.
     static let syncDistance = 8 << 20
@@ -32,6 +35,8 @@ final class PartialFile: @unchecked Sendable {
     /// What an earlier download left here; nil if there is nothing to go on with.
     let stored: PartialState?
     private let disk: Disk
+    private let pool: BlockingThreadPool
+    private let clock: any PulseClock
     private let lock: FileLock
     private let descriptor: Int32
     /// The bytes in the file; those in `piece` follow.
@@ -44,15 +49,20 @@ final class PartialFile: @unchecked Sendable {
     /// The state on the disk.
     private var saved: PartialState?
     private var isGone = false
+    /// Whether a job on the disk was left alone, which may still run.
+    private var isAbandoned = false
     /// Whether a sync of the bytes has failed. The system reports that once, and then takes lost bytes for written.
     private let hasLostBytes = Locked(false)
 
     private init(
-        _ place: DownloadPlace, _ stored: PartialState?, _ disk: Disk, _ lock: FileLock, _ descriptor: Int32
+        _ place: DownloadPlace, _ stored: PartialState?, _ disk: Disk, _ clock: any PulseClock, _ lock: FileLock,
+        _ descriptor: Int32
     ) {
         self.place = place
         self.stored = stored
         self.disk = disk
+        self.clock = clock
+        pool = place.pool
         self.lock = lock
         self.descriptor = descriptor
         written = stored?.length ?? 0
@@ -70,26 +80,38 @@ final class PartialFile: @unchecked Sendable {
     /// Locks the file, and reads what an earlier download of that content has left.
     ///
     /// - Parameter key: names the content; nil to go on with nothing.
-    static func open(at place: DownloadPlace, key: String?, using disk: Disk) async throws -> PartialFile {
-        try await onDisk(needed: 0) {
-            try place.check()
-            while true {
-                let lock = FileLock(path: place.partial, disk: disk)
-                guard try lock.tryAcquire() else { throw TransferFailure.busy }
-                let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
-                let status = try? SystemFile.status(descriptor)
-                let size = Int64(status?.size ?? 0)
-                let state = PartialState.read(place.state, using: disk)
-                let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
-                let partial = PartialFile(place, stored, disk, lock, descriptor)
-                if status?.linkCount ?? 1 > 1 {
-                    // A crash has left the name of a file that is in place.
-                    try partial.removeName()
-                    continue
-                }
-                if stored == nil, state != nil { try removeState(place, disk) }
-                return partial
+    static func open(
+        at place: DownloadPlace, key: String?, using disk: Disk, clock: any PulseClock = .system
+    ) async throws -> PartialFile {
+        do {
+            return try await place.pool.abandonableAfterGrace(clock) {
+                try openNow(at: place, key: key, using: disk, clock)
             }
+        } catch {
+            throw failure(error, needed: 0)
+        }
+    }
+
+    private static func openNow(
+        at place: DownloadPlace, key: String?, using disk: Disk, _ clock: any PulseClock
+    ) throws -> PartialFile {
+        try place.check()
+        while true {
+            let lock = FileLock(path: place.partial, disk: disk)
+            guard try lock.tryAcquire() else { throw TransferFailure.busy }
+            let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
+            let status = try? SystemFile.status(descriptor)
+            let size = Int64(status?.size ?? 0)
+            let state = PartialState.read(place.state, using: disk)
+            let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
+            let partial = PartialFile(place, stored, disk, clock, lock, descriptor)
+            if status?.linkCount ?? 1 > 1 {
+                // A crash has left the name of a file that is in place.
+                try partial.removeName()
+                continue
+            }
+            if stored == nil, state != nil { try removeState(place, disk) }
+            return partial
         }
     }
 
@@ -101,13 +123,26 @@ final class PartialFile: @unchecked Sendable {
     /// Runs a job on a thread that may wait for a disk.
     ///
     /// - Parameter needed: the bytes that a full disk lacks.
-    private static func onDisk<Value: Sendable>(
-        needed: Int64, _ job: @escaping @Sendable () throws -> Value
+    /// - Parameter isLong: whether the job waits until bytes are on the medium.
+    private func onDisk<Value: Sendable>(
+        needed: Int64 = 0, isLong: Bool = false, _ job: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
+        try await waiting(needed: needed) {
+            try await (isLong ? place.longJobs : pool).abandonableAfterGrace(clock) { [self] in
+                // The descriptor of a closed file may soon be that of another one.
+                defer { withExtendedLifetime(self) {} }
+                return try job()
+            }
+        }
+    }
+
+    private func waiting<Value>(needed: Int64 = 0, _ wait: () async throws -> Value) async throws -> Value {
+        guard !isAbandoned else { throw PulseError.cancelled }
         do {
-            return try await BlockingThreadPool.files.result(job)
+            return try await wait()
         } catch {
-            throw failure(error, needed: needed)
+            if error is CancellationError { isAbandoned = true }
+            throw Self.failure(error, needed: needed)
         }
     }
 
@@ -124,7 +159,7 @@ final class PartialFile: @unchecked Sendable {
         try await finishSync()
         let isStale = length < saved?.length ?? 0
         if isStale { saved = nil }
-        try await Self.onDisk(needed: 0) { [place, disk, descriptor] in
+        try await onDisk { [place, disk, descriptor] in
             if isStale { try Self.removeState(place, disk) }
             guard ftruncate(descriptor, off_t(length)) == 0 else { throw JournalFailure("ftruncate") }
         }
@@ -134,7 +169,7 @@ final class PartialFile: @unchecked Sendable {
 
     /// Throws if the disk has no space for that many more bytes.
     func checkSpace(for count: Int64) async throws {
-        let free = await BlockingThreadPool.files.run { [disk, place] in disk.freeSpace(place.directory) }
+        let free = try await onDisk { [disk, place] in disk.freeSpace(place.directory) }
         guard free ?? .max >= count else { throw TransferFailure.noSpace(needed: count).asPulseError }
     }
 
@@ -150,7 +185,7 @@ final class PartialFile: @unchecked Sendable {
     private func flush() async throws {
         guard !piece.isEmpty else { return }
         let needed = max(Int64(piece.count), (total ?? 0) - written)
-        try await Self.onDisk(needed: needed) { [piece, written, descriptor, disk] in
+        try await onDisk(needed: needed) { [piece, written, descriptor, disk] in
             try piece.withUnsafeBytes { try SystemFile.write($0, to: descriptor, at: Int(written), using: disk) }
         }
         written += Int64(piece.count)
@@ -164,8 +199,12 @@ final class PartialFile: @unchecked Sendable {
         guard syncing == nil, written - synced >= Int64(Self.syncDistance / 2) else { return }
         var state = state()
         state.length = written
+        // The thread releases the file, so that it is closed once nothing else uses it.
+        let user = Locked<PartialFile?>(self)
         let task = Task { [state, place, descriptor, disk, hasLostBytes] in
-            try await BlockingThreadPool.files.result {
+            try await place.longJobs.result {
+                let file = user.withLock { $0.take() }
+                defer { withExtendedLifetime(file) {} }
                 try Self.sync(descriptor, disk, hasLostBytes)
                 try state.write(place.state, using: disk)
             }
@@ -185,7 +224,12 @@ final class PartialFile: @unchecked Sendable {
     private func finishSync() async throws {
         guard let syncing else { return }
         self.syncing = nil
-        try await Self.orFailure { try await syncing.task.value }
+        let result: Result<Void, any Error> = try await waiting {
+            try await BlockingThreadPool.waitWithGrace(clock) { [task = syncing.task] resume in
+                _ = Task { resume(await task.result) }
+            }
+        }
+        if case .failure(let error) = result { throw Self.failure(error, needed: 0) }
         synced = syncing.state.length
         saved = syncing.state
     }
@@ -200,7 +244,7 @@ final class PartialFile: @unchecked Sendable {
             var state = state
             state.length = written
             guard saved != state else { return }
-            try await Self.onDisk(needed: 0) { [state, place, descriptor, disk, hasLostBytes] in
+            try await onDisk(isLong: true) { [state, place, descriptor, disk, hasLostBytes] in
                 try Self.sync(descriptor, disk, hasLostBytes)
                 try state.write(place.state, using: disk)
             }
@@ -213,7 +257,7 @@ final class PartialFile: @unchecked Sendable {
         isGone = true
         piece = Data()
         try? await finishSync()
-        await BlockingThreadPool.files.run { [place] in
+        try? await onDisk { [place] in
             // First, since the next download may begin once the bytes have no name.
             _ = unlink(place.state)
             _ = unlink(PartialState.next(place.state))
@@ -223,7 +267,7 @@ final class PartialFile: @unchecked Sendable {
 
     /// Takes the bytes that another wrote to the file, and returns their number.
     func adopt() async throws -> Int64 {
-        written = try await Self.onDisk(needed: 0) { [descriptor] in Int64(try SystemFile.status(descriptor).size) }
+        written = try await onDisk { [descriptor] in Int64(try SystemFile.status(descriptor).size) }
         return written
     }
 
@@ -232,7 +276,7 @@ final class PartialFile: @unchecked Sendable {
     /// Drops what a crash has left behind the content.
     func trim(to length: Int64) async throws {
         try await flush()
-        try await Self.onDisk(needed: 0) { [descriptor] in
+        try await onDisk { [descriptor] in
             guard try SystemFile.status(descriptor).size > length else { return }
             guard ftruncate(descriptor, off_t(length)) == 0 else { throw JournalFailure("ftruncate") }
         }
@@ -251,14 +295,17 @@ final class PartialFile: @unchecked Sendable {
 
     /// Puts the file in place, durably and by one rename, and returns its URL.
     ///
+    /// A cancelled task does not change the target any more, unless the rename has begun: nothing can take it back, so
+    /// on a disk that hangs meanwhile the file may be in place later, although the download has ended.
+    ///
     /// - Parameter name: that of a file in the place's directory; nil for the place's own target.
     func finish(name: String?, replacesFile: Bool) async throws -> URL {
         try await flush()
         // A state that could not be written is of no interest any more.
         try? await finishSync()
-        let isInstalled = Locked(false)
+        let (isInstalled, isCancelled) = (Locked(false), Locked(false))
         defer { isGone = isInstalled.withLock { $0 } }
-        return try await Self.onDisk(needed: 0) { [place, descriptor, disk, hasLostBytes] in
+        let install = { @Sendable [place, descriptor, disk, hasLostBytes] () throws -> URL in
             try Self.sync(descriptor, disk, hasLostBytes)
             // Opened first, so that nothing but a failing disk can go wrong after the rename.
             let directory = try SystemFile.openDirectory(place.directory, using: disk)
@@ -268,6 +315,7 @@ final class PartialFile: @unchecked Sendable {
                 throw JournalFailure.missing
             }
             _ = fchmod(descriptor, place.standardPermissions())
+            if isCancelled.withLock({ $0 }) { throw PulseError.cancelled }
             let file = try place.install(name, replacesFile: replacesFile, using: disk)
             isInstalled.withLock { $0 = true }
             _ = unlink(place.state)
@@ -275,17 +323,19 @@ final class PartialFile: @unchecked Sendable {
             try SystemFile.syncDirectory(directory, using: disk)
             return file
         }
+        return try await withTaskCancellationHandler {
+            try await onDisk(isLong: true, install)
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
     }
 
     // MARK: Errors
 
-    private static func orFailure(_ body: () async throws -> Void) async throws {
-        do { try await body() } catch { throw failure(error, needed: 0) }
-    }
-
     private static func failure(_ error: any Error, needed: Int64) -> PulseError {
         switch error {
         case let error as PulseError: return error
+        case is CancellationError: return .cancelled
         case let failure as TransferFailure: return failure.asPulseError
         case JournalFailure.noSpace: return TransferFailure.noSpace(needed: needed).asPulseError
         case JournalFailure.missing, JournalFailure.notPermitted, JournalFailure.readOnly:

@@ -81,13 +81,13 @@ extension TusRun {
         private mutating func sendRest(to url: URL, from start: Int64?, as owner: String?) async throws -> End {
             var offset = start
             while true {
-                guard await file.isUnchanged() else { return .changed }
+                guard try await file.isUnchanged() else { return .changed }
                 let step: Step
                 do {
                     step = if let offset { try await patch(url, from: offset) } else { try await head(url, as: owner) }
                 } catch {
                     try Task.checkCancellation()
-                    guard await file.isUnchanged() else { return .changed }
+                    guard try await file.isUnchanged() else { return .changed }
                     let failure = PulseError(wrapping: error)
                     guard Self.isPassing(failure) else { throw failure }
                     try await wait(after: failure)
@@ -149,7 +149,7 @@ extension TusRun {
                     code: .badServerResponse, phase: .responseStarted, underlying: UnusableLocation())
             }
             // There is nothing to send.
-            guard file.size > 0 else { return await finish(response) }
+            guard file.size > 0 else { return try await finish(response) }
             response.discard()
             try await record.write(StoredUpload(url: url, stamp: file.stamp, account: account))
             return try await sendRest(to: url, from: 0, as: account)
@@ -174,7 +174,7 @@ extension TusRun {
                 length == nil || length.flatMap({ Int64($0) }) == file.size
             else { return .end(.gone(TransferFailure.rejectedOffset.asPulseError)) }
             // All bytes had come, and only the response to the last part was lost.
-            guard next < file.size else { return .end(await finish(response)) }
+            guard next < file.size else { return .end(try await finish(response)) }
             if next > confirmed { (confirmed, fruitless) = (next, 0) }
             return .at(next)
         }
@@ -192,7 +192,7 @@ extension TusRun {
                 throw failure
             }
             let next = response.headers["Upload-Offset"].flatMap { Int64($0) }
-            if next == file.size { return .end(await finish(response)) }
+            if next == file.size { return .end(try await finish(response)) }
             response.discard()
             // A server that does not tell what it has taken, or nothing that can be, is asked.
             guard let next, offset + 1..<file.size ~= next else {
@@ -204,8 +204,15 @@ extension TusRun {
             return .at(next)
         }
 
-        private func finish(_ response: PulseResponse) async -> End {
-            guard await file.isUnchanged() else {
+        private func finish(_ response: PulseResponse) async throws -> End {
+            let isUnchanged: Bool
+            do {
+                isUnchanged = try await file.isUnchanged()
+            } catch {
+                response.discard()
+                throw error
+            }
+            guard isUnchanged else {
                 response.discard()
                 return .changed
             }

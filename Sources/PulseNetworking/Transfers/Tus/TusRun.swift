@@ -33,7 +33,8 @@ final class TusRun: Sendable {
             throw PulseError.unsupported("a resumable upload needs a body that is a file")
         }
         let file = try await UploadedFile.at(url)
-        let record = try await UploadRecord.open(url, to: built.url, in: resumption.directory)
+        let record = try await UploadRecord.open(
+            url, to: built.url, in: resumption.directory, clock: call.environment.clock)
         if let warning = record.warning { call.environment.warnings.emit(warning, to: call.environment.events) }
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter

@@ -17,11 +17,18 @@ struct StoredUpload: Sendable, Equatable {
 ///
 /// It is locked: of two uploads at once, in any processes, each would refuse the other's offsets. Throws ``PulseError``
 /// with a ``TransferFailure``.
+///
+/// A cancelled task soon stops waiting for a disk that hangs. From then on the record is left as it is: the job that
+/// hangs keeps it locked until it ends. A record that it writes then is as good: the server is asked for the offset.
 struct UploadRecord: Sendable {
     private let directory: String
     private let path: String
     private let lock: FileLock
     private let disk: Disk
+    private let clock: any PulseClock
+    private let pool: BlockingThreadPool
+    /// Whether a job on the disk was left alone, which may still run.
+    private let isAbandoned = Locked(false)
     /// The warning that others may write to the directory; nil if they may not.
     let warning: String?
 
@@ -31,9 +38,9 @@ struct UploadRecord: Sendable {
     ///
     /// - Parameter url: where the upload is created.
     static func open(
-        _ file: URL, to url: URL, in directory: URL, using disk: Disk = .system
+        _ file: URL, to url: URL, in directory: URL, using disk: Disk = .system, clock: any PulseClock = .system
     ) async throws -> UploadRecord {
-        let warning = try await onDisk {
+        let warning = try await onDisk(.files(in: directory.path), clock) {
             try SystemFile.makeDirectory(directory.path, using: disk)
             return SystemFile.exposureWarning(directory.path, of: "resumable uploads")
         }
@@ -41,16 +48,20 @@ struct UploadRecord: Sendable {
         guard let digest = SystemHashes.library?.sha256(name)?.hex else {
             throw PulseError.unsupported("a resumable upload needs the system's SHA-256")
         }
-        let record = UploadRecord(in: directory.path, digest, disk, warning)
-        try await onDisk {
+        let record = UploadRecord(in: directory.path, digest, disk, clock, warning)
+        try await onDisk(record.pool, clock) {
             guard try record.lock.tryAcquire() else { throw TransferFailure.busy }
         }
         return record
     }
 
-    private init(in directory: String, _ name: String, _ disk: Disk, _ warning: String?) {
+    private init(
+        in directory: String, _ name: String, _ disk: Disk, _ clock: any PulseClock, _ warning: String?
+    ) {
         self.directory = directory
         self.disk = disk
+        self.clock = clock
+        pool = .files(in: directory)
         self.warning = warning
         path = directory + "/" + name + ".upload"
         lock = FileLock(path: path + ".lock", disk: disk)
@@ -58,7 +69,7 @@ struct UploadRecord: Sendable {
 
     /// Unlocks the record.
     func close() async {
-        await BlockingThreadPool.files.run { [lockPath, lock] in
+        try? await onDisk { [lockPath, lock] in
             // While it is held: afterwards the name may be that of another's lock.
             try? FileManager.default.removeItem(atPath: lockPath)
             lock.close()
@@ -67,14 +78,14 @@ struct UploadRecord: Sendable {
 
     /// The upload; nil if there is none, if the record is damaged, or if it is of another version of the file.
     func read(for file: UploadedFile) async -> StoredUpload? {
-        await BlockingThreadPool.files.run { [path] in
-            let upload = FileManager.default.contents(atPath: path).flatMap { StoredUpload($0) }
-            return upload?.stamp == file.stamp ? upload : nil
+        try? await pool.read { [path, disk] () -> StoredUpload? in
+            guard let upload = StoredUpload.read(path, using: disk), upload.stamp == file.stamp else { return nil }
+            return upload
         }
     }
 
     func write(_ upload: StoredUpload) async throws {
-        try await Self.onDisk { [self] in
+        try await onDisk { [self] in
             let file = try SystemFile.create(path + "-new", using: disk)
             defer { _ = SystemFile.close(file) }
             try upload.bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
@@ -85,15 +96,30 @@ struct UploadRecord: Sendable {
     }
 
     func remove() async {
-        await BlockingThreadPool.files.run { [path] in try? FileManager.default.removeItem(atPath: path) }
+        try? await onDisk { [path] in try? FileManager.default.removeItem(atPath: path) }
     }
 
     /// What the record tells of an account.
     static func digest(of account: String) -> String? { SystemHashes.library?.sha256(account)?.hex }
 
-    private static func onDisk<Value: Sendable>(_ job: @escaping @Sendable () throws -> Value) async throws -> Value {
+    private func onDisk(_ job: @escaping @Sendable () throws -> Void) async throws {
+        guard !isAbandoned.withLock({ $0 }) else { throw CancellationError() }
         do {
-            return try await BlockingThreadPool.files.result(job)
+            try await Self.onDisk(pool, clock) { [lock] in
+                defer { withExtendedLifetime(lock) {} }
+                try job()
+            }
+        } catch is CancellationError {
+            isAbandoned.withLock { $0 = true }
+            throw CancellationError()
+        }
+    }
+
+    private static func onDisk<Value: Sendable>(
+        _ pool: BlockingThreadPool, _ clock: any PulseClock, _ job: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.abandonableAfterGrace(clock, job)
         } catch let failure as TransferFailure {
             throw failure.asPulseError
         } catch let failure as JournalFailure {
@@ -116,11 +142,19 @@ extension JournalFailure {
 
 extension StoredUpload {
     private static let prefix = "pulse-upload 2 "
+    private static let limit = 64 << 10
 
     /// The text of the record, of which the first line tells the checksum of the others.
     fileprivate var bytes: [UInt8] {
         let text = "\(url.absoluteString)\n\(stamp.size)\n\(stamp.modified)\n\(account ?? "")"
         return Array("\(Self.prefix)\(Self.checksum(text))\n\(text)".utf8)
+    }
+
+    /// The upload in that file; nil if there is none, or none that can be read.
+    fileprivate static func read(_ path: String, using disk: Disk) -> StoredUpload? {
+        guard let file = try? SystemFile.open(path, O_RDONLY, using: disk) else { return nil }
+        defer { _ = SystemFile.close(file) }
+        return (try? SystemFile.read(file, from: 0, count: limit)).flatMap { StoredUpload(Data($0)) }
     }
 
     /// Nil if the record is damaged.

@@ -18,21 +18,23 @@ struct UploadedFile: Sendable {
     let stamp: FileStamp
 
     var size: Int64 { stamp.size }
+    private var pool: BlockingThreadPool { .files(of: url) }
 
     /// Throws ``PulseError/encodingFailed(underlying:)`` for a file that cannot be read.
     static func at(_ url: URL) async throws -> UploadedFile {
         do {
-            return try await BlockingThreadPool.files.result {
+            return try await BlockingThreadPool.files(of: url).read {
                 UploadedFile(url: url, stamp: try FileStamp(path: url.path))
             }
-        } catch {
+        } catch let error where !(error is CancellationError) {
             throw PulseError.encodingFailed(underlying: error)
         }
     }
 
-    /// Whether nothing has written the file since. Bytes of two versions must not become one upload.
-    func isUnchanged() async -> Bool {
-        await BlockingThreadPool.files.run { [url, stamp] in (try? FileStamp(path: url.path)) == stamp }
+    /// Whether nothing has written the file since. Bytes of two versions must not become one upload. Throws only
+    /// `CancellationError`.
+    func isUnchanged() async throws -> Bool {
+        try await pool.read { [url, stamp] in (try? FileStamp(path: url.path)) == stamp }
     }
 
     /// Throws ``PulseError/encodingFailed(underlying:)`` unless the file can be read, and nothing has written it since.
@@ -52,8 +54,8 @@ struct UploadedFile: Sendable {
 
     /// The bytes from there to the end that the file had, read in constant memory. Fails if the file has changed.
     func body(from offset: Int64) -> BodyStream {
-        BodyStream(length: size - offset) {
-            let handle = try await BlockingThreadPool.files.result {
+        BodyStream(length: size - offset) { [pool] in
+            let handle = try await pool.read {
                 let handle = try open()
                 try handle.seek(toOffset: UInt64(offset))
                 return handle
@@ -63,7 +65,7 @@ struct UploadedFile: Sendable {
                 // A file that has grown meanwhile must not send more than was announced.
                 let count = Int(min(rest.withLock { $0 }, 256 << 10))
                 guard count > 0 else { return nil }
-                let chunk = try await BlockingThreadPool.files.result { try handle.read(upToCount: count) }
+                let chunk = try await pool.read { try handle.read(upToCount: count) }
                 guard let chunk, !chunk.isEmpty else { return nil }
                 rest.withLock { $0 -= Int64(chunk.count) }
                 return chunk

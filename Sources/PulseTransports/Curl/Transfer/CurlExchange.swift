@@ -46,14 +46,14 @@ struct CurlExchange: Sendable {
 
     /// - Parameter id: of the transfer in its loop.
     init(
-        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ unixSocketPath: String?, _ loop: CurlLoop,
-        id: UInt64
+        _ request: TransportRequest, _ file: FileSource?, _ url: URL, _ origin: Origin, _ unixSocketPath: String?,
+        _ loop: CurlLoop, id: UInt64
     ) throws {
         self.request = request
         self.origin = origin
         self.loop = loop
         self.id = id
-        let feed = try request.feed()
+        let feed = try request.feed(file)
         let isBuffered = if case .buffered = request.delivery { true } else { false }
         let ticket = feed == nil && isBuffered ? nil : Ticket(loop, id: id)
         self.ticket = ticket

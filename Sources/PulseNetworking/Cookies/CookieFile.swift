@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulsePlatform
+import PulseStorage
+
+/// The file of a cookie store. It has a thread of its own, which is all that a disk that hangs keeps.
+final class CookieFile: Sendable {
+    private struct State {
+        /// The cookies that were read; none once the store has them.
+        var known: [Cookie]?
+        var hasRemovedLeftovers = false
+        /// What the file is to contain; nil if it does, or if that has failed.
+        var pending: [Cookie]?
+        var error: (any Error)?
+    }
+
+    private let file: URL
+    private let disk: Disk
+    private let thread = BlockingThreadPool(count: 1)
+    private let state = Locked(State())
+
+    init(_ file: URL, on disk: Disk) {
+        self.file = file
+        self.disk = disk
+    }
+
+    private var directory: URL { file.deletingLastPathComponent() }
+    private var damagedFile: URL { file.appendingPathExtension("damaged") }
+    private var temporaryPrefix: String { ".\(file.lastPathComponent)." }
+
+    // MARK: The store's side
+
+    /// The error of the last save, or of the last read that failed.
+    var error: (any Error)? { state.withLock { $0.error } }
+
+    /// Sets the error of a read; nil if the store has the cookies.
+    func note(_ error: (any Error)?) {
+        state.withLock { state in
+            if error == nil { state.known = [] }
+            state.error = error
+        }
+    }
+
+    /// The cookies in the file. A cancelled task does not wait for them.
+    ///
+    /// Throws for a file that exists but cannot be read now: newer cookies must not overwrite it.
+    func read() async throws -> [Cookie] {
+        try await thread.read { [self] () -> [Cookie] in
+            // Calls that begin at the same time read it once.
+            let (known, isFirst) = state.withLock { state in
+                defer { state.hasRemovedLeftovers = true }
+                return (state.known, !state.hasRemovedLeftovers)
+            }
+            if let known { return known }
+            if isFirst { try? removeLeftovers() }
+            let cookies = try contents()
+            state.withLock { $0.known = cookies }
+            return cookies
+        }
+    }
+
+    /// Sets what ``save()`` writes. It does not suspend, so that the store's last change is the last one here.
+    func replace(with cookies: [Cookie]) {
+        state.withLock { state in
+            state.known = []
+            state.pending = cookies
+        }
+    }
+
+    /// Writes the cookies. A cancelled task does not wait for it; they are written all the same.
+    func save() async {
+        try? await thread.abandonable { [self] in savePending() }
+    }
+
+    /// Writes the cookies, and removes those in other files. It is not left alone: the caller may rely on it.
+    func removeLeftoversAndSave() async {
+        await thread.run { [self] in
+            savePending()
+            do {
+                try removeLeftovers()
+                // A `.damaged` file whose name would be too long was never created.
+                guard unlink(damagedFile.path) == 0 || [ENOENT, ENOTDIR, ENAMETOOLONG].contains(errno) else {
+                    throw Self.systemError
+                }
+            } catch {
+                state.withLock { $0.error = $0.error ?? error }
+            }
+        }
+    }
+
+    // MARK: On the thread
+
+    /// Removes temporary files that a crash left before they were renamed.
+    private func removeLeftovers() throws {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else { return }
+        for name in names where name.hasPrefix(temporaryPrefix) {
+            guard UUID(uuidString: String(name.dropFirst(temporaryPrefix.count))) != nil else { continue }
+            guard unlink(directory.appendingPathComponent(name).path) == 0 || errno == ENOENT else {
+                throw Self.systemError
+            }
+        }
+    }
+
+    private func contents() throws -> [Cookie] {
+        guard try SystemFile.privateDirectoryExists(directory.path) else { return [] }
+        let descriptor = disk.open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let error = Self.systemError
+            guard [POSIXErrorCode.ENOENT, .ENOTDIR, .ENAMETOOLONG].contains(error.code) else { throw error }
+            return []
+        }
+        defer { _ = SystemFile.close(descriptor) }
+        let bytes = try SystemFile.read(descriptor, from: 0, count: SystemFile.status(descriptor).size)
+        if let cookies = try? JSONDecoder().decode([Cookie].self, from: Data(bytes)) { return cookies }
+        try? FileManager.default.removeItem(at: damagedFile)
+        try? FileManager.default.moveItem(at: file, to: damagedFile)
+        return []
+    }
+
+    /// Writes the latest cookies: an earlier job may have done it.
+    private func savePending() {
+        guard let cookies = state.withLock({ $0.pending.take() }) else { return }
+        let result = Result { try cookies.isEmpty ? removeFile() : write(cookies) }
+        state.withLock { state in
+            if case .failure(let error) = result { state.error = error } else { state.error = nil }
+        }
+    }
+
+    private func write(_ cookies: [Cookie]) throws {
+        try SystemFile.makePrivateDirectory(directory.path, using: disk)
+        let data = try JSONEncoder().encode(cookies)
+        let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString)
+        do {
+            try Self.write(data, to: temporary)
+            FileProtection.apply(to: temporary.path)
+            guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }
+        } catch {
+            try? FileManager.default.removeItem(at: temporary)
+            throw error
+        }
+    }
+
+    /// Empties the file if it cannot be removed, such as in a read-only directory.
+    private func removeFile() throws {
+        guard unlink(file.path) != 0, errno != ENOENT else { return }
+        let error = Self.systemError
+        guard truncate(file.path, 0) == 0 else { throw error }
+    }
+
+    /// Writes a new file, created with its final permissions.
+    private static func write(_ data: Data, to file: URL) throws {
+        let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw systemError }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: data)
+        // Otherwise the rename might survive a power loss without the file's bytes.
+        try handle.synchronize()
+        try handle.close()
+    }
+
+    private static var systemError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}
