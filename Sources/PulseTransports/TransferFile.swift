@@ -64,19 +64,23 @@ struct FileSink {
         self.offset = offset
         self.clock = clock
         pool = .files(of: url)
+        let isAbandoned = Locked(false)
         do {
             handle = try await pool.abandonableAfterGrace(clock) {
-                try Self.open(url, offset: UInt64(max(0, offset)))
+                try Self.open(url, offset: UInt64(max(0, offset)), unless: isAbandoned)
             }
         } catch {
+            isAbandoned.withLock { $0 = true }
             throw Self.failure(error)
         }
     }
 
-    private static func open(_ url: URL, offset: UInt64) throws -> FileHandle {
+    private static func open(_ url: URL, offset: UInt64, unless isAbandoned: Locked<Bool>) throws -> FileHandle {
         let descriptor = systemOpen(url.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        // By now the file may be that of a later download.
+        if isAbandoned.withLock({ $0 }) { throw CancellationError() }
         guard try handle.seekToEnd() >= offset else { throw CocoaError(.fileWriteUnknown) }
         try handle.truncate(atOffset: offset)
         try handle.seek(toOffset: offset)

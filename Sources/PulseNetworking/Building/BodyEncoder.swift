@@ -76,11 +76,20 @@ extension ByteStream {
     /// Reads the segments in order, files in chunks and on threads that may wait for a disk. The stream fails if a
     /// file's length has changed since it was measured, because the request has already declared the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
-        let reader = Locked(SegmentReader(rest: segments[...]))
+        let reader = Locked<SegmentReader?>(SegmentReader(rest: segments[...]))
         self.init(next: {
             do {
-                guard let pool = reader.withLock({ $0.pool }) else { return try reader.withLock { try $0.next() } }
-                return try await pool.read { try reader.withLock { try $0.next() } }
+                // It is read without the lock, which a cancelled read would hold for as long as its disk hangs. Nothing
+                // is read after that one.
+                guard let taken = reader.withLock({ $0.take() }) else { throw CancellationError() }
+                let read = { @Sendable () throws -> Data? in
+                    var taken = taken
+                    let data = try taken.next()
+                    reader.withLock { [taken] in $0 = taken }
+                    return data
+                }
+                guard let pool = taken.pool else { return try read() }
+                return try await pool.read(read)
             } catch let error where !(error is CancellationError) {
                 throw TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
             }

@@ -95,6 +95,8 @@ public struct SocketOptions: Sendable {
 public struct SocketReconnect: Sendable {
     /// The limit of the wait in seconds. 30 by default.
     public var cap: TimeInterval
+    /// The longest wait in seconds that a server may ask for, by `Retry-After`. 3,600 by default.
+    public var maximumServerDelay: TimeInterval
     /// The number of attempts since the socket was open for long enough, after which it is closed. Nil, the default, is
     /// without limit.
     public var maxAttempts: Int?
@@ -106,10 +108,11 @@ public struct SocketReconnect: Sendable {
 
     /// Creates settings; each has the default that its property names.
     public init(
-        cap: TimeInterval = 30, maxAttempts: Int? = nil, resetsAfter: TimeInterval = 10,
-        fatalCodes: Set<Int> = [1000, 1002, 1003, 1007, 1008, 1009, 1010]
+        cap: TimeInterval = 30, maximumServerDelay: TimeInterval = 3600, maxAttempts: Int? = nil,
+        resetsAfter: TimeInterval = 10, fatalCodes: Set<Int> = [1000, 1002, 1003, 1007, 1008, 1009, 1010]
     ) {
         self.cap = cap
+        self.maximumServerDelay = maximumServerDelay
         self.maxAttempts = maxAttempts
         self.resetsAfter = resetsAfter
         self.fatalCodes = fatalCodes
@@ -126,7 +129,7 @@ public struct SocketReconnect: Sendable {
         let longest = min(cap, pow(2, Double(min(attempt, 64))))
         let shortest = min(Self.shortestWait, longest)
         let asked = retryAfter.flatMap { $0 < .infinity ? $0 : nil } ?? 0
-        return max(shortest + unit * (longest - shortest), asked)
+        return max(shortest + unit * (longest - shortest), min(asked, maximumServerDelay))
     }
 
     private static let shortestWait: TimeInterval = 0.5
@@ -143,6 +146,7 @@ extension SocketOptions {
         }
         if let fault = fault("pingInterval", pingInterval, isZeroAllowed: true) ?? fault("pongTimeout", pongTimeout)
             ?? fault("closeTimeout", closeTimeout) ?? fault("cap", reconnect.cap)
+            ?? fault("maximumServerDelay", reconnect.maximumServerDelay, isZeroAllowed: true)
             ?? fault("resetsAfter", reconnect.resetsAfter, isZeroAllowed: true)
         {
             return fault

@@ -11,7 +11,7 @@ import PulseCore
 ///
 /// Jobs on the files of a directory have a lane. The system's calls cannot be ended, so a disk that hangs, such as a
 /// dead network volume, keeps the threads of its jobs: a lane gets its first thread at once, beyond the pool's number
-/// if need be, and one more only when a job of it has ended.
+/// if need be, up to a limit, and one more only when a job of it has ended.
 package struct BlockingThreadPool: Sendable {
     package typealias Work = @Sendable () -> Void
 
@@ -21,7 +21,9 @@ package struct BlockingThreadPool: Sendable {
     package static let files = BlockingThreadPool(count: 4)
     /// In seconds: how long a cancelled caller waits for a job that must not be left alone without need. A disk that
     /// spins up, or is busy with others, takes less.
-    static let gracePeriod: TimeInterval = 1
+    static let gracePeriod: TimeInterval = 5
+    /// How many threads the first jobs of lanes may have beyond the pool's number.
+    static let extraThreads = 16
 
     private struct Lane: Hashable {
         /// Empty for jobs on no files.
@@ -46,14 +48,18 @@ package struct BlockingThreadPool: Sendable {
         let count: Int
         var idle: [DispatchQueue]
         var runningCount = 0
-        /// The lanes that have jobs. A lane with waiting jobs has a running one, too.
+        /// The lanes that have jobs.
         var lines: [Lane: Line] = [:]
+
+        private func mayStart(_ line: Line) -> Bool {
+            guard !line.waiting.isEmpty else { return false }
+            if line.runningCount == 0 { return runningCount < count + BlockingThreadPool.extraThreads }
+            return line.runningCount < line.width && runningCount < count
+        }
 
         /// Takes the next job of a lane and a thread for it, if it may run now.
         mutating func next(in lane: Lane) -> Start? {
-            guard let line = lines[lane], !line.waiting.isEmpty,
-                line.runningCount == 0 || line.runningCount < line.width && runningCount < count
-            else { return nil }
+            guard let line = lines[lane], mayStart(line) else { return nil }
             return start(in: lane)
         }
 
@@ -69,15 +75,14 @@ package struct BlockingThreadPool: Sendable {
         /// Ends a job. Returns the next one that may run, first of the same lane.
         mutating func end(_ job: Start) -> Start? {
             runningCount -= 1
-            idle.append(job.thread)
+            if idle.count < count { idle.append(job.thread) }
             lines[job.lane]?.runningCount -= 1
             if let width = lines[job.lane]?.width, width < count { lines[job.lane]?.width += 1 }
-            if let next = next(in: job.lane) { return next }
-            if lines[job.lane]?.runningCount == 0 { lines[job.lane] = nil }
-            guard runningCount < count else { return nil }
-            let other = lines.first { !$0.value.waiting.isEmpty && $0.value.runningCount < $0.value.width }
-            guard let other else { return nil }
-            return start(in: other.key)
+            if let line = lines[job.lane], line.runningCount == 0, line.waiting.isEmpty { lines[job.lane] = nil }
+            // A lane that waits for its first thread goes before one that has had a thread.
+            let starved = lines.first { $0.value.runningCount == 0 && $0.key != job.lane && mayStart($0.value) }
+            if let starved { return start(in: starved.key) }
+            return next(in: job.lane) ?? lines.first { mayStart($0.value) }.flatMap { start(in: $0.key) }
         }
     }
 

@@ -138,7 +138,8 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
     private func tokens() async throws -> SessionTokens? {
         let (isRead, tokens) = state.withLock { ($0.isRead, $0.tokens) }
         if isRead { return tokens }
-        return try await queue.result {
+        // A call that ends meanwhile does not wait for a store that hangs.
+        return try await queue.read {
             if !self.state.withLock({ $0.isRead }) { try self.read() }
             return self.state.withLock { $0.tokens }
         }

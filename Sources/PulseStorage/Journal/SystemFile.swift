@@ -27,6 +27,8 @@ package enum SystemFile {
         let permissions: Int
         let isRegular: Bool
 
+        package var isOwn: Bool { owner == geteuid() }
+
         /// Whether users other than this process's and root may change what is in the directory. They may if one of
         /// them is its owner, or by its permissions: the sticky bit lets all add a file. Access control lists
         /// are not read.

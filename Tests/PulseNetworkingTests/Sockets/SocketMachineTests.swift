@@ -76,6 +76,8 @@ struct SocketMachineTests {
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 1, unit: 1)) == "wait 4.0, 2")
         _ = machine.waited()
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: .infinity, unit: 1)) == "wait 8.0, 3")
+        _ = machine.waited()
+        #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 0x1p63, unit: 1)) == "wait 3600.0, 4")
         #expect(SocketReconnect(cap: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
         #expect(SocketReconnect(cap: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
     }

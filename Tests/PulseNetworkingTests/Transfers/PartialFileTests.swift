@@ -363,6 +363,23 @@ struct PartialFileTests {
         }
     }
 
+    /// Only root can give a file away.
+    @Test(.enabled(if: geteuid() == 0)) func whatAnotherUserHasStoredIsNotContinued() async throws {
+        try await Self.withTarget { target in
+            let place = try DownloadPlace(file: target)
+            try Data(repeating: 1, count: 60_000).write(to: URL(fileURLWithPath: place.partial))
+            try Data(Self.state(length: 60_000).bytes).write(to: URL(fileURLWithPath: place.state))
+            #expect(chown(place.partial, 65_534, getegid()) == 0)
+            let (client, transport) = Self.client(.file(Self.data, etag: "\"a\""))
+            try await client.download(Fetch(), to: target)
+            #expect(transport.requests.map { $0.header("Range") } == [nil])
+            #expect(Self.content(target) == Self.data)
+            let attributes = try FileManager.default.attributesOfItem(atPath: target.path)
+            #expect(attributes[.ownerAccountID] as? Int == Int(geteuid()))
+            await client.shutdown()
+        }
+    }
+
     /// A crash has left bytes that no state counts behind the whole content, whose length was not known.
     @Test func bytesBehindTheContentAreCut() async throws {
         try await Self.withTarget { target in

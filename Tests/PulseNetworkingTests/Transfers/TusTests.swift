@@ -218,6 +218,25 @@ struct TusTests {
         }
     }
 
+    /// A part that the server refuses would be refused each time. The next call starts again.
+    @Test(arguments: [400, 412, 413, 415, 422])
+    func anUploadWhosePartsAreRefusedIsCreatedOnceMore(status: Int) async throws {
+        try await MockServer.run { server in
+            _ = server.serveTus(at: "/up")
+            server.on(.patch, "/up/{id}") { _ in .status(status) }
+            try await TusFixture.withFile { file, _, resumption in
+                let client = TusFixture.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                #expect(error?.statusCode == status)
+                #expect(TusFixture.methods(server) == ["OPTIONS", "POST", "PATCH", "POST", "PATCH"])
+                #expect(TusFixture.names(resumption) == [])
+                await client.shutdown()
+            }
+        }
+    }
+
     /// The caller may do something about these.
     @Test(arguments: [401, 407])
     func aRefusedCallerKeepsTheUpload(status: Int) async throws {

@@ -82,6 +82,35 @@ struct BlockingThreadPoolTests {
     }
 
     /// Bodies of several files in one directory are written side by side.
+    @Test func directoriesThatHangKeepALimitedNumberOfThreads() async {
+        let (pool, disk) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
+        let limit = 1 + BlockingThreadPool.extraThreads
+        let running = Locked((now: 0, most: 0))
+        let (begun, began) = AsyncStream<Void>.makeStream()
+        let (ended, end) = AsyncStream<Void>.makeStream()
+        for number in 0..<limit + 3 {
+            pool.lane(of: "/\(number)").begin {
+                running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                began.yield()
+                disk.wait()
+                running.withLock { $0.now -= 1 }
+                end.yield()
+            }
+        }
+        var count = 0
+        for await _ in begun {
+            count += 1
+            if count == limit { break }
+        }
+        for _ in 0..<limit + 3 { disk.signal() }
+        count = 0
+        for await _ in ended {
+            count += 1
+            if count == limit + 3 { break }
+        }
+        #expect(running.withLock { $0.most } == limit)
+    }
+
     @Test func aDirectoryThatRespondsGetsTheThreadsOfThePool() async {
         let pool = BlockingThreadPool(count: 2)
         let first = DispatchSemaphore(value: 0)

@@ -81,7 +81,7 @@ struct BackgroundDirectory: BackgroundStorage {
 
     func resumeData(of id: String) -> Data? { FileManager.default.contents(atPath: file(id, "resume")) }
 
-    func content(of id: String) -> URL { URL(fileURLWithPath: file(id, "content")) }
+    func content(of id: String) -> URL { URL(fileURLWithPath: file(id, "content"), isDirectory: false) }
 
     func hasContent(of id: String) -> Bool { (try? SystemFile.status(file(id, "content"))) != nil }
 

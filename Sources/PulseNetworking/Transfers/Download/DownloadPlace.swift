@@ -99,12 +99,12 @@ struct DownloadPlace: Sendable {
             } else if try !moveToFreeName(target, using: disk) {
                 throw TransferFailure.fileExists
             }
-            return URL(fileURLWithPath: target)
+            return URL(fileURLWithPath: target, isDirectory: false)
         }
         let name = suggested ?? "download"
         for number in 0...9_999 {
             let path = directory + "/" + (number == 0 ? name : SafeFileName.numbered(name, number))
-            if try moveToFreeName(path, using: disk) { return URL(fileURLWithPath: path) }
+            if try moveToFreeName(path, using: disk) { return URL(fileURLWithPath: path, isDirectory: false) }
         }
         throw TransferFailure.fileExists
     }

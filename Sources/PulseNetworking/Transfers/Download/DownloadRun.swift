@@ -51,7 +51,7 @@ final class DownloadRun: Sendable {
 
     /// The file for a transport that writes it in one piece.
     func partialFile() throws -> URL {
-        URL(fileURLWithPath: try target.place(wholeKey ?? "").partial)
+        URL(fileURLWithPath: try target.place(wholeKey ?? "").partial, isDirectory: false)
     }
 
     private static func digest(of text: String) -> String? { SystemHashes.library?.sha256(text)?.hex }

@@ -96,17 +96,21 @@ final class PartialFile: @unchecked Sendable {
         at place: DownloadPlace, key: String?, using disk: Disk, _ clock: any PulseClock
     ) throws -> PartialFile {
         try place.check()
+        var mayReplace = true
         while true {
             let lock = FileLock(path: place.partial, disk: disk)
             guard try lock.tryAcquire() else { throw TransferFailure.busy }
             let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
             let status = try? SystemFile.status(descriptor)
             let size = Int64(status?.size ?? 0)
-            let state = PartialState.read(place.state, using: disk)
+            let isOwn = status?.isOwn ?? true
+            let state = isOwn ? PartialState.read(place.state, using: disk) : nil
             let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
             let partial = PartialFile(place, stored, disk, clock, lock, descriptor)
-            if status?.linkCount ?? 1 > 1 {
-                // A crash has left the name of a file that is in place.
+            if status?.linkCount ?? 1 > 1 || !isOwn && mayReplace {
+                // A crash has left the name of a file that is in place, or another user's file is here. Some file
+                // systems give each file to another user, so that is tried once.
+                if !isOwn { mayReplace = false }
                 try partial.removeName()
                 continue
             }
@@ -285,7 +289,7 @@ final class PartialFile: @unchecked Sendable {
     /// The SHA-256 of all bytes in hexadecimal digits; nil without a hash library.
     func sha256() async throws -> String? {
         try await flush()
-        let file = URL(fileURLWithPath: place.partial)
+        let file = URL(fileURLWithPath: place.partial, isDirectory: false)
         do {
             return try await SystemHashes.library?.sha256(of: file)?.hex
         } catch {

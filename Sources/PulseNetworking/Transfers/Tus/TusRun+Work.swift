@@ -188,7 +188,10 @@ extension TusRun {
             let response = try await respond(to: patch)
             if let failure = failure(of: response) {
                 response.discard()
-                if [404, 410].contains(response.statusCode) { return .end(.gone(failure)) }
+                let status = response.statusCode
+                // Apart from a refusal of the caller, what is wrong with this upload would be wrong each time.
+                let isGone = 400..<500 ~= status && ![401, 403, 407].contains(status) && !Self.isPassing(failure)
+                if isGone { return .end(.gone(failure)) }
                 throw failure
             }
             let next = response.headers["Upload-Offset"].flatMap { Int64($0) }
