@@ -4,8 +4,8 @@ public import PulseCore
 
 /// Calls that need no endpoint type.
 ///
-/// The target is a literal path, whose interpolations are raw values, `client.get("/users/\(id)", as: User.self)`. Each
-/// value is encoded as one segment or a part of one; see `PathText`. A `String` or a `URL` is used as it is. Each method
+/// The target is a literal path whose interpolations are raw values: `client.get("/users/\(id)", as: User.self)`. Each
+/// is encoded as one segment or a part of one; see `PathText`. A `String` or a `URL` is used as it is. Each method
 /// throws only ``PulseError``. The type of the result is inferred, `let user: User = try await client.get("/users/1")`,
 /// or named, `let user = try await client.get("/users/1", as: User.self)`.
 ///
