@@ -66,7 +66,7 @@ public struct PathText: Sendable {
     /// Throws ``PulseError/invalidRequest(reason:)`` for a refused value and for a placeholder, which has no value
     /// here. The error's text never shows a value.
     public var text: String {
-        get throws { try filled(with: [:]).written }
+        get throws { kind == .text ? written : try filled(with: [:]).written }
     }
 }
 
