@@ -22,7 +22,7 @@ struct RepositoriesOfUser: Endpoint {
     let login: String
     var pageSize = 100
 
-    var path: String { get throws { try PathTemplate("/users/{login}/repos").expand(["login": login]) } }
+    var path: PathText { "/users/\(login)/repos" }
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "per_page", value: "\(pageSize)")] }
 }
 
@@ -33,7 +33,7 @@ struct CreateIssue: Endpoint {
     let repository: String
     let issue: NewIssue
 
-    var path: String { get throws { try String(path: "/repos/\(owner)/\(repository)/issues") } }
+    var path: PathText { "/repos/\(owner)/\(repository)/issues" }
     let method = HTTPMethod.post
     var body: RequestBody { .json(issue) }
     let isQueueableWhenOffline = true
@@ -120,12 +120,14 @@ print(names)  // ["engine", "notes"], two requests
 // snippet.end
 await forge.client.shutdown()
 
+let login = "ada"
+
 // snippet.three
 let client = PulseClient(configuration: PulseConfiguration(baseURL: baseURL), transport: transport)
 
-let list: [Repository] = try await client.get("/users/ada/repos")
-let again = try await client.request(Request<[Repository]>(.get, "/users/{login}/repos", path: ["login": "ada"]))
-let typed = try await client.request(RepositoriesOfUser(login: "ada", pageSize: 10))
+let list: [Repository] = try await client.get("/users/\(login)/repos")
+let again = try await client.request(Request<[Repository]>(.get, "/users/\(login)/repos"))
+let typed = try await client.request(RepositoriesOfUser(login: login, pageSize: 10))
 // snippet.end
 print(list.count, again.count, typed.count)
 

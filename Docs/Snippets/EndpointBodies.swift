@@ -50,7 +50,7 @@ struct SaveProfile: Endpoint {
     let id: String
     let profile: Profile
 
-    var path: String { get throws { try String(path: "/profiles/\(id)") } }
+    var path: PathText { "/profiles/\(id)" }
     let method = HTTPMethod.put
     var body: RequestBody { .json(profile) }
 }

@@ -21,9 +21,19 @@ struct GetFile: Endpoint {
     let owner: String
     let name: String
 
-    var path: String {
-        get throws { try String(path: "/users/\(owner)/files/\(name)") }
-    }
+    var path: PathText { "/users/\(owner)/files/\(name)" }
+}
+// snippet.end
+
+// snippet.parts
+struct GetFolder: Endpoint {
+    static let root: PathText = "/users/ada"
+
+    typealias Response = [String]
+
+    let folders: [String]
+    let cursor: String
+    var path: PathText { "\(Self.root)/files/\(segments: folders)?after=\(cursor)" }
 }
 // snippet.end
 
@@ -31,8 +41,10 @@ struct GetFile: Endpoint {
 let share = try PathTemplate("/users/{owner}/files/{name}").expand(["owner": "ada", "name": "a/b?.txt"])
 // snippet.end
 
+let (owner, name) = ("ada", "a/b?.txt")
+
 // snippet.request
-let file = Request<String>(.get, "/users/{owner}/files/{name}", path: ["owner": "ada", "name": "a/b?.txt"])
+let file = Request<String>(.get, "/users/\(owner)/files/\(name)")
     .query("version", 3)
     .header("Accept", "text/plain")
     .timeout(10)
@@ -69,6 +81,12 @@ server.fallback { request in
 let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
 print(try await client.request(ListArticles())[0])
 print(try await client.request(file), share)
+print(try await client.request(GetFolder(folders: ["tea & co", "2024"], cursor: "a/b"))[0])
+
+// snippet.verb
+let text = try await client.get("/users/\(owner)/files/\(name)", as: [String].self)
+// snippet.end
+print(text)
 print(try await client.request(Search(filter: .init(state: "open", labels: ["a", "b"], createdAfter: nil)))[0])
 
 // snippet.refused

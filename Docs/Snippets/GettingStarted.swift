@@ -16,7 +16,7 @@ struct GetUser: Endpoint {
     typealias Response = User
 
     let id: Int
-    var path: String { get throws { try String(path: "/users/\(id)") } }
+    var path: PathText { "/users/\(id)" }
 }
 
 struct AddUser: Endpoint {
@@ -67,7 +67,7 @@ let made: User = try await client.post("/users", body: User(id: 9, name: "Barbar
 try await client.delete("/users/9")
 
 let named = try await client.get("/users", query: ["page": 1], as: [User].self)
-let one = try await client.get("/users/{id}", path: ["id": 7], as: User.self)
+let one = try await client.get("/users/\(user.id)", as: User.self)
 
 let listed = try await client.request(Request<[User]>(.get, "/users").query("page", 1))
 // snippet.end

@@ -26,7 +26,7 @@ enum Shop {
         typealias Response = Product
 
         let id: Int
-        var path: String { get throws { try String(path: "/products/\(id)") } }
+        var path: PathText { "/products/\(id)" }
     }
 
     struct PlaceOrder: Endpoint {

@@ -43,7 +43,7 @@ let sameUser = try response.decode(User.self)
 print(sameUser.name)
 
 // snippet.decode
-let user: User = try await client.get("/users/{id}", path: ["id": 7])
+let user: User = try await client.get("/users/\(ada.id)")
 // snippet.end
 print(user.name)
 

@@ -10,7 +10,7 @@ struct GetName: Endpoint, Hashable {
     typealias Response = String
 
     let id: Int
-    var path: String { "/users/\(id)/name" }
+    var path: PathText { "/users/\(id)/name" }
 }
 
 // snippet.publisher

@@ -16,7 +16,7 @@ struct GetUser: Endpoint, Hashable {
     typealias Response = User
 
     let id: Int
-    var path: String { "/users/\(id)" }
+    var path: PathText { "/users/\(id)" }
 }
 
 struct UserView: View {

@@ -7,7 +7,7 @@ import PulseTesting
 // snippet.endpoint
 struct Chat: SocketEndpoint {
     let room: String
-    var path: String { get throws { try String(path: "/rooms/\(room)") } }
+    var path: PathText { "/rooms/\(room)" }
 }
 // snippet.end
 

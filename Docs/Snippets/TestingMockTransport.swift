@@ -16,7 +16,7 @@ struct GetUser: Endpoint {
     typealias Response = User
 
     let id: Int
-    var path: String { get throws { try String(path: "/users/\(id)") } }
+    var path: PathText { "/users/\(id)" }
 }
 
 // snippet.configuration

@@ -16,9 +16,7 @@ struct GetProduct: Endpoint {
 
     let id: Int
 
-    var path: String {
-        get throws { try String(path: "/products/\(id)") }
-    }
+    var path: PathText { "/products/\(id)" }
 }
 
 struct AddProduct: Endpoint {

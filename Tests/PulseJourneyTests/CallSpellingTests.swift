@@ -76,7 +76,7 @@ struct CallSpellingTests {
     }
 
     @Test func theTargetIsAStringAURLOrATemplate() async throws {
-        let (id, variable) = (7, "/users?page=2")
+        let (id, variable, slash) = (7, "/users?page=2", "a/b")
         let url = try #require(URL(string: "https://other.example/a?b=c"))
         let relative = try #require(URL(string: "/users?page=3"))
         let template: PathTemplate = "/users/{id}"
@@ -85,7 +85,7 @@ struct CallSpellingTests {
         _ = try await client.get(relative, as: User.self)
         _ = try await client.get(template, path: ["id": "a/b"], as: User.self)
         _ = try await client.get("/users/{id}", path: ["id": id], as: User.self)
-        _ = try await client.get(String(path: "/users/\("a/b")"), as: User.self)
+        _ = try await client.get("/users/\(slash)", as: User.self)
         _ = try await client.request(Request<User>(.get, variable))
         _ = try await client.request(Request<User>(variable))
         _ = try await client.request(Request<User>(.get, relative))
@@ -105,15 +105,62 @@ struct CallSpellingTests {
         #expect(mock.requests.suffix(4).allSatisfy { $0.url == url })
     }
 
+    /// The values of a literal are encoded in each method that takes a path. A `String` variable is a ready path.
+    @Test func everyMethodByPathEncodesTheValuesOfALiteral() async throws {
+        let (raw, ready) = ("a/b?c", "/x/a/b?c")
+        let user: User = try await client.get("/x/\(raw)")
+        let head = try await client.head("/x/\(raw)")
+        try await client.post("/x/\(raw)")
+        try await client.post("/x/\(raw)", body: user)
+        let posted: User = try await client.post("/x/\(raw)", body: ["a": 1])
+        try await client.put("/x/\(raw)", body: user)
+        let put: User = try await client.put("/x/\(raw)", body: user)
+        try await client.patch("/x/\(raw)", body: user)
+        let patched: User = try await client.patch("/x/\(raw)", body: user)
+        try await client.delete("/x/\(raw)")
+        let deleted: User = try await client.delete("/x/\(raw)")
+        #expect([posted, put, patched, deleted] == [user, user, user, user] && head.statusCode == 200)
+        for try await bytes in try await client.bytes("/x/\(raw)").bytes { #expect(!bytes.isEmpty) }
+        for try await line in client.lines("/x/\(raw)") { #expect(line.hasPrefix("{")) }
+        for try await value in client.jsonLines("/x/\(raw)", of: User.self) { #expect(value == user) }
+        #expect(sent.count == 14)
+        #expect(sent.allSatisfy { $0.hasSuffix(" /v1/x/a%2Fb%3Fc") })
+
+        let _: User = try await client.get(ready)
+        _ = try await client.head(ready)
+        try await client.post(ready)
+        try await client.post(ready, body: user)
+        let _: User = try await client.post(ready, body: user)
+        try await client.put(ready, body: user)
+        let _: User = try await client.put(ready)
+        try await client.patch(ready)
+        let _: User = try await client.patch(ready, body: user)
+        try await client.delete(ready)
+        let _: User = try await client.delete(ready)
+        for try await line in client.lines(ready) { #expect(line.hasPrefix("{")) }
+        #expect(sent.count == 26)
+        #expect(sent.suffix(12).allSatisfy { $0.hasSuffix(" /v1/x/a/b?c") })
+    }
+
+    @Test func aRefusedValueOfALiteralSendsNothing() async throws {
+        let dots = ".."
+        let error = await #expect(throws: PulseError.self) { try await client.get("/x/\(dots)/y", as: User.self) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(mock.requests.isEmpty)
+    }
+
     @Test func aLiteralTemplateWithoutValuesIsAnError() async {
         for request in [Request<User>(.get, "/users/{id}"), Request<User>("/users/{id}")] {
             let error = await #expect(throws: PulseError.self) { try await client.request(request) }
             #expect(error?.kind == .invalidRequest)
         }
-        let error = await #expect(throws: PulseError.self) {
-            try await client.get("/users/{id}", path: ["name": 1], as: User.self)
+        let all: [PulseClient.PathValues] = [[:], ["name": 1]]
+        for values in all {
+            let error = await #expect(throws: PulseError.self) {
+                try await client.get("/users/{id}", path: values, as: User.self)
+            }
+            #expect(error?.kind == .invalidRequest)
         }
-        #expect(error?.kind == .invalidRequest)
         #expect(mock.requests.isEmpty)
     }
 

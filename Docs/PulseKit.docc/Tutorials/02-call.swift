@@ -15,6 +15,6 @@ struct GitHub: Sendable {
     }
 
     func repositories(of login: String) async throws -> [Repository] {
-        try await client.get("/users/{login}/repos", path: ["login": login])
+        try await client.get("/users/\(login)/repos")
     }
 }

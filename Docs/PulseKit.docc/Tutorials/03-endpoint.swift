@@ -12,7 +12,7 @@ struct Repositories: Endpoint {
 
     let login: String
 
-    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+    var path: PathText { "/users/\(login)/repos" }
 }
 
 struct GitHub: Sendable {

@@ -12,7 +12,7 @@ struct Repositories: Endpoint {
 
     let login: String
 
-    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+    var path: PathText { "/users/\(login)/repos" }
 }
 
 func message(for error: PulseError) -> String {
@@ -41,7 +41,7 @@ struct GitHub: Sendable {
 
     func repository(_ name: String, of owner: String) async throws -> Repository? {
         do {
-            return try await client.get("/repos/{owner}/{name}", path: ["owner": owner, "name": name])
+            return try await client.get("/repos/\(owner)/\(name)")
         } catch let error as PulseError where error.statusCode == 404 {
             return nil
         }

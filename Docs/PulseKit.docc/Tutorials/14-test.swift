@@ -13,7 +13,7 @@ struct Repositories: Endpoint {
 
     let login: String
 
-    var path: String { get throws { try String(path: "/users/\(login)/repos") } }
+    var path: PathText { "/users/\(login)/repos" }
 }
 
 struct CreateIssue: Endpoint {
@@ -22,7 +22,7 @@ struct CreateIssue: Endpoint {
     let repository: String
     let title: String
 
-    var path: String { get throws { try String(path: "/repos/ada/\(repository)/issues") } }
+    var path: PathText { "/repos/ada/\(repository)/issues" }
     let method = HTTPMethod.post
     var body: RequestBody { .json(["title": .string(title)]) }
     let isQueueableWhenOffline = true
@@ -60,7 +60,7 @@ struct GitHub: Sendable {
 
     func repository(_ name: String, of owner: String) async throws -> Repository? {
         do {
-            return try await client.get("/repos/{owner}/{name}", path: ["owner": owner, "name": name])
+            return try await client.get("/repos/\(owner)/\(name)")
         } catch let error as PulseError where error.statusCode == 404 {
             return nil
         }

@@ -42,7 +42,7 @@ struct PersistedQueryTests {
             .with(\.queriesUseGET, value: queriesUseGET)
         return try await GraphQLServers.withClient(of: .persisted, by: route, "/", settings: settings) { client in
             try await body(client)
-            return try await client.get("log/\(path)")
+            return try await client.get("log/\(raw: path)")
         }
     }
 

@@ -11,11 +11,17 @@ public protocol Endpoint: WholeSecondTimeout, Sendable {
     /// The type of the value that a successful call returns.
     associatedtype Response: Sendable
 
+    /// The type of ``path``, which the compiler infers: a ``PathText``, a `String`, a `URL` or a custom target.
+    associatedtype PathValue: RequestTarget = String
+
     /// The path as percent-encoded text, joined to the client's base URL; an absolute URL is used as it is.
     ///
+    /// As a ``PathText`` it takes raw values: `var path: PathText { "/users/\(id)" }`. Declare `var path: String` for
+    /// text that is encoded already; interpolations are not encoded there.
+    ///
     /// A valid `%XX` stays, and any other character outside RFC 3986's `pchar` and `/` is encoded. `?` starts a query;
-    /// `#` and dot segments throw ``PulseError/invalidURL(_:)``. Use ``Swift/String/init(path:)`` to insert raw values.
-    var path: String { get throws }
+    /// `#` and dot segments throw ``PulseError/invalidURL(_:)``.
+    var path: PathValue { get throws }
 
     /// The request method; GET by default.
     var method: HTTPMethod { get }

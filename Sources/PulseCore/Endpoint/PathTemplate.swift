@@ -5,7 +5,9 @@
 /// A value fills one segment or a part of one, and nothing more. Everything outside `unreserved` (RFC 3986, section
 /// 2.3) is percent-encoded, so a value cannot add a segment, a query or a fragment. A value that is empty or makes the
 /// segment `.` or `..` is refused. The text around the placeholders is percent-encoded path text, as in any endpoint's
-/// path, and stays unchanged; a `?` in it starts a query.
+/// path, and stays unchanged; a `?` in it starts a query, where a value may be empty.
+///
+/// A ``PathText`` has the same rules, for values that stand in the literal itself.
 ///
 /// A template can be created from any text; an invalid template throws when it is used.
 public struct PathTemplate: Sendable, Hashable {
@@ -37,7 +39,9 @@ public struct PathTemplate: Sendable, Hashable {
                 guard let value = values[name]?.description else {
                     throw refusal("no value for {\(name)}" + Self.lists(pieces, values.keys))
                 }
-                guard !value.isEmpty else { throw refusal("the value for {\(name)} is empty") }
+                guard !value.isEmpty || path.utf8.contains(UInt8(ascii: "?")) else {
+                    throw refusal("the value for {\(name)} is empty")
+                }
                 path += PercentEncoding.segment(value)
                 used.insert(name)
             }

@@ -1,89 +1,129 @@
 // SPDX-License-Identifier: MIT
 
-/// A path written as a literal whose interpolations are raw values: `"/users/\(id)/repos/\(name)"`.
+/// The path of a request as percent-encoded text, or its absolute URL.
 ///
-/// ``Swift/String/init(path:)`` makes the path. The literal text is percent-encoded path text, as in any endpoint's
-/// path, and stays unchanged. Each interpolation fills one segment or a part of one, by the rules of ``PathTemplate``:
-/// it is percent-encoded, so it cannot add a segment, a query or a fragment.
+/// The interpolations of a literal are raw values, and each fills one segment or a part of one:
+///
+/// ```swift
+/// struct GetFile: Endpoint {
+///     typealias Response = Data
+///     let owner: String, name: String
+///     var path: PathText { "/users/\(owner)/files/\(name)" }
+/// }
+/// ```
+///
+/// The rules are those of ``PathTemplate``: a value is percent-encoded, so it cannot add a segment, a query or a
+/// fragment, and a value that is empty or makes the segment `.` or `..` is refused. After a `?` a value may be empty.
+/// The literal text around the values stays unchanged. A literal without interpolations may have placeholders instead,
+/// for the values of a ``Request`` or a verb. An invalid path throws when the request is built.
 public struct PathText: Sendable {
-    private let path: String
-    private let fault: PulseError?
-}
-
-extension PathText: ExpressibleByStringInterpolation {
-    public init(stringLiteral path: String) {
-        (self.path, fault) = (path, nil)
+    enum Kind: Sendable {
+        /// `{name}` in its path is a placeholder.
+        case literal
+        /// Text that is a template if there are values for it, and is otherwise used as it is.
+        case text
+        case url
+        /// Text whose placeholders all need values.
+        case template
     }
 
-    /// Creates a path from a literal with interpolations.
-    public init(stringInterpolation interpolation: StringInterpolation) {
-        path = interpolation.path
-        fault = interpolation.fault
+    let kind: Kind
+    /// The text, with its interpolations encoded.
+    let written: String
+    /// The text with `{id}` in place of each value; nil without values.
+    let pattern: String?
+    /// Why the path is invalid.
+    let refusal: String?
+    /// A value of a literal that has another meaning as a part of plain text; nil without one.
+    package let warning: String?
+
+    init(_ kind: Kind, _ text: String, pattern: String? = nil, refusal: String? = nil, warning: String? = nil) {
+        self.kind = kind
+        self.written = text
+        self.pattern = pattern
+        self.refusal = refusal
+        self.warning = warning
     }
 
-    /// Collects the path and encodes each value.
-    public struct StringInterpolation: StringInterpolationProtocol, Sendable {
-        fileprivate var path = ""
-        /// The text with a number in place of each value, safe to show in an error.
-        private var template = ""
-        private var count = 0
-        /// The number of the first value that is empty.
-        private var empty: Int?
+    /// A path as percent-encoded text, or an absolute URL, used as it is. It is parsed as a ``PathTemplate`` if the
+    /// request has values for its placeholders.
+    public init(_ path: String) {
+        self.init(.text, path)
+    }
 
-        /// Creates an empty path with capacity for that much text and that many values.
-        public init(literalCapacity: Int, interpolationCount: Int) {
-            path.reserveCapacity(literalCapacity + 8 * interpolationCount)
-        }
+    /// A URL: an absolute one is used as it is, a relative one is joined to the client's base URL.
+    public init(_ url: URL) {
+        self.init(.url, url.absoluteString)
+    }
 
-        /// Appends literal text unchanged.
-        public mutating func appendLiteral(_ literal: String) {
-            path += literal
-            template += literal
-        }
+    /// A template whose placeholders all need values.
+    public init(_ template: PathTemplate) {
+        self.init(.template, template.text)
+    }
 
-        /// Appends a raw value, percent-encoded.
-        public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
-            let text = value.description
-            count += 1
-            if text.isEmpty, empty == nil { empty = count }
-            path += PercentEncoding.segment(text)
-            template += "{\(count)}"
-        }
-
-        fileprivate var fault: PulseError? {
-            if let empty { return refusal("the value for {\(empty)} is empty") }
-            let end = path.utf8.firstIndex(of: UInt8(ascii: "?")) ?? path.endIndex
-            guard PercentEncoding.containsDotSegment(String(path[..<end])) else { return nil }
-            return refusal("the values make a dot segment")
-        }
-
-        private func refusal(_ reason: String) -> PulseError {
-            .invalidRequest(reason: "path \(template): \(reason)")
-        }
+    /// The percent-encoded text.
+    ///
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a refused value and for a placeholder, which has no value
+    /// here. The error's text never shows a value.
+    public var text: String {
+        get throws { kind == .text ? written : try filled(with: [:]).written }
     }
 }
 
 extension PathText {
-    fileprivate func get() throws -> String {
-        if let fault { throw fault }
-        return path
+    /// The path with the values of its placeholders. Throws for an invalid path, as ``PathTemplate/expand(_:)`` does,
+    /// and also if values are given for a URL or for a literal with interpolations.
+    package func filled(with values: [String: any CustomStringConvertible & Sendable]) throws -> PathText {
+        if let refusal { throw fault(refusal) }
+        let isReady = kind == .text || kind == .url || kind == .literal && !hasPlaceholder
+        if values.isEmpty, isReady { return PathText(.text, written, pattern: pattern, warning: warning) }
+        guard kind != .url else {
+            throw PulseError.invalidRequest(
+                reason: "a URL has no placeholders for the values of \(values.keys.sorted().joined(separator: ", "))")
+        }
+        guard pattern == nil else { throw fault("a literal has either interpolations or placeholders") }
+        return PathText(.text, try PathTemplate(written).expand(values), pattern: written)
+    }
+
+    /// Whether the path has a brace before its query, where a brace may be a part of a filter.
+    private var hasPlaceholder: Bool {
+        for byte in written.utf8 {
+            if byte == UInt8(ascii: "?") { return false }
+            if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") { return true }
+        }
+        return false
+    }
+
+    private func fault(_ reason: String) -> PulseError {
+        .invalidRequest(reason: "path \(shown): \(reason)")
+    }
+
+    /// The default route of a request: its method, and the path without any value.
+    package func route(_ method: HTTPMethod, hasValues: Bool) -> String {
+        let path = shown
+        let isTemplate = hasValues || pattern != nil || kind != .text && path.utf8.contains(UInt8(ascii: "{"))
+        return RouteText.route(method, isTemplate ? path : RouteText.withoutValues(path))
+    }
+
+    /// The path without its values, query, scheme and authority.
+    var shown: String { PathTemplate(pattern ?? written).route }
+}
+
+extension PathText: Hashable {
+    /// Whether the texts are the same, wherever they come from.
+    public static func == (one: PathText, other: PathText) -> Bool {
+        one.written == other.written && one.refusal == other.refusal
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(written)
+        hasher.combine(refusal)
     }
 }
 
 extension PathText: CustomStringConvertible, CustomReflectable {
-    /// The path, or the reason why it is invalid.
-    public var description: String { fault.map { "\($0)" } ?? path }
+    /// The path without its query, scheme and authority, or the reason why it is invalid.
+    public var description: String { refusal.map { "\(fault($0))" } ?? PathTemplate(written).route }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
-}
-
-extension String {
-    /// Creates a path in which each interpolation is one encoded segment, or a part of one:
-    /// `try String(path: "/users/\(id)/repos/\(name)")`.
-    ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a value that is empty or makes the segment `.` or `..`; its
-    /// text never shows a value.
-    public init(path: PathText) throws {
-        self = try path.get()
-    }
 }

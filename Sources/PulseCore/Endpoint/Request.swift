@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// A ready-made endpoint, for calls too small for a type of their own:
-/// `Request<User>(.get, "/users/{id}", path: ["id": id]).query("expand", "team")`.
+/// `Request<User>(.get, "/users/\(id)").query("expand", "team")`.
 public struct Request<Response: Decodable & Sendable>: Endpoint {
-    private let target: RequestPath
+    private let target: PathText
     private let values: [String: any CustomStringConvertible & Sendable]
 
     /// The request method.
@@ -23,55 +23,50 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
 
     /// Creates a request with any method.
     ///
-    /// - Parameter template: a path, or a template such as `/users/{id}`. `path` gives the values, and each value is
-    ///   encoded as one segment. A missing or unused value throws ``PulseError/invalidRequest(reason:)`` when the
-    ///   request is sent.
+    /// - Parameter target: the path. A literal takes values as interpolations, `"/users/\(id)"`, or has placeholders
+    ///   for those of `path`, `"/users/{id}"`. Each value is encoded as one segment. A refused, missing or unused value
+    ///   throws ``PulseError/invalidRequest(reason:)`` when the request is sent.
     public init(
-        _ method: HTTPMethod, _ template: PathTemplate,
+        _ method: HTTPMethod, _ target: PathText,
         path values: [String: any CustomStringConvertible & Sendable] = [:]
-    ) {
-        self.init(method, template.requestPath, values)
-    }
-
-    // Disfavored, so that a literal is a template: its placeholders are checked even if all values are missing.
-    /// Creates a request with any method to a `String`, a `URL`, or a custom target.
-    ///
-    /// A string is used as it is: percent-encoded path text that may carry a query, or an absolute URL. It is parsed as
-    /// a template if `path` has values for it. Insert raw values through `path`, or with ``Swift/String/init(path:)``.
-    @_disfavoredOverload
-    public init(
-        _ method: HTTPMethod, _ target: some RequestTarget,
-        path values: [String: any CustomStringConvertible & Sendable] = [:]
-    ) {
-        self.init(method, target.requestPath, values)
-    }
-
-    /// Creates a GET request: `Request<[User]>("/users")`.
-    public init(_ template: PathTemplate, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
-        self.init(.get, template.requestPath, values)
-    }
-
-    /// Creates a GET request to a `String`, a `URL`, or a custom target.
-    @_disfavoredOverload
-    public init(_ target: some RequestTarget, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
-        self.init(.get, target.requestPath, values)
-    }
-
-    private init(
-        _ method: HTTPMethod, _ target: RequestPath, _ values: [String: any CustomStringConvertible & Sendable]
     ) {
         self.method = method
         self.target = target
         self.values = values
     }
 
-    /// The template with its values filled in; throws as ``PathTemplate/expand(_:)`` does.
-    public var path: String {
+    // Disfavored, so that a literal is a `PathText`: its interpolations are encoded, its placeholders are checked.
+    /// Creates a request with any method to a `String`, a `URL`, a ``PathTemplate``, or a custom target.
+    ///
+    /// A string is used as it is: percent-encoded path text that may carry a query, or an absolute URL. It is parsed as
+    /// a template if `path` has values for it.
+    @_disfavoredOverload
+    public init(
+        _ method: HTTPMethod, _ target: some RequestTarget,
+        path values: [String: any CustomStringConvertible & Sendable] = [:]
+    ) {
+        self.init(method, target.requestPath, path: values)
+    }
+
+    /// Creates a GET request: `Request<[User]>("/users")`.
+    public init(_ target: PathText, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
+        self.init(.get, target, path: values)
+    }
+
+    /// Creates a GET request to a `String`, a `URL`, a ``PathTemplate``, or a custom target.
+    @_disfavoredOverload
+    public init(_ target: some RequestTarget, path values: [String: any CustomStringConvertible & Sendable] = [:]) {
+        self.init(.get, target.requestPath, path: values)
+    }
+
+    /// The path with its values filled in; throws as ``PathText/text`` and ``PathTemplate/expand(_:)`` do.
+    public var path: PathText {
         get throws { try target.filled(with: values) }
     }
 
-    /// The settings of this request. Unless a route was set, the method and the template's path are the route, so that
-    /// metrics do not get one route per user. In a literal path, `{id}` replaces segments that look like values.
+    /// The settings of this request. Unless a route was set, the method and the path are the route, with a placeholder
+    /// for each value, so that metrics do not get one route per user. In a path without values or placeholders, `{id}`
+    /// replaces segments that look like values.
     ///
     /// The route omits the target's scheme, authority, query and fragment: it is part of every event, and no event
     /// holds a query or a secret.
@@ -128,8 +123,12 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     }
 }
 
+extension Request: LiteralPathCarrying {
+    package var pathWarning: String? { target.warning }
+}
+
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// The method and the template's path, without the inserted values, the query, the headers or the body.
+    /// The method and the path, without the inserted values, the query, the headers or the body.
     public var description: String { "\(method) \(target.shown)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

@@ -3,11 +3,13 @@
 import PulseCore
 
 #if DEBUG
-/// Warns in debug builds of stored properties that look like requirements but are none. It emits one event per client
-/// and type, and one line per type on standard error.
+/// Warns in debug builds of stored properties that look like requirements but are none, and of literal paths that were
+/// sent in another way as a `String`. It emits one event per client and type or path, and one line per type or path on
+/// standard error.
 struct EndpointCheck: Sendable {
     private struct Findings {
         var ofTypes: [ObjectIdentifier: [UnusedMember]] = [:]
+        var ofPaths: Set<String> = []
     }
 
     private static let findings = Locked(Findings())
@@ -27,10 +29,16 @@ struct EndpointCheck: Sendable {
 
     func check<E: Endpoint>(_ endpoint: E) {
         tell(of: E.self) { endpoint.unusedMembers }
+        if let warning = (endpoint as? any LiteralPathCarrying)?.pathWarning { tell(ofPath: warning) }
     }
 
     func check(_ plugin: some PulsePlugin) {
         tell(of: type(of: plugin)) { plugin.unusedMembers }
+    }
+
+    private func tell(ofPath warning: String) {
+        if Self.findings.withLock({ $0.ofPaths.insert(warning).inserted }) { log(warning) }
+        warnings.emit(warning, to: events)
     }
 
     private func tell(of type: Any.Type, find: () -> [UnusedMember]) {

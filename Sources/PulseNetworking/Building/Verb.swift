@@ -7,23 +7,23 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     let method: HTTPMethod
     let headers: [String: String]
     let body: RequestBody
-    private let target: RequestPath
+    private let target: PathText
     private let values: PulseClient.PathValues
     private let query: PulseClient.QueryValues
 
     init(
-        _ method: HTTPMethod, _ target: some RequestTarget, _ values: PulseClient.PathValues,
+        _ method: HTTPMethod, _ target: PathText, _ values: PulseClient.PathValues,
         query: PulseClient.QueryValues, headers: [String: String], _ body: RequestBody = .none
     ) {
         self.method = method
-        self.target = target.requestPath
+        self.target = target
         self.values = values
         self.query = query
         self.headers = headers
         self.body = body
     }
 
-    var path: String {
+    var path: PathText {
         get throws { try target.filled(with: values) }
     }
 
@@ -34,4 +34,8 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     var options: RequestOptions {
         RequestOptions().with(\.route, value: target.route(method, hasValues: !values.isEmpty))
     }
+}
+
+extension Verb: LiteralPathCarrying {
+    var pathWarning: String? { target.warning }
 }

@@ -58,7 +58,7 @@ extension PulseClient {
         let body = endpoint.body
         let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
         if let name = graphQL?.name, options.route == nil { options.route = name }
-        let path = Result { try graphQL?.path(endpoint.path) ?? endpoint.path }
+        let path = Result { try endpoint.path.requestPath.text }.map { graphQL?.path($0) ?? $0 }
         let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
         // Registered, so that a shutdown waits for the write to the journal.
         let active = ActiveCall(call, asked, in: calls)

@@ -129,7 +129,7 @@ extension PulseClient {
         let body = endpoint.body
         let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
         if let name = graphQL?.name, options.route == nil { options.route = name }
-        let path = Result { try graphQL?.path(endpoint.path) ?? endpoint.path }
+        let path = Result { try endpoint.path.requestPath.text }.map { graphQL?.path($0) ?? $0 }
         let persisting = delivery == nil ? graphQL?.persisting(persistedQueries) : nil
         let plugins = persisting.map { [$0] + endpoint.plugins } ?? endpoint.plugins
         let environment = background.map { self.environment(for: $0) } ?? environment

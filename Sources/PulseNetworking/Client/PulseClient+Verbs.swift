@@ -4,12 +4,13 @@ public import PulseCore
 
 /// Calls that need no endpoint type.
 ///
-/// The target is a `URL`, a path with or without a query, or a path template with values. Each method throws only
-/// ``PulseError``. The type of the result is inferred, `let user: User = try await client.get("/users/1")`, or named,
-/// `let user = try await client.get("/users/1", as: User.self)`.
+/// The target is a literal path whose interpolations are raw values: `client.get("/users/\(id)", as: User.self)`. Each
+/// is encoded as one segment or a part of one; see `PathText`. A `String` or a `URL` is used as it is. Each method
+/// throws only ``PulseError``. The type of the result is inferred, `let user: User = try await client.get("/users/1")`,
+/// or named, `let user = try await client.get("/users/1", as: User.self)`.
 ///
 /// - `path` fills the placeholders of a template: `client.get("/users/{id}", path: ["id": id], as: User.self)`. Each
-///   value is encoded as one segment. Without values, the path is used unchanged.
+///   value is encoded as one segment. A placeholder without a value is an error in a literal.
 /// - `query` is encoded, sorted by name, and appended to the query of the path. A nil value adds nothing.
 /// - `headers` and `options` override those of the configuration, field by field.
 extension PulseClient {
@@ -18,12 +19,12 @@ extension PulseClient {
     /// Raw values by name, for a query; nil adds nothing.
     public typealias QueryValues = [String: (any CustomStringConvertible & Sendable)?]
 
-    /// Sends a GET and decodes the response: `let user: User = try await client.get("/users/1")`.
+    /// Sends a GET and decodes the response: `let user: User = try await client.get("/users/\(id)")`.
     ///
     /// The path may have a query. The options override the configuration's, field by field. Throws only
     /// ``PulseError``.
     public func get<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(Verb<Value>(.get, target, values, query: query, headers: headers), options: options)
@@ -33,7 +34,7 @@ extension PulseClient {
     ///
     /// A status outside 2xx is an error, as with every verb, unless `options.acceptedStatuses` accepts it.
     public func head(
-        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         try await rawRequest(
@@ -43,11 +44,11 @@ extension PulseClient {
     // MARK: POST
 
     /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are those of
-    /// ``get(_:path:query:headers:as:options:)``.
+    /// `get`.
     ///
     /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func post<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -61,7 +62,7 @@ extension PulseClient {
     /// The call's encoder creates the body, JSON by default. If it fails, the call throws
     /// ``PulseError/encodingFailed(underlying:)`` and sends nothing.
     public func post<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -73,7 +74,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func post(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -84,7 +85,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func post(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -95,9 +96,9 @@ extension PulseClient {
     // MARK: PUT
 
     /// Sends a PUT with that body, or none, and decodes the response. The other parameters and the errors are those of
-    /// ``get(_:path:query:headers:as:options:)``.
+    /// `get`.
     public func put<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -108,7 +109,7 @@ extension PulseClient {
     /// Sends a PUT with an encoded value and decodes the response. The call's encoder creates the body,
     /// JSON by default.
     public func put<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -120,7 +121,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func put(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -131,7 +132,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func put(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -142,11 +143,11 @@ extension PulseClient {
     // MARK: PATCH
 
     /// Sends a PATCH with that body, or none, and decodes the response. The other parameters and the errors are those
-    /// of ``get(_:path:query:headers:as:options:)``.
+    /// of `get`.
     ///
     /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func patch<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -157,7 +158,7 @@ extension PulseClient {
     /// Sends a PATCH with an encoded value and decodes the response. The call's encoder creates the body,
     /// JSON by default.
     public func patch<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
     ) async throws -> Value {
@@ -169,7 +170,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func patch(
-        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -180,7 +181,7 @@ extension PulseClient {
     /// error.
     @discardableResult
     public func patch(
-        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
@@ -191,9 +192,9 @@ extension PulseClient {
     // MARK: DELETE
 
     /// Sends a DELETE without a body and decodes the response. The parameters and errors are those of
-    /// ``get(_:path:query:headers:as:options:)``.
+    /// `get`.
     public func delete<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(Verb<Value>(.delete, target, values, query: query, headers: headers), options: options)
@@ -202,7 +203,7 @@ extension PulseClient {
     /// Sends a DELETE without a body and ignores the body of the response. A status that is not accepted is an error.
     @discardableResult
     public func delete(
-        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(

@@ -51,7 +51,6 @@ extension GraphQLOperation {
     public var uploads: [GraphQLUpload] { [] }
     public var requestExtensions: [String: JSONValue] { [:] }
 
-    public var path: String { "" }
     public var method: HTTPMethod { .post }
     public var body: RequestBody {
         .operation(
@@ -64,6 +63,11 @@ extension GraphQLOperation {
     public func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> GraphQLResponse<Value> {
         try GraphQLResponse(response, using: decoder)
     }
+}
+
+// Constrained, so that an operation with a path of another type has no second path beside it.
+extension GraphQLOperation where PathValue == String {
+    public var path: String { "" }
 }
 
 extension GraphQLOperation where Variables == NoVariables {

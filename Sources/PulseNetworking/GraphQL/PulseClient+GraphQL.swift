@@ -51,7 +51,7 @@ extension PulseClient {
         let isPlain =
             operation.headers.isEmpty && operation.queryParameters.isEmpty && operation.queryItems.isEmpty
             && operation.plugins.isEmpty
-        return subscription(Result { try operation.path }, options, isPlain: isPlain) {
+        return subscription(Result { try operation.path.requestPath.text }, options, isPlain: isPlain) {
             GraphQLContent(
                 document: O.document, operationName: O.operationName, variables: operation.variables,
                 uploads: operation.uploads, extensions: operation.requestExtensions)

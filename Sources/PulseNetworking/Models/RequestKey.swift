@@ -20,7 +20,7 @@ struct RequestKey: Hashable {
         init(_ endpoint: some Endpoint) {
             let options = endpoint.options
             method = endpoint.method
-            path = try? endpoint.path
+            path = try? endpoint.path.requestPath.text
             parameters = endpoint.queryParameters
             items = endpoint.queryItems
             headers = endpoint.headers.overridden(by: options.headers ?? [:])

@@ -45,7 +45,7 @@ private struct SocketHandshakeCall<E: SocketEndpoint>: Endpoint {
     /// The schemes of WebSockets mean those of HTTP (RFC 6455, section 3).
     var path: String {
         get throws {
-            let path = try endpoint.path
+            let path = try endpoint.path.requestPath.text
             for (scheme, plain) in [("ws://", "http://"), ("wss://", "https://")]
             where String(path.prefix(scheme.count)).equalsIgnoringASCIICase(scheme) {
                 return plain + path.dropFirst(scheme.count)

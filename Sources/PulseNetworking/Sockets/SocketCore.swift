@@ -43,7 +43,8 @@ final class SocketCore: Sendable {
         tag = callOptions.tag
         self.greeter = greeter
         handshake = { try await client.upgrade(endpoint, isReconnect: $0, began: $1) }
-        let summary = client.call(to: (try? endpoint.path) ?? "", E.self, .get, callOptions, .upgrade).firstSummary
+        let path = (try? endpoint.path.requestPath.text) ?? ""
+        let summary = client.call(to: path, E.self, .get, callOptions, .upgrade).firstSummary
         state = Locked(
             State(
                 machine: SocketMachine(options.reconnect), inbox: SocketInbox(limit: options.receiveBuffer),

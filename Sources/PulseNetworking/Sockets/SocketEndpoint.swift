@@ -7,9 +7,12 @@ public import PulseCore
 /// Only ``path`` is required. Each handshake is a GET of its own that passes all plugins, so that a reconnect gets a
 /// new token. Mind the types: a property of another type than the requirement compiles as an unrelated member.
 public protocol SocketEndpoint: WholeSecondPing, Sendable {
-    /// The path as percent-encoded text, as ``PulseCore/Endpoint/path``. An absolute URL may also be `ws` or `wss`,
-    /// which mean `http` and `https`.
-    var path: String { get throws }
+    /// The type of ``path``, which the compiler infers: a `PathText`, a `String`, a `URL` or a custom target.
+    associatedtype PathValue: RequestTarget = String
+
+    /// The path, as ``PulseCore/Endpoint/path``: `var path: PathText { "/rooms/\(room)" }`, or a `String` of
+    /// percent-encoded text. An absolute URL may also be `ws` or `wss`, which mean `http` and `https`.
+    var path: PathValue { get throws }
 
     /// Query parameters as raw names and values, encoded and sorted by name. Empty by default.
     var queryParameters: [String: String] { get }

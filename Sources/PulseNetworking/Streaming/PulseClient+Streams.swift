@@ -25,9 +25,9 @@ extension PulseClient {
 
     /// Sends a GET and returns the body as it arrives, as ``bytes(_:options:)-swift.method`` does.
     public func bytes(
-        _ target: some RequestTarget, options: RequestOptions = RequestOptions()
+        _ path: PathText, options: RequestOptions = RequestOptions()
     ) async throws -> (bytes: ByteStream, response: PulseResponse) {
-        try await bytes(Verb<EmptyResponse>(get: target), options: options)
+        try await bytes(Verb<EmptyResponse>(get: path), options: options)
     }
 
     /// The lines of the body, while it arrives. The request is sent when the first line is asked for.
@@ -38,8 +38,8 @@ extension PulseClient {
     }
 
     /// The lines of the body of a GET, while it arrives.
-    public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
-        lines(Verb<EmptyResponse>(get: target), options: options)
+    public func lines(_ path: PathText, options: RequestOptions = RequestOptions()) -> Lines {
+        lines(Verb<EmptyResponse>(get: path), options: options)
     }
 
     /// The values of a JSON Lines body or a JSON text sequence, while it arrives. The request is sent when the first
@@ -55,9 +55,9 @@ extension PulseClient {
 
     /// The values of a JSON Lines body of a GET, while it arrives.
     public func jsonLines<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
+        _ path: PathText, of type: Value.Type, options: RequestOptions = RequestOptions()
     ) -> JSONLines<Value> {
-        jsonLines(Verb<EmptyResponse>(get: target), of: type, options: options)
+        jsonLines(Verb<EmptyResponse>(get: path), of: type, options: options)
     }
 
     /// The server-sent events of a response, with reconnection. The first request is sent when the first event is asked
@@ -106,10 +106,10 @@ extension PulseClient {
 
     /// The server-sent events of the response to a GET.
     public func events(
-        _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
+        _ path: PathText, stream: EventStreamOptions = EventStreamOptions(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        events(Verb<EmptyResponse>(get: target), stream: stream, options: options)
+        events(Verb<EmptyResponse>(get: path), stream: stream, options: options)
     }
 
     /// Sends an endpoint for a streamed response.
@@ -132,7 +132,7 @@ extension PulseClient {
 }
 
 extension Verb {
-    fileprivate init(get target: some RequestTarget) {
-        self.init(.get, target, [:], query: [:], headers: [:])
+    fileprivate init(get path: PathText) {
+        self.init(.get, path, [:], query: [:], headers: [:])
     }
 }

@@ -30,15 +30,85 @@ struct EndpointTests {
         #expect(endpoint.options.setFields.isEmpty)
     }
 
+    // MARK: Paths
+
+    private struct Throwing: Endpoint {
+        typealias Response = User
+        let id: String
+        var path: String { get throws { try PathTemplate("/users/{id}").expand(["id": id]) } }
+    }
+
+    private struct Interpolated: Endpoint {
+        typealias Response = User
+        let id: String
+        var path: PathText { "/users/\(id)" }
+    }
+
+    private struct Linked: Endpoint {
+        typealias Response = User
+        let path: URL
+    }
+
+    private enum Route: RequestTarget {
+        case user(String)
+        var requestPath: PathText {
+            switch self {
+            case .user(let id): "/users/\(id)"
+            }
+        }
+    }
+
+    private struct Routed: Endpoint {
+        typealias Response = User
+        let path: Route
+    }
+
+    private enum Chosen: Endpoint {
+        typealias Response = User
+        case all
+        case one(String)
+        var path: PathText {
+            switch self {
+            case .all: "/users"
+            case .one(let id): "/users/\(id)"
+            }
+        }
+    }
+
+    private struct Wrapping<Inner: Endpoint>: Endpoint {
+        typealias Response = Inner.Response
+        let inner: Inner
+        var path: Inner.PathValue { get throws { try inner.path } }
+        func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Inner.Response {
+            try inner.decode(response, using: decoder)
+        }
+    }
+
+    private func text(_ endpoint: some Endpoint) throws -> String { try endpoint.path.requestPath.text }
+
+    @Test
+    func aPathHasAnyTypeThatMakesOne() throws {
+        #expect(try text(Minimal()) == "/users")
+        #expect(try text(Throwing(id: "a/b")) == "/users/a%2Fb")
+        #expect(try text(Interpolated(id: "a/b")) == "/users/a%2Fb")
+        #expect(try text(Linked(path: try url("https://h.example/a?b"))) == "https://h.example/a?b")
+        #expect(try text(Routed(path: .user("a/b"))) == "/users/a%2Fb")
+        #expect(try text(Chosen.all) == "/users" && text(Chosen.one("a/b")) == "/users/a%2Fb")
+        #expect(try text(Wrapping(inner: Interpolated(id: "a/b"))) == "/users/a%2Fb")
+        #expect(try text(Wrapping(inner: Minimal())) == "/users")
+    }
+
     @Test
     func aPathMayThrow() {
-        struct Templated: Endpoint {
-            typealias Response = EmptyResponse
-            let id: String
-            var path: String { get throws { try String(path: "/users/\(id)") } }
-        }
-        #expect(throws: PulseError.self) { try Templated(id: "..").path }
-        #expect((try? Templated(id: "a/b").path) == "/users/a%2Fb")
+        #expect(throws: PulseError.self) { try Throwing(id: "..").path }
+        #expect(throws: PulseError.self) { try Interpolated(id: "..").path.text }
+        #expect(throws: PulseError.self) { try text(Wrapping(inner: Throwing(id: ".."))) }
+    }
+
+    @Test
+    func anEndpointOfAnyTypeHasAPath() throws {
+        let endpoints: [any Endpoint] = [Minimal(), Throwing(id: "a/b"), Interpolated(id: "a/b")]
+        #expect(try endpoints.map { try $0.path.requestPath.text } == ["/users", "/users/a%2Fb", "/users/a%2Fb"])
     }
 
     // MARK: Decoding

@@ -17,7 +17,7 @@ struct RequestTests {
     @Test
     func aRequestIsAGETOfItsPathByDefault() throws {
         let request = Request<User>("/users")
-        #expect(try request.path == "/users")
+        #expect(try request.path.text == "/users")
         #expect(request.method == .get)
         #expect(request.headers.isEmpty && request.queryItems.isEmpty && request.plugins.isEmpty)
         #expect(request.options.setFields == ["route"])
@@ -37,7 +37,7 @@ struct RequestTests {
             .option(\.tag, "feed").option(\.deadline, 9)
             .queueableWhenOffline()
             .plugin(Named(identifier: "one")).plugin(Named(identifier: "two"))
-        #expect(try request.path == "/users/\(id)/posts/7")
+        #expect(try request.path.text == "/users/\(id)/posts/7")
         #expect(request.method == .put)
         #expect(
             request.queryItems == [
@@ -98,25 +98,27 @@ struct RequestTests {
     @Test
     func aTargetIsAStringAURLOrATemplate() throws {
         let text = "/search?q=1"
-        #expect(try Request<EmptyResponse>(.head, text).path == text)
-        #expect(try Request<EmptyResponse>(text).path == text)
-        #expect(try Request<EmptyResponse>(.head, PathTemplate(text)).path == text)
+        #expect(try Request<EmptyResponse>(.head, text).path.text == text)
+        #expect(try Request<EmptyResponse>(text).path.text == text)
+        #expect(try Request<EmptyResponse>(.head, PathTemplate(text)).path.text == text)
         let absolute = try url("https://other.example/a%20b?c=d")
-        #expect(try Request<EmptyResponse>(.get, absolute).path == "https://other.example/a%20b?c=d")
-        #expect(try Request<EmptyResponse>(absolute).path == "https://other.example/a%20b?c=d")
-        let id = 7
-        #expect(try Request<EmptyResponse>(.get, "/users/\(id)").path == "/users/7")
+        #expect(try Request<EmptyResponse>(.get, absolute).path.text == "https://other.example/a%20b?c=d")
+        #expect(try Request<EmptyResponse>(absolute).path.text == "https://other.example/a%20b?c=d")
+        let id = "a/b"
+        #expect(try Request<EmptyResponse>(.get, "/users/\(id)").path.text == "/users/a%2Fb")
+        #expect(try Request<EmptyResponse>("/users/\(id)").path.text == "/users/a%2Fb")
+        #expect(Request<EmptyResponse>("/users/\(id)?a=\(id)").options.route == "GET /users/{id}")
     }
 
     @Test
     func aStringWithValuesIsATemplate() throws {
         let text = "/users/{id}"
-        #expect(try Request<User>(.get, text, path: ["id": "a/b"]).path == "/users/a%2Fb")
-        #expect(try Request<User>(text, path: ["id": 7]).path == "/users/7")
+        #expect(try Request<User>(.get, text, path: ["id": "a/b"]).path.text == "/users/a%2Fb")
+        #expect(try Request<User>(text, path: ["id": 7]).path.text == "/users/7")
         #expect(Request<User>(.get, text, path: ["id": 7]).options.route == "GET /users/{id}")
         // Without values it is used as it is: a brace may be part of a query.
         let filter = #"/users?filter={"a":1}"#
-        #expect(try Request<User>(.get, filter).path == filter)
+        #expect(try Request<User>(.get, filter).path.text == filter)
         let error = #expect(throws: PulseError.self) { try Request<User>(.get, text, path: ["other": 7]).path }
         #expect(error?.kind == .invalidRequest)
     }
@@ -134,15 +136,18 @@ struct RequestTests {
         enum Route: RequestTarget {
             case me
             case user
-            var requestPath: RequestPath {
+            case repository(String)
+            var requestPath: PathText {
                 switch self {
-                case .me: RequestPath("/users/me")
-                case .user: RequestPath(PathTemplate("/users/{id}"))
+                case .me: "/users/me"
+                case .user: PathText(PathTemplate("/users/{id}"))
+                case .repository(let name): "/users/me/\(name)"
                 }
             }
         }
-        #expect(try Request<User>(.get, Route.me).path == "/users/me")
-        #expect(try Request<User>(.get, Route.user, path: ["id": 7]).path == "/users/7")
+        #expect(try Request<User>(.get, Route.me).path.text == "/users/me")
+        #expect(try Request<User>(.get, Route.repository("a/b")).path.text == "/users/me/a%2Fb")
+        #expect(try Request<User>(.get, Route.user, path: ["id": 7]).path.text == "/users/7")
         #expect(throws: PulseError.self) { try Request<User>(.get, Route.user).path }
     }
 }

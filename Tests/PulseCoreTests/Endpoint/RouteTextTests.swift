@@ -8,7 +8,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct RouteTextTests {
     private static func route(_ path: String, _ method: HTTPMethod = .get) -> String {
-        RequestPath(path).route(method, hasValues: false)
+        PathText(path).route(method, hasValues: false)
     }
 
     @Test(arguments: [
@@ -46,10 +46,10 @@ struct RouteTextTests {
 
     @Test
     func aTemplateIsItsOwnRoute() {
-        let template = RequestPath(PathTemplate("/reports/2024/{name}"))
+        let template = PathText(PathTemplate("/reports/2024/{name}"))
         #expect(template.route(.get, hasValues: true) == "GET /reports/2024/{name}")
-        #expect(RequestPath("/reports/2024/{name}").route(.get, hasValues: true) == "GET /reports/2024/{name}")
-        #expect(RequestPath(PathTemplate("/users/7")).route(.get, hasValues: false) == "GET /users/{id}")
+        #expect(PathText("/reports/2024/{name}").route(.get, hasValues: true) == "GET /reports/2024/{name}")
+        #expect(PathText(PathTemplate("/users/7")).route(.get, hasValues: false) == "GET /users/{id}")
     }
 
     /// Any number of paths with common identifiers gives a single route.

@@ -55,6 +55,34 @@ struct EndpointCheckTests {
         #expect(lines.withLock { $0.map { $0.contains("Logged.body") } } == [true])
     }
 
+    @Test func aSeparatorInAValueOfALiteralIsWarnedOfOncePerClient() async throws {
+        for _ in 0..<2 {
+            let (bus, sink) = (PulseEventBus(), RecordingSink())
+            bus.addSink(sink)
+            let (client, transport) = PulseClient.responding(events: bus)
+            for value in ["c", "a/b", "d?e"] {
+                _ = try await client.get("/separated/\(value)", as: Data.self)
+                _ = try await client.request(Request<Data>(.get, "/separated/\(value)"))
+            }
+            let warning = try #require(warnings(sink).first)
+            #expect(warnings(sink).count == 1)
+            #expect(warning.contains("/separated/{id}") && !warning.contains("a/b"))
+            #expect(transport.requests.count == 6)
+        }
+    }
+
+    @Test func aDeliberateEndpointIsNotWarnedOf() async throws {
+        struct GetBranch: Endpoint {
+            typealias Response = Data
+            let name: String
+            var path: PathText { "/branches/\(name)" }
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.responding(events: bus).client.request(GetBranch(name: "feature/x"))
+        #expect(warnings(sink).isEmpty)
+    }
+
     @Test func pluginsAreCheckedWhenTheClientIsCreated() {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)

@@ -59,6 +59,22 @@ struct GraphQLCallTests {
         try JSONDecoder().decode(JSONValue.self, from: request.httpBody ?? Data("null".utf8))
     }
 
+    @Test func anOperationMayHaveAPathOfItsOwn() async throws {
+        struct GetShopHero: GraphQLOperation {
+            typealias Value = HeroData
+            static let document = "query GetShopHero { name }"
+            let variables = NoVariables()
+            let shop: String
+            var path: PathText { "/shops/\(shop)/graphql" }
+        }
+        let (client, transport) = client()
+        #expect(try await client.graphQL(GetShopHero(shop: "a/b")) == HeroData(name: "R2"))
+        let error = await #expect(throws: PulseError.self) { try await client.graphQL(GetShopHero(shop: "..")) }
+        #expect(error?.kind == .invalidRequest)
+        let sent = transport.requests.map { $0.url?.absoluteString }
+        #expect(sent == ["https://api.example.com/v1/shops/a%2Fb/graphql"])
+    }
+
     @Test func anOperationIsAPostOfJSON() async throws {
         let (client, transport) = client()
         #expect(try await client.graphQL(GetHero()) == HeroData(name: "R2"))

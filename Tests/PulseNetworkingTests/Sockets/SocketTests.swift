@@ -62,6 +62,34 @@ struct SocketTests {
         }
     }
 
+    // MARK: Paths
+
+    private struct Room: SocketEndpoint {
+        let name: String
+        var path: PathText { "/rooms/\(name)" }
+    }
+
+    private struct Linked: SocketEndpoint {
+        let path: URL
+    }
+
+    @Test func aPathMayBeAPathTextOrAURL() async throws {
+        let (client, transport) = Self.client(Self.echo)
+        let room = PulseSocket(endpoint: Room(name: "a/b"), client: client)
+        try await room.connect()
+        let url = try #require(URL(string: "wss://api.example.com/c"))
+        let linked = PulseSocket(endpoint: Linked(path: url), client: client)
+        try await linked.connect()
+        let refused = PulseSocket(endpoint: Room(name: ".."), client: client)
+        let error = await Self.error { try await refused.connect() }
+        #expect(error?.kind == .invalidRequest)
+        #expect(
+            transport.requests.map { $0.url?.absoluteString } == [
+                "https://api.example.com/rooms/a%2Fb", "https://api.example.com/c",
+            ])
+        await client.shutdown()
+    }
+
     // MARK: Messages
 
     @Test func messagesGoBothWaysInOrder() async throws {

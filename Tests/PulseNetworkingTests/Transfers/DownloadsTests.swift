@@ -81,7 +81,7 @@ struct DownloadsTests {
         }
     }
 
-    private func path(_ path: String) -> Request<EmptyResponse> { Request(.get, "\(path)") }
+    private func path(_ path: String) -> Request<EmptyResponse> { Request(.get, path) }
 
     /// The events up to the first that fits, without their values.
     private func names(_ download: Download, until isLast: (Download.Event) -> Bool) async -> [String] {

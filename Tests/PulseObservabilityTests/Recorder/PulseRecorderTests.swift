@@ -241,7 +241,7 @@ struct PulseRecorderTests {
             guard case .failure(let error) = call.outcome else { return nil }
             return error.kind
         }
-        #expect(kinds == [.decodingFailed, .invalidRequest])
+        #expect(kinds == [.decodingFailed, .invalidURL])
         #expect(stage.calls.map(\.exchanges.count) == [1, 0])
         await stage.client.shutdown()
     }

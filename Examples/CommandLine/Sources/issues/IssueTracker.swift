@@ -17,7 +17,7 @@ struct ListIssues: Endpoint {
     let state: String
     let pageSize: Int
 
-    var path: String { get throws { try String(path: "/repos/\(owner)/\(name)/issues") } }
+    var path: PathText { "/repos/\(owner)/\(name)/issues" }
     var queryParameters: [String: String] { ["state": state, "per_page": "\(pageSize)"] }
     let headers = ["Accept": "application/vnd.github+json"]
 }

@@ -6,7 +6,7 @@ struct GetProduct: ProtobufEndpoint {
     typealias Response = Shop_Product
 
     let id: String
-    var path: String { get throws { try String(path: "/products/\(id)") } }
+    var path: PathText { "/products/\(id)" }
 }
 
 struct SaveProduct: ProtobufEndpoint {
@@ -14,7 +14,7 @@ struct SaveProduct: ProtobufEndpoint {
 
     let parameters: Shop_Product
     let method = HTTPMethod.put
-    var path: String { get throws { try String(path: "/products/\(parameters.id)") } }
+    var path: PathText { "/products/\(parameters.id)" }
 }
 
 struct PlaceOrder: ProtobufEndpoint {

@@ -10,7 +10,7 @@ struct GetUser: Endpoint {
     }
 
     let id: Int
-    var path: String { get throws { try String(path: "/users/\(id)") } }
+    var path: PathText { "/users/\(id)" }
 }
 
 // 2. Create: one client per server, with the settings of all its calls.

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+extension PathText: ExpressibleByStringInterpolation {
+    /// Creates a path from a literal without interpolations.
+    public init(stringLiteral path: String) {
+        self.init(.literal, path)
+    }
+
+    /// Creates a path from a literal with interpolations.
+    public init(stringInterpolation interpolation: StringInterpolation) {
+        self.init(
+            .literal, interpolation.text, pattern: interpolation.pattern, refusal: interpolation.refusal,
+            warning: interpolation.warning)
+    }
+
+    /// Collects the path and encodes each value.
+    public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+        private(set) var text = ""
+        /// The text with a placeholder for each value, safe to show in an error.
+        private(set) var pattern = ""
+        private var count = 0
+        private var isInQuery = false
+        private var mayHaveDotSegment = false
+        /// The first refused value.
+        private var fault: String?
+        /// The number of the first value whose `/`, `?` or `=` would be a separator in plain text.
+        private var separating: Int?
+
+        /// Creates an empty path with capacity for that much text and that many values.
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + 8 * interpolationCount)
+            pattern.reserveCapacity(literalCapacity + RouteText.placeholder.utf8.count * interpolationCount)
+        }
+
+        /// Appends literal text unchanged.
+        public mutating func appendLiteral(_ literal: String) {
+            append(literal, shown: literal)
+        }
+
+        /// Appends a raw value, percent-encoded: text, a number, a Boolean, a UUID.
+        public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+            append(value: value.description)
+        }
+
+        /// Appends the raw value of an enum or a typed identifier, percent-encoded.
+        public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
+        where Value.RawValue: CustomStringConvertible {
+            append(value: value.rawValue.description)
+        }
+
+        /// Appends the description of a value that has one, as everywhere, and not its raw value.
+        public mutating func appendInterpolation<Value: RawRepresentable & CustomStringConvertible>(_ value: Value)
+        where Value.RawValue: CustomStringConvertible {
+            append(value: value.description)
+        }
+
+        /// Appends a URL: as it is at the start of the path, and elsewhere as a percent-encoded value.
+        public mutating func appendInterpolation(_ url: URL) {
+            if text.isEmpty { appendInterpolation(raw: url.absoluteString) } else { append(value: url.absoluteString) }
+        }
+
+        /// Appends another path unchanged: `"\(Self.root)/users/\(id)"`.
+        public mutating func appendInterpolation(_ path: PathText) {
+            append(path.written, shown: path.pattern ?? RouteText.withoutValues(path.written))
+            fault = fault ?? path.refusal
+            mayHaveDotSegment = true
+        }
+
+        /// Appends percent-encoded text unchanged, as if it stood in the literal; `/` and `?` keep their meaning.
+        public mutating func appendInterpolation(raw text: String) {
+            appendInterpolation(PathText(text))
+        }
+
+        /// Appends raw values as segments of their own, with slashes between them: `"/files/\(segments: folders)"`.
+        public mutating func appendInterpolation<Values: Sequence>(segments values: Values)
+        where Values.Element: CustomStringConvertible {
+            let segments = values.map { encoded($0.description) }
+            guard !segments.isEmpty else { return refuse("has no segment") }
+            text += segments.joined(separator: "/")
+            pattern += RouteText.placeholder
+        }
+    }
+}
+
+// MARK: - Mistakes
+
+extension PathText.StringInterpolation {
+    /// Refuses an optional: its text would be `Optional(7)`, or `nil`.
+    @available(*, deprecated, message: "unwrap the optional; the request fails as it is")
+    public mutating func appendInterpolation<Value>(_ value: Value?) {
+        refuse("is an optional; unwrap it")
+    }
+
+    /// Refuses a date, which has no single form in a path.
+    @available(*, deprecated, message: "format the date as the server expects it; the request fails as it is")
+    public mutating func appendInterpolation(_ date: Date) {
+        refuse("is a date; format it as the server expects it")
+    }
+
+    /// Refuses a value without a text of its own.
+    @available(
+        *, deprecated, message: "a value in a path has a description or a raw value; the request fails as it is"
+    )
+    public mutating func appendInterpolation<Value>(_ value: Value) {
+        // An existential may come here although its value has a description.
+        if let value = value as? any CustomStringConvertible {
+            append(value: value.description)
+        } else {
+            refuse("is of type \(Value.self), which has neither a description nor a raw value")
+        }
+    }
+}
+
+// MARK: - Values
+
+extension PathText.StringInterpolation {
+    private mutating func append(_ text: String, shown: String) {
+        self.text += text
+        pattern += shown
+        if !isInQuery { isInQuery = text.utf8.contains(UInt8(ascii: "?")) }
+    }
+
+    private mutating func append(value: String) {
+        let encoded = encoded(value)
+        if text.isEmpty, value.contains("://") {
+            fault = fault ?? #"value \#(count) is a URL; write \(raw: value) for the start of an absolute URL"#
+        }
+        if separating == nil, encoded.utf8.count != value.utf8.count, separates(value) { separating = count }
+        text += encoded
+        pattern += RouteText.placeholder
+    }
+
+    private mutating func encoded(_ value: String) -> String {
+        count += 1
+        if value.isEmpty, !isInQuery { fault = fault ?? "value \(count) is empty" }
+        // Only a value of dots can make a dot segment, with the text around it or with another value.
+        if value == "." || value == ".." { mayHaveDotSegment = true }
+        return PercentEncoding.segment(value)
+    }
+
+    private mutating func refuse(_ reason: String) {
+        count += 1
+        fault = fault ?? "value \(count) \(reason)"
+        pattern += RouteText.placeholder
+    }
+
+    /// Whether the value would add a segment, a query or a parameter if it was plain text of the path. In a query, text
+    /// after a `=` is a value wherever it comes from.
+    private func separates(_ value: String) -> Bool {
+        guard isInQuery else {
+            return value.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+        }
+        let last = text.utf8.last
+        return (last == UInt8(ascii: "?") || last == UInt8(ascii: "&")) && value.utf8.contains(UInt8(ascii: "="))
+    }
+
+    /// Why the path is invalid; nil if it is valid.
+    var refusal: String? {
+        if let fault { return fault }
+        guard mayHaveDotSegment else { return nil }
+        let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
+        return PercentEncoding.containsDotSegment(String(text[..<end])) ? "the values make a dot segment" : nil
+    }
+
+    /// Tells of a value that is encoded now and was a part of the path as a `String`.
+    var warning: String? {
+        separating.map { number in
+            #"path \#(PathTemplate(pattern).route): value \#(number) has a separator, which is sent encoded; "#
+                + #"write \(raw: value) for text that is percent-encoded, \(segments: values) for several segments"#
+        }
+    }
+}

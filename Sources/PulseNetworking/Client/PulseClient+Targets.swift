@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+// Disfavored, so that a literal with interpolations is a `PathText`, which encodes them.
+/// Calls to a target that is no literal: a `String`, which is used as it is, a `URL`, a path template or a custom
+/// target. The other parameters, the results and the errors are those of the verbs with a literal path.
+extension PulseClient {
+    /// Sends a GET to that target and decodes the response.
+    @_disfavoredOverload
+    public func get<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await get(target.requestPath, path: values, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a HEAD to that target and returns the response.
+    @_disfavoredOverload
+    public func head(
+        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> PulseResponse {
+        try await head(target.requestPath, path: values, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a POST with that body, or none, to that target and decodes the response.
+    @_disfavoredOverload
+    public func post<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await post(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a POST with an encoded value to that target and decodes the response.
+    @_disfavoredOverload
+    public func post<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await post(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a POST with that body, or none, to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func post(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await post(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a POST with an encoded value to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func post(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await post(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a PUT with that body, or none, to that target and decodes the response.
+    @_disfavoredOverload
+    public func put<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await put(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a PUT with an encoded value to that target and decodes the response.
+    @_disfavoredOverload
+    public func put<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await put(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a PUT with that body, or none, to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func put(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await put(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a PUT with an encoded value to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func put(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await put(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a PATCH with that body, or none, to that target and decodes the response.
+    @_disfavoredOverload
+    public func patch<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await patch(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a PATCH with an encoded value to that target and decodes the response.
+    @_disfavoredOverload
+    public func patch<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await patch(
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a PATCH with that body, or none, to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func patch(
+        _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await patch(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a PATCH with an encoded value to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func patch(
+        _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
+        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await patch(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+    }
+
+    /// Sends a DELETE to that target and decodes the response.
+    @_disfavoredOverload
+    public func delete<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+    ) async throws -> Value {
+        try await delete(target.requestPath, path: values, query: query, headers: headers, as: type, options: options)
+    }
+
+    /// Sends a DELETE to that target and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func delete(
+        _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+    ) async throws -> EmptyResponse {
+        try await delete(target.requestPath, path: values, query: query, headers: headers, options: options)
+    }
+}
+
+/// Streams from a target that is no literal.
+extension PulseClient {
+    /// Sends a GET to that target and returns the body as it arrives.
+    @_disfavoredOverload
+    public func bytes(
+        _ target: some RequestTarget, options: RequestOptions = RequestOptions()
+    ) async throws -> (bytes: ByteStream, response: PulseResponse) {
+        try await bytes(target.requestPath, options: options)
+    }
+
+    /// The lines of the body of a GET to that target, while it arrives.
+    @_disfavoredOverload
+    public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
+        lines(target.requestPath, options: options)
+    }
+
+    /// The values of a JSON Lines body of a GET to that target, while it arrives.
+    @_disfavoredOverload
+    public func jsonLines<Value: Decodable & Sendable>(
+        _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
+    ) -> JSONLines<Value> {
+        jsonLines(target.requestPath, of: type, options: options)
+    }
+
+    /// The server-sent events of the response to a GET to that target.
+    @_disfavoredOverload
+    public func events(
+        _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
+        options: RequestOptions = RequestOptions()
+    ) -> EventStream {
+        events(target.requestPath, stream: stream, options: options)
+    }
+}
