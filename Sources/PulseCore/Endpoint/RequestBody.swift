@@ -35,6 +35,13 @@ public struct RequestBody: Sendable {
         RequestBody(.json(value))
     }
 
+    // Disfavored, so that it is the last choice for a literal.
+    /// JSON of variables of different types: `.json(["name": name, "age": age])`. ``JSONValue/Literal`` has the rules.
+    @_disfavoredOverload
+    public static func json(_ literal: JSONValue.Literal) -> RequestBody {
+        RequestBody(.json(literal))
+    }
+
     /// A value as `application/x-www-form-urlencoded` (WHATWG URL, section 5).
     public static func formURLEncoded(
         _ value: some Encodable & Sendable, using encoder: QueryEncoder = QueryEncoder()
