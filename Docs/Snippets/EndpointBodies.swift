@@ -82,7 +82,7 @@ try await MockServer.run { server in
     let watched = RequestOptions().with(\.progress) { progress in
         if let total = progress.total { print("\(progress.completed) of \(total) bytes") }
     }
-    _ = try await client.request(upload, options: watched)
+    try await client.request(upload, options: watched)
     // snippet.end
     await client.shutdown()
 }

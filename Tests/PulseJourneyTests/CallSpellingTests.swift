@@ -75,6 +75,34 @@ struct CallSpellingTests {
         #expect(try await client.head("/h").statusCode == 200)
     }
 
+    /// This compiles without a warning, and the tests treat warnings as errors.
+    @Test func theValueOfAnEndpointMayBeIgnored() async throws {
+        try await client.request(Request<User>(.post, "/a"))
+        try await client.rawRequest(Request<User>(.post, "/b"))
+        try await client.rawRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/v1/c"))))
+        #expect(sent == ["POST /v1/a", "POST /v1/b", "GET /v1/c"])
+    }
+
+    @Test func aResponseOfAPathHasValueStatusAndHeaders() async throws {
+        let mock = MockTransport { request in
+            PulseResponse(
+                statusCode: 201, headers: ["Location": "/users/1"], data: Data(#"{"id": 1, "name": "Ada"}"#.utf8),
+                request: request)
+        }
+        let client = PulseClient(
+            baseURL: try #require(URL(string: "https://api.example.com/v1")), transport: mock, events: PulseEventBus())
+        let made = try await client.response(
+            for: .post, "/users/{id}", path: ["id": "a/b"], body: ["name": "Ada"], query: ["dry": true],
+            headers: ["X-A": "1"], as: User.self)
+        #expect(made.value == User() && made.statusCode == 201 && made.headers["Location"] == "/users/1")
+        let request = try #require(mock.requests.last)
+        #expect(request.httpMethod == "POST" && request.value(forHTTPHeaderField: "X-A") == "1")
+        #expect(request.url?.absoluteString == "https://api.example.com/v1/users/a%2Fb?dry=true")
+        #expect(request.httpBody == Data(#"{"name":"Ada"}"#.utf8))
+        let inferred: DecodedResponse<User> = try await client.response(for: .get, "/users/1")
+        #expect(inferred.value == User())
+    }
+
     @Test func theTargetIsAStringAURLOrATemplate() async throws {
         let (id, variable) = (7, "/users?page=2")
         let url = try #require(URL(string: "https://other.example/a?b=c"))

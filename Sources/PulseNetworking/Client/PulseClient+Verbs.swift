@@ -40,6 +40,19 @@ extension PulseClient {
             Verb<EmptyResponse>(.head, target, values, query: query, headers: headers), options: options)
     }
 
+    /// Sends a request with any method and returns the decoded value with its response, which has the status and the
+    /// headers: `let users = try await client.response(for: .get, "/users", as: [User].self)`.
+    ///
+    /// The parameters and the errors are those of ``get(_:path:query:headers:as:options:)``.
+    public func response<Value: Decodable & Sendable>(
+        for method: HTTPMethod, _ target: some RequestTarget, path values: PathValues = [:],
+        body: RequestBody = .none, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+    ) async throws -> DecodedResponse<Value> {
+        try await response(
+            for: Verb<Value>(method, target, values, query: query, headers: headers, body), options: options)
+    }
+
     // MARK: POST
 
     /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are those of
