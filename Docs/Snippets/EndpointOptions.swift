@@ -39,6 +39,15 @@ try await MockServer.run { server in
         .with(\.retry, value: .never)
     try await client.request(PlaceOrder(), options: options)
     // snippet.end
+
+    // snippet.set
+    try await client.post(
+        "/orders", body: ["article": 12], timeout: 5,
+        options: .init {
+            $0.acceptedStatuses = .any
+            $0.deadline = 20
+        })
+    // snippet.end
     print(server.requests.last?.headers["X-Dry-Run"] ?? "")
     await client.shutdown()
 }

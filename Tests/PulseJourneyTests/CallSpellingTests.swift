@@ -170,6 +170,32 @@ struct CallSpellingTests {
         #expect(mock.requests.last?.value(forHTTPHeaderField: "X-A") == "2")
     }
 
+    @Test func everyVerbTakesATimeout() async throws {
+        _ = try await client.get("/a", as: User.self, timeout: 1)
+        _ = try await client.head("/b", timeout: 2)
+        _ = try await client.post("/c", body: .text("x"), as: User.self, timeout: 3)
+        _ = try await client.post("/d", body: User(), as: User.self, timeout: 4)
+        try await client.post("/e", timeout: 5)
+        try await client.post("/f", body: User(), timeout: 6)
+        _ = try await client.put("/g", body: .text("x"), as: User.self, timeout: 7)
+        _ = try await client.put("/h", body: User(), as: User.self, timeout: 8)
+        try await client.put("/i", timeout: 9)
+        try await client.put("/j", body: User(), timeout: 10)
+        _ = try await client.patch("/k", body: .text("x"), as: User.self, timeout: 11)
+        _ = try await client.patch("/l", body: User(), as: User.self, timeout: 12)
+        try await client.patch("/m", timeout: 13)
+        try await client.patch("/n", body: User(), timeout: 14)
+        _ = try await client.delete("/o", as: User.self, timeout: 15)
+        try await client.delete("/p", timeout: 16)
+        _ = try await client.response(for: .get, "/q", as: User.self, timeout: 17)
+        // An option overrides the parameter.
+        try await client.delete("/r", timeout: 1, options: .init { $0.timeout = 18 })
+        let timeouts: [TimeInterval] = (1...18).map { TimeInterval($0) }
+        #expect(mock.requests.map(\.timeoutInterval) == timeouts)
+        let error = await #expect(throws: PulseError.self) { try await client.delete("/s", timeout: 0) }
+        #expect(error?.kind == .invalidRequest)
+    }
+
     @Test func queryValuesMayBeOfAnyDescribableType() async throws {
         let missing: Int? = nil
         _ = try await client.request(

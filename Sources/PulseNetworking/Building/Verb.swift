@@ -10,16 +10,19 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     private let target: RequestPath
     private let values: PulseClient.PathValues
     private let query: PulseClient.QueryValues
+    private let timeout: TimeInterval?
 
     init(
         _ method: HTTPMethod, _ target: some RequestTarget, _ values: PulseClient.PathValues,
-        query: PulseClient.QueryValues, headers: [String: String], _ body: RequestBody = .none
+        query: PulseClient.QueryValues, headers: [String: String], timeout: TimeInterval? = nil,
+        _ body: RequestBody = .none
     ) {
         self.method = method
         self.target = target.requestPath
         self.values = values
         self.query = query
         self.headers = headers
+        self.timeout = timeout
         self.body = body
     }
 
@@ -32,6 +35,9 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     }
 
     var options: RequestOptions {
-        RequestOptions().with(\.route, value: target.route(method, hasValues: !values.isEmpty))
+        var options = RequestOptions()
+        options.route = target.route(method, hasValues: !values.isEmpty)
+        if let timeout { options.timeout = timeout }
+        return options
     }
 }
