@@ -38,6 +38,11 @@ let parts = MultipartFormData(parts: [
     .init(name: "portrait", data: image, filename: "ada.png"),
 ])
 let multipart = RequestBody.multipart(parts)
+
+let appended = RequestBody.multipart { form in
+    form.append("Ada Lovelace", name: "title")
+    form.append(fileURL, name: "letter")
+}
 // snippet.end
 
 // snippet.bytes
@@ -71,7 +76,10 @@ try await MockServer.run { server in
         .text("\(request.headers["Content-Type"] ?? ""), \(request.bodyByteCount) bytes: \(request.text.prefix(60))")
     }
     let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
-    for body in [encoded, literal, variables, nested, form, pairs, multipart, bytes, text, file, propertyList] {
+    let bodies = [
+        encoded, literal, variables, nested, form, pairs, multipart, appended, bytes, text, file, propertyList,
+    ]
+    for body in bodies {
         let seen: String = try await client.post("/echo", body: body)
         print(seen.debugDescription)
     }

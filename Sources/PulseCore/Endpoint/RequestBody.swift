@@ -73,6 +73,11 @@ public struct RequestBody: Sendable {
         RequestBody(.multipart(form))
     }
 
+    /// A form whose parts a closure appends: `.multipart { $0.append(image, name: "portrait", filename: "ada.png") }`.
+    public static func multipart(_ build: (inout MultipartFormData) throws -> Void) rethrows -> RequestBody {
+        .multipart(try MultipartFormData(build))
+    }
+
     /// A GraphQL operation as JSON with `query` and, unless they are nil or empty, `variables`.
     public static func graphQL(query: String, variables: [String: JSONValue]? = nil) -> RequestBody {
         var operation: [String: JSONValue] = ["query": .string(query)]
