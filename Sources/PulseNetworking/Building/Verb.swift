@@ -9,8 +9,8 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     let body: RequestBody
     private let target: RequestPath
     private let values: PulseClient.PathValues
-    private let query: PulseClient.QueryValues
-    private let timeout: TimeInterval?
+    private let queryValues: PulseClient.QueryValues
+    private let idleTimeout: TimeInterval?
 
     init(
         _ method: HTTPMethod, _ target: some RequestTarget, _ values: PulseClient.PathValues,
@@ -20,9 +20,9 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
         self.method = method
         self.target = target.requestPath
         self.values = values
-        self.query = query
+        queryValues = query
         self.headers = headers
-        self.timeout = timeout
+        idleTimeout = timeout
         self.body = body
     }
 
@@ -31,13 +31,13 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     }
 
     var queryParameters: [String: String] {
-        query.isEmpty ? [:] : query.compactMapValues { $0?.description }
+        queryValues.isEmpty ? [:] : queryValues.compactMapValues { $0?.description }
     }
 
     var options: RequestOptions {
         var options = RequestOptions()
         options.route = target.route(method, hasValues: !values.isEmpty)
-        if let timeout { options.timeout = timeout }
+        if let idleTimeout { options.timeout = idleTimeout }
         return options
     }
 }
