@@ -45,6 +45,8 @@ struct BaseURLTests {
         let url = try #require(URL(string: "https://api.example.com/v1"))
         #expect(PulseConfiguration(baseURL: "https://api.example.com/v1").baseURL == url)
         #expect(PulseConfiguration(baseURL: url).baseURL == url)
+        let built = PulseClient.Builder().baseURL("https://api.example.com/v1").transport(mock).build()
+        #expect(built.configuration.baseURL == url)
     }
 
     @Test(arguments: ["", "not a URL", "api.example.com", "http://[bad", "https://ada:hunter2@[bad?key=hunter2"])

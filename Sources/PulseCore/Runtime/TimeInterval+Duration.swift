@@ -5,7 +5,7 @@
 
 @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
 extension TimeInterval {
-    /// The seconds of a duration: `client.get("/users", timeout: TimeInterval(.milliseconds(500)))`.
+    /// The seconds of a duration: `client.get("/users", timeout: TimeInterval(limit))`.
     public init(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         self = Double(seconds) + Double(attoseconds) / 1e18

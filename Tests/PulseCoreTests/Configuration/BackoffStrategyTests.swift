@@ -37,7 +37,7 @@ struct BackoffStrategyTests {
         }
     }
 
-    @Test(arguments: [(0.0, 8.0), (0.25, 6.0), (1, 0), (-1, 8), (7, 0), (.nan, 8)])
+    @Test(arguments: [(0.0, 8.0), (0.25, 6.0), (1.0, 0.0), (-1.0, 8.0), (7.0, 0.0), (Double.nan, 8.0)])
     func jitterTakesUpToItsRatioOfADelay(ratio: Double, least: TimeInterval) {
         let strategy = BackoffStrategy.jittered(.exponential(base: 1, maxDelay: 8), ratio: ratio)
         let samples = (0..<2000).map { _ in strategy.delay(beforeRetry: 10, randomness: randomness) }
