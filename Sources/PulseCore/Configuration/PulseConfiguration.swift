@@ -92,13 +92,8 @@ public struct PulseConfiguration: Sendable {
     /// Text that is no absolute http or https URL is treated as in ``init(baseURL:)-(URL)``: the client warns, and each
     /// call of a relative path throws ``PulseError/invalidURL(_:)``.
     public init(baseURL: String) {
-        self.baseURL = URL(string: baseURL) ?? Self.placeholder(for: baseURL)
-    }
-
-    /// A URL that is refused, and that shows the text without its credentials and query.
-    private static func placeholder(for text: String) -> URL? {
-        let shown = text.prefix { $0 != "?" && $0 != "#" }.split(separator: "@").last ?? ""
-        return URL(string: PercentEncoding.segment(String(shown)))
+        // What cannot be parsed may hold credentials anywhere: no error shows it.
+        self.baseURL = URL(string: baseURL) ?? URL(string: "not-a-URL")
     }
 
     /// Returns a copy with one setting changed.
