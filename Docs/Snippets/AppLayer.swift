@@ -76,7 +76,7 @@ extension Forge {
         var page = try await client.response(for: RepositoriesOfUser(login: login))
         var all = page.value
         for _ in 1..<pages {
-            guard let next = page.response.headers.values(for: "Link").lazy.compactMap(Self.next).first else { break }
+            guard let next = page.headers.values(for: "Link").lazy.compactMap(Self.next).first else { break }
             page = try await client.response(for: Request<[Repository]>(.get, next))
             all += page.value
         }
@@ -133,7 +133,7 @@ print(list.count, again.count, typed.count)
 
 // snippet.decoded
 let decoded = try await client.response(for: RepositoriesOfUser(login: "ada"))
-print(decoded.value.count, decoded.response.statusCode, decoded.response.headers["Link"] ?? "the last page")
+print(decoded.value.count, decoded.statusCode, decoded.headers["Link"] ?? "the last page")
 // snippet.end
 await client.shutdown()
 

@@ -22,7 +22,7 @@ final class AppDelegate {
 // snippet.end
 
 // Called by no snippet: there is no background session on Linux.
-func films(_ client: PulseClient, in folder: URL, _ film: Request<Data>, _ file: URL, _ video: URL) async throws {
+func films(_ client: PulseClient, in folder: URL, _ film: String, _ file: URL, _ video: URL) async throws {
     // snippet.list
     let background = BackgroundTransfers(
         identifier: "com.example.films", directory: folder.appendingPathComponent("background"))
@@ -34,7 +34,7 @@ func films(_ client: PulseClient, in folder: URL, _ film: Request<Data>, _ file:
 
     // snippet.upload
     let upload = Request<EmptyResponse>(.post, "/videos").body(.file(video))
-    _ = try await client.upload(
+    try await client.upload(
         upload, in: background, options: RequestOptions().with(\.idempotencyKey, value: .value("video 1")))
     // snippet.end
 }

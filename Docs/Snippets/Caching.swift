@@ -68,7 +68,7 @@ print(sameAgain.statusCode)
 
 // snippet.invalidate
 let page = Request<Article>(.get, "/articles/7").option(\.tag, "articles")
-_ = try await client.request(page)
+try await client.request(page)
 
 await cache.invalidate(url: server.baseURL.appendingPathComponent("articles/7"))
 await cache.invalidate(prefix: server.baseURL.appendingPathComponent("articles/"))

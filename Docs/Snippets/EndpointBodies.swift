@@ -18,6 +18,15 @@ let encoded = RequestBody.json(profile)
 let literal = RequestBody.json(["name": "Ada", "age": 36, "tags": ["a", "b"], "manager": nil])
 // snippet.end
 
+let (name, age, city, manager): (String, Int, String, String?) = ("Ada", 36, "London", nil)
+// snippet.variables
+let variables = RequestBody.json(["name": name, "age": age, "manager": manager])
+let nested = RequestBody.json([
+    "name": name,
+    "address": ["city": city, "floor": 2, "tags": ["home", "work"]] as JSONValue.Literal,
+])
+// snippet.end
+
 // snippet.form
 let form = RequestBody.formURLEncoded(profile)
 let pairs = RequestBody.formURLEncoded([URLQueryItem(name: "q", value: "1 + 1"), URLQueryItem(name: "q", value: "é")])
@@ -29,6 +38,11 @@ let parts = MultipartFormData(parts: [
     .init(name: "portrait", data: image, filename: "ada.png"),
 ])
 let multipart = RequestBody.multipart(parts)
+
+let appended = RequestBody.multipart { form in
+    form.append("Ada Lovelace", name: "title")
+    form.append(fileURL, name: "letter")
+}
 // snippet.end
 
 // snippet.bytes
@@ -62,7 +76,10 @@ try await MockServer.run { server in
         .text("\(request.headers["Content-Type"] ?? ""), \(request.bodyByteCount) bytes: \(request.text.prefix(60))")
     }
     let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
-    for body in [encoded, literal, form, pairs, multipart, bytes, text, file, propertyList] {
+    let bodies = [
+        encoded, literal, variables, nested, form, pairs, multipart, appended, bytes, text, file, propertyList,
+    ]
+    for body in bodies {
         let seen: String = try await client.post("/echo", body: body)
         print(seen.debugDescription)
     }
@@ -73,7 +90,7 @@ try await MockServer.run { server in
     let watched = RequestOptions().with(\.progress) { progress in
         if let total = progress.total { print("\(progress.completed) of \(total) bytes") }
     }
-    _ = try await client.request(upload, options: watched)
+    try await client.request(upload, options: watched)
     // snippet.end
     await client.shutdown()
 }

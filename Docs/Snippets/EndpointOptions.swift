@@ -29,7 +29,7 @@ try await MockServer.run { server in
             .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate)))
 
     // The key makes a POST safe to repeat: two requests, one key.
-    _ = try await client.request(PlaceOrder())
+    try await client.request(PlaceOrder())
     print(Set(server.requests.map { $0.headers["Idempotency-Key"] ?? "" }).count, "key in", server.requests.count)
 
     // snippet.call
@@ -37,7 +37,16 @@ try await MockServer.run { server in
         .with(\.acceptedStatuses, value: .successful(and: 409))
         .with(\.headers, value: ["X-Dry-Run": "1"])
         .with(\.retry, value: .never)
-    _ = try await client.request(PlaceOrder(), options: options)
+    try await client.request(PlaceOrder(), options: options)
+    // snippet.end
+
+    // snippet.set
+    try await client.post(
+        "/orders", body: ["article": 12], timeout: 5,
+        options: .init {
+            $0.acceptedStatuses = .any
+            $0.deadline = 20
+        })
     // snippet.end
     print(server.requests.last?.headers["X-Dry-Run"] ?? "")
     await client.shutdown()

@@ -75,7 +75,7 @@ print(users.count, made.name, named.count, one.name, listed.count)
 
 // snippet.errors
 do {
-    _ = try await client.request(GetUser(id: 404))
+    try await client.request(GetUser(id: 404))
 } catch PulseError.unauthorized {
     print("log in again")
 } catch PulseError.rateLimited(let retryAfter) {
@@ -96,7 +96,10 @@ case .failure(let error): print(error.kind, error.statusCode ?? 0, error.isRetry
 
 // snippet.response
 let decoded = try await client.response(for: GetUser(id: 7))
-print(decoded.value.name, decoded.response.statusCode, decoded.response.headers["Content-Type"] ?? "")
+print(decoded.value.name, decoded.statusCode, decoded.headers["Content-Type"] ?? "")
+
+let first = try await client.response(for: .get, "/users/7", as: User.self)
+print(first.value.name, first.headers["Content-Type"] ?? "")
 
 let raw = try await client.rawRequest(GetUser(id: 404), options: .init().with(\.acceptedStatuses, value: .any))
 print(raw.statusCode)

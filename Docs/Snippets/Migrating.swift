@@ -40,7 +40,7 @@ enum Shop {
 }
 
 let product = try await client.request(Shop.GetProduct(id: 7))
-_ = try await client.request(Shop.PlaceOrder(product: 7))
+try await client.request(Shop.PlaceOrder(product: 7))
 // snippet.end
 print(product.name)
 

@@ -85,11 +85,11 @@ for body in [usual, alamofires] {
 }
 
 // snippet.multipart
-let portrait = MultipartFormData(parts: [
-    .init(name: "title", data: Data("Ada Lovelace".utf8)),
-    .init(name: "portrait", data: image, filename: "ada.png", mimeType: "image/png"),
-])
-try await client.post("/portraits", body: .multipart(portrait))
+let portrait = RequestBody.multipart { form in
+    form.append("Ada Lovelace", name: "title")
+    form.append(image, name: "portrait", filename: "ada.png", mimeType: "image/png")
+}
+try await client.post("/portraits", body: portrait)
 // snippet.end
 
 // snippet.token

@@ -84,9 +84,9 @@ server.on(.post, "/v1/{kind}") { _ in .text("{}") }
 
 // snippet.otlp
 let resource = TelemetryResource(serviceName: "shop", serviceVersion: "1.4.2")
-_ = try await collector.request(OTLPUpload.metrics(snapshot, from: resource))
+try await collector.request(OTLPUpload.metrics(snapshot, from: resource))
 let ended = traces.takeAll()
-_ = try await collector.request(OTLPUpload.traces(ended, from: resource))
+try await collector.request(OTLPUpload.traces(ended, from: resource))
 // snippet.end
 
 // snippet.waterfall

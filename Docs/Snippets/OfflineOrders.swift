@@ -35,7 +35,7 @@ let client = PulseClient(configuration: configuration, transport: transport)
 var waiting: UUID?
 // snippet.call
 do {
-    _ = try await client.request(SaveNote(text: "Buy tea"))
+    try await client.request(SaveNote(text: "Buy tea"))
     print("saved")
 } catch PulseError.queuedOffline(let id) {
     print("saved here, sent later")

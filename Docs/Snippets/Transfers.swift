@@ -13,14 +13,13 @@ try FileManager.default.createDirectory(at: folder, withIntermediateDirectories:
 let file = folder.appendingPathComponent("film.mp4")
 
 // snippet.download
-let film = Request<Data>("/films/1")
-try await client.download(film, to: file) { progress in
+try await client.download("/films/1", to: file) { progress in
     if let fraction = progress.fraction { print("\(Int(fraction * 100)) %") }
 }
 // snippet.end
 
 // snippet.updates
-for try await update in client.downloading(film, to: file) {
+for try await update in client.downloading("/films/1", to: file) {
     switch update {
     case .progress(let progress): print(progress.completed, progress.secondsLeft ?? .infinity)
     case .finished(let response): print(response.statusCode)
@@ -33,33 +32,32 @@ let options = DownloadOptions()
     .with(\.contentKey, value: "film 1")  // its URL is signed, and changes
     .with(\.digest, value: .sha256("47456bb8c79aff68ce8fcb55208f2db4d686985360cc647ceb129f3951431e65"))
 do {
-    try await client.download(film, to: file, download: options)
+    try await client.download("/films/1", to: file, download: options)
 } catch PulseError.transport(_, let failure as TransferFailure) {
     print(failure)
 }
 // snippet.end
 
 // snippet.into
-let response = try await client.download(film, into: folder)
+let response = try await client.download("/films/1", into: folder)
 print(response.file?.lastPathComponent ?? "")
 // snippet.end
 
 // snippet.upload
-let upload = Request<EmptyResponse>(.put, "/videos/1").body(.file(file))
-_ = try await client.upload(upload) { progress in
+try await client.upload(file, to: "/videos/1") { progress in
     print("attempt \(progress.attempt): \(progress.completed) of \(progress.total ?? 0) bytes")
 }
 // snippet.end
 
 // snippet.resuming
 let uploads = UploadResumption(directory: folder, metadata: ["filename": "film.mp4"])
-_ = try await client.upload(upload, resuming: uploads)
+try await client.upload(file, to: "/videos/1", resuming: uploads)
 // snippet.end
 
 // snippet.list
 let downloads = Downloads(directory: folder.appendingPathComponent("downloads"), client: client)
 try await downloads.start()  // goes on with what was under way at the last exit
-let download = try await downloads.add(film, to: file)
+let download = try await downloads.add("/films/1", to: file)
 for await event in download.events {
     switch event {
     case .progress(let progress): print(progress.fraction ?? 0)
@@ -72,7 +70,7 @@ for await event in download.events {
 // The download has completed by then.
 do {
     // snippet.signed
-    try await download.resume(with: Request<Data>("/films/1").query("signature", "new"))
+    try await download.resume(with: "/films/1?signature=new")
     // snippet.end
 } catch PulseError.cancelled {}
 await downloads.shutdown()

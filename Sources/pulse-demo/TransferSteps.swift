@@ -36,17 +36,16 @@ extension Stage {
         server.serve(
             MockServer.File(film, etag: "\"1\"").dropping(after: 3 << 20).dropping(after: 0), at: "/films/1")
         await step("A download goes on where it was lost", calls: 2) {
-            let request = Request<Data>("/films/1")
             let once = DownloadOptions().with(\.maximumFruitlessAttempts, value: 1)
             do {
-                try await client.download(request, to: target, download: once)
+                try await client.download("/films/1", to: target, download: once)
                 throw Unexpected(description: "nothing was lost")
             } catch PulseError.transport {
                 guard !FileManager.default.fileExists(atPath: target.path) else {
                     throw Unexpected(description: "half a file")
                 }
             }
-            let response = try await client.download(request, to: target, progress: Self.bar())
+            let response = try await client.download("/films/1", to: target, progress: Self.bar())
             guard response.statusCode == 206, try Data(contentsOf: target) == film else {
                 throw Unexpected(description: "another file, status \(response.statusCode)")
             }

@@ -16,7 +16,7 @@ struct BackgroundTransfersTests {
             let downloads = Downloads(
                 directory: directory.appendingPathComponent("list"), client: client, background: transfers)
             let target = directory.appendingPathComponent("film")
-            let download = try await downloads.add(Request<Data>(.get, "/film"), to: target)
+            let download = try await downloads.add("/film", to: target)
             let file = try await download.file()
             await downloads.shutdown()
             #expect(file == target)

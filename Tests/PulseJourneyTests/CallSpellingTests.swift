@@ -75,6 +75,34 @@ struct CallSpellingTests {
         #expect(try await client.head("/h").statusCode == 200)
     }
 
+    /// This compiles without a warning, and the tests treat warnings as errors.
+    @Test func theValueOfAnEndpointMayBeIgnored() async throws {
+        try await client.request(Request<User>(.post, "/a"))
+        try await client.rawRequest(Request<User>(.post, "/b"))
+        try await client.rawRequest(URLRequest(url: try #require(URL(string: "https://api.example.com/v1/c"))))
+        #expect(sent == ["POST /v1/a", "POST /v1/b", "GET /v1/c"])
+    }
+
+    @Test func aResponseOfAPathHasValueStatusAndHeaders() async throws {
+        let mock = MockTransport { request in
+            PulseResponse(
+                statusCode: 201, headers: ["Location": "/users/1"], data: Data(#"{"id": 1, "name": "Ada"}"#.utf8),
+                request: request)
+        }
+        let client = PulseClient(
+            baseURL: try #require(URL(string: "https://api.example.com/v1")), transport: mock, events: PulseEventBus())
+        let made = try await client.response(
+            for: .post, "/users/{id}", path: ["id": "a/b"], body: ["name": "Ada"], query: ["dry": true],
+            headers: ["X-A": "1"], as: User.self)
+        #expect(made.value == User() && made.statusCode == 201 && made.headers["Location"] == "/users/1")
+        let request = try #require(mock.requests.last)
+        #expect(request.httpMethod == "POST" && request.value(forHTTPHeaderField: "X-A") == "1")
+        #expect(request.url?.absoluteString == "https://api.example.com/v1/users/a%2Fb?dry=true")
+        #expect(request.httpBody == Data(#"{"name":"Ada"}"#.utf8))
+        let inferred: DecodedResponse<User> = try await client.response(for: .get, "/users/1")
+        #expect(inferred.value == User())
+    }
+
     @Test func theTargetIsAStringAURLOrATemplate() async throws {
         let (id, variable, slash) = (7, "/users?page=2", "a/b")
         let url = try #require(URL(string: "https://other.example/a?b=c"))
@@ -187,6 +215,32 @@ struct CallSpellingTests {
         // An option overrides a parameter, as it does an endpoint.
         try await client.post("/g", headers: ["X-A": "1"], options: .init().with(\.headers, value: ["x-a": "2"]))
         #expect(mock.requests.last?.value(forHTTPHeaderField: "X-A") == "2")
+    }
+
+    @Test func everyVerbTakesATimeout() async throws {
+        _ = try await client.get("/a", as: User.self, timeout: 1)
+        _ = try await client.head("/b", timeout: 2)
+        _ = try await client.post("/c", body: .text("x"), as: User.self, timeout: 3)
+        _ = try await client.post("/d", body: User(), as: User.self, timeout: 4)
+        try await client.post("/e", timeout: 5)
+        try await client.post("/f", body: User(), timeout: 6)
+        _ = try await client.put("/g", body: .text("x"), as: User.self, timeout: 7)
+        _ = try await client.put("/h", body: User(), as: User.self, timeout: 8)
+        try await client.put("/i", timeout: 9)
+        try await client.put("/j", body: User(), timeout: 10)
+        _ = try await client.patch("/k", body: .text("x"), as: User.self, timeout: 11)
+        _ = try await client.patch("/l", body: User(), as: User.self, timeout: 12)
+        try await client.patch("/m", timeout: 13)
+        try await client.patch("/n", body: User(), timeout: 14)
+        _ = try await client.delete("/o", as: User.self, timeout: 15)
+        try await client.delete("/p", timeout: 16)
+        _ = try await client.response(for: .get, "/q", as: User.self, timeout: 17)
+        // An option overrides the parameter.
+        try await client.delete("/r", timeout: 1, options: .init { $0.timeout = 18 })
+        let timeouts: [TimeInterval] = (1...18).map { TimeInterval($0) }
+        #expect(mock.requests.map(\.timeoutInterval) == timeouts)
+        let error = await #expect(throws: PulseError.self) { try await client.delete("/s", timeout: 0) }
+        #expect(error?.kind == .invalidRequest)
     }
 
     @Test func queryValuesMayBeOfAnyDescribableType() async throws {

@@ -37,6 +37,60 @@ struct BaseURLTests {
         _ = try await client.get("https://h.example/users/1", as: User.self)
     }
 
+    @Test func aBaseURLMayBeAText() async throws {
+        let mock = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
+        let client = PulseClient(baseURL: "https://api.example.com/v1", transport: mock, events: PulseEventBus())
+        _ = try await client.get("/users/1", as: User.self)
+        #expect(mock.requests.map { $0.url?.absoluteString } == ["https://api.example.com/v1/users/1"])
+        let url = try #require(URL(string: "https://api.example.com/v1"))
+        #expect(PulseConfiguration(baseURL: "https://api.example.com/v1").baseURL == url)
+        #expect(PulseConfiguration(baseURL: url).baseURL == url)
+        let built = PulseClient.Builder().baseURL("https://api.example.com/v1").transport(mock).build()
+        #expect(built.configuration.baseURL == url)
+    }
+
+    @Test(arguments: ["", "not a URL", "api.example.com", "http://[bad", "https://ada:hunter2@[bad?key=hunter2"])
+    func aBaseURLThatIsNoneFailsEachCall(text: String) async {
+        let client = PulseClient(baseURL: text, transport: MockTransport(stubs: []), events: PulseEventBus())
+        let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }
+        #expect(error?.kind == .invalidURL)
+        let shown = error.map { "\($0)" } ?? ""
+        #expect(!shown.contains("hunter2") && shown.contains("base URL"), "\(shown)")
+    }
+
+    @Test func theQueryItemsOfAClientAreSentHomeWithEveryCall() async throws {
+        let mock = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
+        let items = [URLQueryItem(name: "key", value: "a&b"), URLQueryItem(name: "v", value: "2")]
+        let trusted = try #require(URL(string: "https://trusted.example"))
+        let configuration = PulseConfiguration(baseURL: "https://api.example.com")
+            .with(\.defaultQueryItems, value: items)
+            .with(\.trustedOrigins, value: [trusted])
+        let client = PulseClient(configuration: configuration, transport: mock, events: PulseEventBus())
+        let paths = [
+            "/a", "/b?x=1", "/c?v=3", "https://api.example.com/d", "https://trusted.example/e",
+            "https://other.example/f",
+        ]
+        for path in paths { _ = try await client.get(path, as: User.self) }
+        _ = try await client.get("/g", query: ["key": "own"], as: User.self)
+        #expect(
+            mock.requests.map { $0.url?.absoluteString } == [
+                "https://api.example.com/a?key=a%26b&v=2", "https://api.example.com/b?x=1&key=a%26b&v=2",
+                "https://api.example.com/c?v=3&key=a%26b", "https://api.example.com/d?key=a%26b&v=2",
+                "https://trusted.example/e?key=a%26b&v=2", "https://other.example/f",
+                "https://api.example.com/g?key=own&v=2",
+            ])
+        #expect(!"\(configuration)".contains("a&b"))
+    }
+
+    @Test func theDefaultHeadersAreThoseOfARequest() async throws {
+        let mock = MockTransport { PulseResponse(statusCode: 200, data: User.json, request: $0) }
+        let client = PulseClient(baseURL: "https://api.example.com", transport: mock, events: PulseEventBus())
+        _ = try await client.get("/a", as: User.self)
+        let sent = try #require(mock.requests.first)
+        #expect(HTTPHeaders.default[.userAgent]?.isEmpty == false)
+        for field in HTTPHeaders.default { #expect(sent.value(forHTTPHeaderField: field.name) == field.value) }
+    }
+
     @Test func theErrorForABaseURLWithoutASchemeNamesWhatIsMissing() async throws {
         let client = try client("localhost:8932", PulseEventBus())
         let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }

@@ -48,16 +48,15 @@ struct PulseContender: Contender {
     func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws {
         let digest = sha256.map { ContentDigest.sha256($0) }
         let options = DownloadOptions().with(\.digest, value: digest)
-        let request = Request<Data>(url.absoluteString)
         guard isReported else {
-            try await client.download(request, to: file, download: options)
+            try await client.download(url, to: file, download: options)
             return
         }
-        try await client.download(request, to: file, download: options) { precondition($0.completed >= 0) }
+        try await client.download(url, to: file, download: options) { precondition($0.completed >= 0) }
     }
 
     func upload(_ file: URL, to url: URL) async throws {
-        _ = try await client.upload(Request<EmptyResponse>(.put, url).body(.file(file)))
+        try await client.upload(file, to: url)
     }
 }
 

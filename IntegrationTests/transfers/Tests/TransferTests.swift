@@ -100,7 +100,7 @@ struct TransferTests {
         let plugin = Interruption(count: 3_000_000, error: .responseTooLarge(limit: 3_000_000))
         try await LocalServers.withClient(of: server, isSecure: server == "tls", "", plugins: [plugin]) { client in
             let error = await #expect(throws: PulseError.self) {
-                try await client.download(Request<Data>(path), to: target)
+                try await client.download(path, to: target)
             }
             #expect(error?.kind == .responseTooLarge)
         }
@@ -117,7 +117,7 @@ struct TransferTests {
     @Test(arguments: Place.all)
     func aDownloadIsWhole(place: Place) async throws {
         try await Self.withTarget(place.server) { client, content, target in
-            let response = try await client.download(Request<Data>(place.path), to: target)
+            let response = try await client.download(place.path, to: target)
             #expect(response.statusCode == 200)
             try Self.expect(target, holds: content)
         }
@@ -128,7 +128,7 @@ struct TransferTests {
         try await Self.withTarget(place.server) { client, content, target in
             let kept = try await Self.interrupt(place.server, place.path, to: target)
             #expect(kept == (place.hasValidators ? 3_000_000 : 0))
-            let response = try await client.download(Request<Data>(place.path), to: target)
+            let response = try await client.download(place.path, to: target)
             let goesOn = place.hasRanges && place.hasValidators
             #expect(response.statusCode == (goesOn ? 206 : 200))
             if goesOn { #expect(response.headers["Content-Range"]?.hasPrefix("bytes \(kept)-") == true) }
@@ -144,7 +144,7 @@ struct TransferTests {
         let isSecure = place.server == "tls"
         try await LocalServers.withClient(of: place.server, isSecure: isSecure, "", plugins: [plugin]) { client in
             try await Self.withTarget(place.server) { _, content, target in
-                let response = try await client.download(Request<Data>(place.path), to: target)
+                let response = try await client.download(place.path, to: target)
                 #expect(response.headers["Content-Range"] == "bytes 16000000-16777215/16777216")
                 try Self.expect(target, holds: content)
             }
@@ -162,7 +162,7 @@ struct TransferTests {
             let path = server == "apache" ? "/replaced" : "/files/replaced"
             #expect(try await Self.interrupt(server, path, to: target) == 3_000_000)
             try new.write(to: file)
-            let response = try await client.download(Request<Data>(path), to: target)
+            let response = try await client.download(path, to: target)
             #expect(response.statusCode == 200)
             try Self.expect(target, holds: new)
         }
@@ -174,7 +174,7 @@ struct TransferTests {
     ])
     func aCompressedFileComesDecoded(server: String, path: String) async throws {
         try await Self.withTarget(server) { client, _, target in
-            let last = try await Self.lastProgress(client.downloading(Request<Data>(path), to: target))
+            let last = try await Self.lastProgress(client.downloading(path, to: target))
             let text = try #require(FileManager.default.contents(atPath: LocalServers.directory + "/files/text"))
             try Self.expect(target, holds: text)
             #expect(last?.completed == Int64(text.count))
@@ -186,7 +186,7 @@ struct TransferTests {
         try await Self.withTarget(server) { client, _, target in
             try Data("old".utf8).write(to: target)
             let error = await #expect(throws: PulseError.self) {
-                try await client.download(Request<Data>("/files/missing"), to: target)
+                try await client.download("/files/missing", to: target)
             }
             #expect(error?.statusCode == 404)
             try Self.expect(target, holds: Data("old".utf8))

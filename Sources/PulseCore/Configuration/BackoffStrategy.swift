@@ -13,6 +13,9 @@ public enum BackoffStrategy: Sendable {
     /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients that failed together do
     /// not retry together.
     case exponentialWithJitter(base: TimeInterval, maxDelay: TimeInterval)
+    /// Waits of another strategy, each shortened by a random share of it up to `ratio`: 0 changes nothing, 0.3 leaves
+    /// 70 to 100 %, 1 is full jitter. A ratio below 0 counts as 0, one above 1 as 1.
+    indirect case jittered(BackoffStrategy, ratio: Double)
     /// Waits that follow the Fibonacci numbers: `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
     case fibonacci(base: TimeInterval, maxDelay: TimeInterval)
     /// The wait that a closure returns for the number of the retry, counted from 1. Called concurrently; a negative
@@ -30,6 +33,9 @@ public enum BackoffStrategy: Sendable {
             case .exponential(let base, let cap): min(cap, base * Self.powerOfTwo(step - 1))
             case .exponentialWithJitter(let base, let cap):
                 min(cap, base * Self.powerOfTwo(step - 1)) * randomness.unit()
+            case .jittered(let strategy, let ratio):
+                strategy.delay(beforeRetry: retry, randomness: randomness)
+                    * (1 - (ratio > 0 ? min(1, ratio) : 0) * randomness.unit())
             case .fibonacci(let base, let cap): min(cap, base * Self.fibonacci(step))
             case .custom(let delay): delay(step)
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The settings that distinguish clients; of headers only the names.
+    /// The settings that distinguish clients; of headers and query items only the names.
     public var description: String {
         "PulseConfiguration(" + fields.map { "\($0): \($1)" }.joined(separator: ", ") + ")"
     }
@@ -20,6 +20,7 @@ extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConverti
             ("poolTimeout", "\(poolTimeout)"),
             ("deadline", deadline.map { "\($0)" } ?? "none"),
             ("defaultHeaders", "\(defaultHeaders.keys.sorted())"),
+            ("defaultQueryItems", "\(defaultQueryItems.map(\.name))"),
             ("retryPolicy", "\(retryPolicy)"),
             ("trustedOrigins", "\(trustedOrigins.map { Redaction.standard.url($0) })"),
             ("secretHeaders", "\(secretHeaders.sorted())"),

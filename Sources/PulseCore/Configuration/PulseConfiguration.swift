@@ -27,6 +27,10 @@ public struct PulseConfiguration: Sendable {
     /// Header fields of every request; an endpoint's own fields override them. Empty by default. Secret fields are sent
     /// only to the home origin. A client without a home origin sends them with the first hop of each call, to any host.
     public var defaultHeaders: [String: String] = [:]
+    /// Query items of every call, after those of the endpoint, where the call has no item of that name. They follow the
+    /// rules of secret header fields: they are sent only to the home origin, or without one wherever a call goes. A
+    /// ready `URLRequest` and the location of a redirect get none. Empty by default.
+    public var defaultQueryItems: [URLQueryItem] = []
     /// Which failures are retried and how often; three attempts in all by default.
     public var retryPolicy: RetryPolicy = .default
     /// Whether calls without a connection are stored and sent later; disabled by default.
@@ -81,6 +85,15 @@ public struct PulseConfiguration: Sendable {
     ///   each call of a relative path throws ``PulseError/invalidURL(_:)``, whose text names the URL.
     public init(baseURL: URL) {
         self.baseURL = baseURL
+    }
+
+    /// Creates a configuration with the default settings for the server at that URL: `"https://api.example.com/v1"`.
+    ///
+    /// Text that is no absolute http or https URL is treated as in ``init(baseURL:)-(URL)``: the client warns, and each
+    /// call of a relative path throws ``PulseError/invalidURL(_:)``.
+    public init(baseURL: String) {
+        // What cannot be parsed may hold credentials anywhere: no error shows it.
+        self.baseURL = URL(string: baseURL) ?? URL(string: "not-a-URL")
     }
 
     /// Returns a copy with one setting changed.

@@ -10,8 +10,29 @@ public struct MultipartFormData: Sendable {
     public var parts: [Part]
 
     /// Creates a form of those parts.
-    public init(parts: [Part]) {
+    public init(parts: [Part] = []) {
         self.parts = parts
+    }
+
+    /// Creates a form by appending its parts: `MultipartFormData { $0.append("Ada", name: "title") }`.
+    public init(_ build: (inout MultipartFormData) throws -> Void) rethrows {
+        self.init()
+        try build(&self)
+    }
+
+    /// Appends a field of text in UTF-8.
+    public mutating func append(_ text: String, name: String) {
+        append(Data(text.utf8), name: name)
+    }
+
+    /// Appends a field or a file from bytes, by the rules of ``Part/init(name:data:filename:mimeType:)``.
+    public mutating func append(_ data: Data, name: String, filename: String? = nil, mimeType: String? = nil) {
+        parts.append(Part(name: name, data: data, filename: filename, mimeType: mimeType))
+    }
+
+    /// Appends a file on disk, by the rules of ``Part/init(name:file:filename:mimeType:)``.
+    public mutating func append(_ file: URL, name: String, filename: String? = nil, mimeType: String? = nil) {
+        parts.append(Part(name: name, file: file, filename: filename, mimeType: mimeType))
     }
 
     /// One field or file.

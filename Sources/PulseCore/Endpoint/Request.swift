@@ -101,6 +101,21 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         option(\.timeout, seconds)
     }
 
+    /// Returns a copy with that deadline: seconds for the whole call, with all redirects, attempts and waits.
+    public func deadline(_ seconds: TimeInterval) -> Request {
+        option(\.deadline, seconds)
+    }
+
+    /// Returns a copy with that retry policy, which overrides the client's and any retry plugin: `.retry(.never)`.
+    public func retry(_ policy: RetryPolicy) -> Request {
+        option(\.retry, policy)
+    }
+
+    /// Returns a copy that uses the cache in that way: `.cache(.reload)`.
+    public func cache(_ use: RequestOptions.Cache) -> Request {
+        option(\.cache, use)
+    }
+
     /// Returns a copy with one option set: `.option(\.tag, "feed")`.
     public func option<Value>(_ field: WritableKeyPath<RequestOptions, Value>, _ value: Value) -> Request {
         changed { $0.settings[keyPath: field] = value }

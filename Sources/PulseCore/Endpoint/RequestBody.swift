@@ -35,6 +35,13 @@ public struct RequestBody: Sendable {
         RequestBody(.json(value))
     }
 
+    // Disfavored, so that it is the last choice for a literal.
+    /// JSON of variables of different types: `.json(["name": name, "age": age])`. ``JSONValue/Literal`` has the rules.
+    @_disfavoredOverload
+    public static func json(_ literal: JSONValue.Literal) -> RequestBody {
+        RequestBody(.json(literal))
+    }
+
     /// A value as `application/x-www-form-urlencoded` (WHATWG URL, section 5).
     public static func formURLEncoded(
         _ value: some Encodable & Sendable, using encoder: QueryEncoder = QueryEncoder()
@@ -64,6 +71,11 @@ public struct RequestBody: Sendable {
     /// stream, so that no file is loaded into memory.
     public static func multipart(_ form: MultipartFormData) -> RequestBody {
         RequestBody(.multipart(form))
+    }
+
+    /// A form whose parts a closure appends: `.multipart { $0.append(image, name: "portrait", filename: "ada.png") }`.
+    public static func multipart(_ build: (inout MultipartFormData) throws -> Void) rethrows -> RequestBody {
+        .multipart(try MultipartFormData(build))
     }
 
     /// A GraphQL operation as JSON with `query` and, unless they are nil or empty, `variables`.

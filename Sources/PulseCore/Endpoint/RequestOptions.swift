@@ -261,6 +261,12 @@ public struct RequestOptions: Sendable {
     /// Creates options with nothing set: every field is inherited.
     public init() {}
 
+    /// Creates options by setting some, as an argument of any call: `options: .init { $0.deadline = 5 }`.
+    public init(_ set: (inout RequestOptions) throws -> Void) rethrows {
+        self.init()
+        try set(&self)
+    }
+
     /// A copy with one field set: `.init().with(\.tag, value: "feed")`.
     public func with<Value>(_ field: WritableKeyPath<RequestOptions, Value>, value: Value) -> RequestOptions {
         var copy = self

@@ -30,6 +30,7 @@ final class RequestBuilder: Sendable {
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
     private let graphQL: GraphQLSettings
+    private let defaultQuery: [URLQueryItem]
     /// The default fields for any origin. The home defaults also include the secret fields.
     private let publicDefaults: DefaultHeaders
     private let homeDefaults: DefaultHeaders
@@ -47,6 +48,7 @@ final class RequestBuilder: Sendable {
         encoder = configuration.encoder
         decoder = configuration.decoder
         graphQL = configuration.graphQL
+        defaultQuery = configuration.defaultQueryItems
         defaults = configuration.headersOfEveryRequest
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
         publicDefaults = DefaultHeaders(
@@ -78,7 +80,12 @@ final class RequestBuilder: Sendable {
     ) throws -> BuiltRequest {
         if let defect { throw defect }
         let operation = body.graphQL
-        let url = try composer.url(path: path, query: Self.query(of: endpoint))
+        let query = Self.query(of: endpoint)
+        var url = try composer.url(path: path, query: query)
+        let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
+        if !defaultQuery.isEmpty, environment.allowsSecrets(at: destination), !isForeign {
+            url = try composer.url(path: path, query: query + defaultQuery.missing(in: url))
+        }
         var request = URLRequest(url: url)
         // Setting the same method again costs as much as creating the request.
         let method = endpoint.method
@@ -86,7 +93,6 @@ final class RequestBuilder: Sendable {
         let accept =
             accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : operation?.accept ?? "*/*")
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
-        let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
         let encoder = options.encoder ?? encoder
         var built = try finish(
             &request, url, destination, headers, operation?.body(.document, using: encoder) ?? body, accept: accept,
@@ -164,5 +170,14 @@ final class RequestBuilder: Sendable {
         guard !parameters.isEmpty else { return endpoint.queryItems }
         return parameters.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
             + endpoint.queryItems
+    }
+}
+
+extension [URLQueryItem] {
+    /// The items whose names the query of the URL does not have.
+    fileprivate func missing(in url: URL) -> [URLQueryItem] {
+        let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+        let names = Set(items.map(\.name))
+        return filter { !names.contains($0.name) }
     }
 }

@@ -9,17 +9,20 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     let body: RequestBody
     private let target: PathText
     private let values: PulseClient.PathValues
-    private let query: PulseClient.QueryValues
+    private let queryValues: PulseClient.QueryValues
+    private let idleTimeout: TimeInterval?
 
     init(
         _ method: HTTPMethod, _ target: PathText, _ values: PulseClient.PathValues,
-        query: PulseClient.QueryValues, headers: [String: String], _ body: RequestBody = .none
+        query: PulseClient.QueryValues, headers: [String: String], timeout: TimeInterval? = nil,
+        _ body: RequestBody = .none
     ) {
         self.method = method
         self.target = target
         self.values = values
-        self.query = query
+        queryValues = query
         self.headers = headers
+        idleTimeout = timeout
         self.body = body
     }
 
@@ -28,11 +31,14 @@ struct Verb<Response: Decodable & Sendable>: Endpoint {
     }
 
     var queryParameters: [String: String] {
-        query.isEmpty ? [:] : query.compactMapValues { $0?.description }
+        queryValues.isEmpty ? [:] : queryValues.compactMapValues { $0?.description }
     }
 
     var options: RequestOptions {
-        RequestOptions().with(\.route, value: target.route(method, hasValues: !values.isEmpty))
+        var options = RequestOptions()
+        options.route = target.route(method, hasValues: !values.isEmpty)
+        if let idleTimeout { options.timeout = idleTimeout }
+        return options
     }
 }
 

@@ -19,6 +19,10 @@ extension PulseClient {
 
         /// The base of relative paths. Its origin is the client's home: credentials may be sent to it. Nil by default.
         public func baseURL(_ url: URL) -> Builder { with(\.baseURL, value: url) }
+        /// The base of relative paths, as text: `"https://api.example.com"`.
+        public func baseURL(_ text: String) -> Builder {
+            with(\.baseURL, value: PulseConfiguration(baseURL: text).baseURL)
+        }
         /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
         public func timeout(_ seconds: TimeInterval) -> Builder { with(\.timeout, value: seconds) }
         /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.

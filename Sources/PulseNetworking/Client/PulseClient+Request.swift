@@ -5,8 +5,10 @@ public import PulseCore
 extension PulseClient {
     /// Sends an endpoint and returns the decoded value.
     ///
-    /// Throws only ``PulseError``. Cancelling the calling task cancels the call and its network request at once.
+    /// Throws only ``PulseError``. Cancelling the calling task cancels the call and its network request at once. The
+    /// value may be ignored: `try await client.request(SaveNote(text: "Buy tea"))`.
     /// - Parameter options: the options of this call. Each option that is set overrides that of the endpoint.
+    @discardableResult
     @inlinable
     public func request<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
@@ -44,6 +46,7 @@ extension PulseClient {
 
     /// Sends an endpoint and returns the undecoded response. A status that the call does not accept is an error here
     /// too; `acceptedStatuses = .any` accepts every status.
+    @discardableResult
     public func rawRequest<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
@@ -55,6 +58,7 @@ extension PulseClient {
     /// The request's method, headers and body take the place of an endpoint's. So does its timeout, unless it is
     /// Foundation's default of 60 seconds. The request's headers override the configuration's default headers. Throws
     /// ``PulseError``, among others ``PulseError/unsupported(_:)`` for a request with an `httpBodyStream`.
+    @discardableResult
     public func rawRequest(
         _ request: URLRequest, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {

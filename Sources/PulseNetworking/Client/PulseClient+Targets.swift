@@ -10,18 +10,34 @@ extension PulseClient {
     @_disfavoredOverload
     public func get<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], as type: Value.Type = Value.self, timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await get(target.requestPath, path: values, query: query, headers: headers, as: type, options: options)
+        try await get(
+            target.requestPath, path: values, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a HEAD to that target and returns the response.
     @_disfavoredOverload
     public func head(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
-        try await head(target.requestPath, path: values, query: query, headers: headers, options: options)
+        try await head(
+            target.requestPath, path: values, query: query, headers: headers, timeout: timeout, options: options)
+    }
+
+    /// Sends a request with any method to that target and returns the decoded value with its response.
+    @_disfavoredOverload
+    public func response<Value: Decodable & Sendable>(
+        for method: HTTPMethod, _ target: some RequestTarget, path values: PathValues = [:],
+        body: RequestBody = .none, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+    ) async throws -> DecodedResponse<Value> {
+        try await response(
+            for: method, target.requestPath, path: values, body: body, query: query, headers: headers, as: type,
+            timeout: timeout, options: options)
     }
 
     /// Sends a POST with that body, or none, to that target and decodes the response.
@@ -29,10 +45,11 @@ extension PulseClient {
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await post(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a POST with an encoded value to that target and decodes the response.
@@ -40,10 +57,11 @@ extension PulseClient {
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await post(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a POST with that body, or none, to that target and ignores the body of the response.
@@ -51,9 +69,12 @@ extension PulseClient {
     @discardableResult
     public func post(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await post(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await post(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a POST with an encoded value to that target and ignores the body of the response.
@@ -61,9 +82,12 @@ extension PulseClient {
     @discardableResult
     public func post(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await post(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await post(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PUT with that body, or none, to that target and decodes the response.
@@ -71,10 +95,11 @@ extension PulseClient {
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await put(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PUT with an encoded value to that target and decodes the response.
@@ -82,10 +107,11 @@ extension PulseClient {
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await put(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PUT with that body, or none, to that target and ignores the body of the response.
@@ -93,9 +119,12 @@ extension PulseClient {
     @discardableResult
     public func put(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await put(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await put(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PUT with an encoded value to that target and ignores the body of the response.
@@ -103,9 +132,12 @@ extension PulseClient {
     @discardableResult
     public func put(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await put(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await put(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PATCH with that body, or none, to that target and decodes the response.
@@ -113,10 +145,11 @@ extension PulseClient {
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await patch(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PATCH with an encoded value to that target and decodes the response.
@@ -124,10 +157,11 @@ extension PulseClient {
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await patch(
-            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, options: options)
+            target.requestPath, path: values, body: body, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PATCH with that body, or none, to that target and ignores the body of the response.
@@ -135,9 +169,12 @@ extension PulseClient {
     @discardableResult
     public func patch(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await patch(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await patch(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a PATCH with an encoded value to that target and ignores the body of the response.
@@ -145,18 +182,24 @@ extension PulseClient {
     @discardableResult
     public func patch(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await patch(target.requestPath, path: values, body: body, query: query, headers: headers, options: options)
+        try await patch(
+            target.requestPath, path: values, body: body, query: query, headers: headers, timeout: timeout,
+            options: options)
     }
 
     /// Sends a DELETE to that target and decodes the response.
     @_disfavoredOverload
     public func delete<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], as type: Value.Type = Value.self, timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await delete(target.requestPath, path: values, query: query, headers: headers, as: type, options: options)
+        try await delete(
+            target.requestPath, path: values, query: query, headers: headers, as: type, timeout: timeout,
+            options: options)
     }
 
     /// Sends a DELETE to that target and ignores the body of the response.
@@ -164,9 +207,10 @@ extension PulseClient {
     @discardableResult
     public func delete(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
-        try await delete(target.requestPath, path: values, query: query, headers: headers, options: options)
+        try await delete(
+            target.requestPath, path: values, query: query, headers: headers, timeout: timeout, options: options)
     }
 }
 
@@ -175,31 +219,34 @@ extension PulseClient {
     /// Sends a GET to that target and returns the body as it arrives.
     @_disfavoredOverload
     public func bytes(
-        _ target: some RequestTarget, options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> (bytes: ByteStream, response: PulseResponse) {
-        try await bytes(target.requestPath, options: options)
+        try await bytes(target.requestPath, timeout: timeout, options: options)
     }
 
     /// The lines of the body of a GET to that target, while it arrives.
     @_disfavoredOverload
-    public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
-        lines(target.requestPath, options: options)
+    public func lines(
+        _ target: some RequestTarget, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+    ) -> Lines {
+        lines(target.requestPath, timeout: timeout, options: options)
     }
 
     /// The values of a JSON Lines body of a GET to that target, while it arrives.
     @_disfavoredOverload
     public func jsonLines<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, of type: Value.Type, timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) -> JSONLines<Value> {
-        jsonLines(target.requestPath, of: type, options: options)
+        jsonLines(target.requestPath, of: type, timeout: timeout, options: options)
     }
 
     /// The server-sent events of the response to a GET to that target.
     @_disfavoredOverload
     public func events(
         _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        events(target.requestPath, stream: stream, options: options)
+        events(target.requestPath, stream: stream, timeout: timeout, options: options)
     }
 }

@@ -12,7 +12,8 @@ public import PulseCore
 /// - `path` fills the placeholders of a template: `client.get("/users/{id}", path: ["id": id], as: User.self)`. Each
 ///   value is encoded as one segment. A placeholder without a value is an error in a literal.
 /// - `query` is encoded, sorted by name, and appended to the query of the path. A nil value adds nothing.
-/// - `headers` and `options` override those of the configuration, field by field.
+/// - `headers`, `timeout` and `options` override those of the configuration, field by field. `timeout` is the idle
+///   timeout: seconds without a byte sent or received.
 extension PulseClient {
     /// Raw values by name, for the placeholders of a path template.
     public typealias PathValues = [String: any CustomStringConvertible & Sendable]
@@ -25,9 +26,11 @@ extension PulseClient {
     /// ``PulseError``.
     public func get<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], as type: Value.Type = Value.self, timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await request(Verb<Value>(.get, target, values, query: query, headers: headers), options: options)
+        try await request(
+            Verb<Value>(.get, target, values, query: query, headers: headers, timeout: timeout), options: options)
     }
 
     /// Sends a HEAD and returns the response, which has a status and headers but no body.
@@ -35,10 +38,25 @@ extension PulseClient {
     /// A status outside 2xx is an error, as with every verb, unless `options.acceptedStatuses` accepts it.
     public func head(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> PulseResponse {
         try await rawRequest(
-            Verb<EmptyResponse>(.head, target, values, query: query, headers: headers), options: options)
+            Verb<EmptyResponse>(.head, target, values, query: query, headers: headers, timeout: timeout),
+            options: options)
+    }
+
+    /// Sends a request with any method and returns the decoded value with its response, which has the status and the
+    /// headers: `let users = try await client.response(for: .get, "/users", as: [User].self)`.
+    ///
+    /// The parameters and the errors are those of `get`.
+    public func response<Value: Decodable & Sendable>(
+        for method: HTTPMethod, _ target: PathText, path values: PathValues = [:],
+        body: RequestBody = .none, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+    ) async throws -> DecodedResponse<Value> {
+        try await response(
+            for: Verb<Value>(method, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     // MARK: POST
@@ -50,10 +68,11 @@ extension PulseClient {
     public func post<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.post, target, values, query: query, headers: headers, body), options: options)
+            Verb<Value>(.post, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     /// Sends a POST with an encoded value and decodes the response:
@@ -64,10 +83,11 @@ extension PulseClient {
     public func post<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.post, target, values, query: query, headers: headers, .json(body)), options: options)
+            Verb<Value>(.post, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
+            options: options)
     }
 
     /// Sends a POST with that body, or none, and ignores the body of the response. A status that is not accepted is an
@@ -75,10 +95,12 @@ extension PulseClient {
     @discardableResult
     public func post(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.post, target, values, query: query, headers: headers, body), options: options)
+            Verb<EmptyResponse>(.post, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     /// Sends a POST with an encoded value and ignores the body of the response. A status that is not accepted is an
@@ -86,10 +108,11 @@ extension PulseClient {
     @discardableResult
     public func post(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.post, target, values, query: query, headers: headers, .json(body)),
+            Verb<EmptyResponse>(.post, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
             options: options)
     }
 
@@ -100,10 +123,10 @@ extension PulseClient {
     public func put<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.put, target, values, query: query, headers: headers, body), options: options)
+            Verb<Value>(.put, target, values, query: query, headers: headers, timeout: timeout, body), options: options)
     }
 
     /// Sends a PUT with an encoded value and decodes the response. The call's encoder creates the body,
@@ -111,10 +134,11 @@ extension PulseClient {
     public func put<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.put, target, values, query: query, headers: headers, .json(body)), options: options)
+            Verb<Value>(.put, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
+            options: options)
     }
 
     /// Sends a PUT with that body, or none, and ignores the body of the response. A status that is not accepted is an
@@ -122,10 +146,12 @@ extension PulseClient {
     @discardableResult
     public func put(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.put, target, values, query: query, headers: headers, body), options: options)
+            Verb<EmptyResponse>(.put, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     /// Sends a PUT with an encoded value and ignores the body of the response. A status that is not accepted is an
@@ -133,10 +159,11 @@ extension PulseClient {
     @discardableResult
     public func put(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.put, target, values, query: query, headers: headers, .json(body)),
+            Verb<EmptyResponse>(.put, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
             options: options)
     }
 
@@ -149,10 +176,11 @@ extension PulseClient {
     public func patch<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.patch, target, values, query: query, headers: headers, body), options: options)
+            Verb<Value>(.patch, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     /// Sends a PATCH with an encoded value and decodes the response. The call's encoder creates the body,
@@ -160,10 +188,11 @@ extension PulseClient {
     public func patch<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
-        options: RequestOptions = RequestOptions()
+        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> Value {
         try await request(
-            Verb<Value>(.patch, target, values, query: query, headers: headers, .json(body)), options: options)
+            Verb<Value>(.patch, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
+            options: options)
     }
 
     /// Sends a PATCH with that body, or none, and ignores the body of the response. A status that is not accepted is an
@@ -171,10 +200,12 @@ extension PulseClient {
     @discardableResult
     public func patch(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.patch, target, values, query: query, headers: headers, body), options: options)
+            Verb<EmptyResponse>(.patch, target, values, query: query, headers: headers, timeout: timeout, body),
+            options: options)
     }
 
     /// Sends a PATCH with an encoded value and ignores the body of the response. A status that is not accepted is an
@@ -182,10 +213,11 @@ extension PulseClient {
     @discardableResult
     public func patch(
         _ target: PathText, path values: PathValues = [:], body: some Encodable & Sendable,
-        query: QueryValues = [:], headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        query: QueryValues = [:], headers: [String: String] = [:], timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.patch, target, values, query: query, headers: headers, .json(body)),
+            Verb<EmptyResponse>(.patch, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
             options: options)
     }
 
@@ -195,18 +227,21 @@ extension PulseClient {
     /// `get`.
     public func delete<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], as type: Value.Type = Value.self, options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], as type: Value.Type = Value.self, timeout: TimeInterval? = nil,
+        options: RequestOptions = RequestOptions()
     ) async throws -> Value {
-        try await request(Verb<Value>(.delete, target, values, query: query, headers: headers), options: options)
+        try await request(
+            Verb<Value>(.delete, target, values, query: query, headers: headers, timeout: timeout), options: options)
     }
 
     /// Sends a DELETE without a body and ignores the body of the response. A status that is not accepted is an error.
     @discardableResult
     public func delete(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], options: RequestOptions = RequestOptions()
+        headers: [String: String] = [:], timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> EmptyResponse {
         try await request(
-            Verb<EmptyResponse>(.delete, target, values, query: query, headers: headers), options: options)
+            Verb<EmptyResponse>(.delete, target, values, query: query, headers: headers, timeout: timeout),
+            options: options)
     }
 }

@@ -126,6 +126,21 @@ public final class PulseClient: Sendable {
             configuration: PulseConfiguration(baseURL: baseURL), plugins: plugins, transport: transport, events: events)
     }
 
+    /// Creates a client for the server at that URL, `PulseClient(baseURL: "https://api.example.com/v1")`, with the
+    /// default settings.
+    ///
+    /// For text that is no absolute http or https URL, each call of a relative path throws
+    /// ``PulseError/invalidURL(_:)``.
+    public convenience init(
+        baseURL: String,
+        plugins: [any PulsePlugin] = [],
+        transport: (any Transport)? = nil,
+        events: PulseEventBus = .shared
+    ) {
+        self.init(
+            configuration: PulseConfiguration(baseURL: baseURL), plugins: plugins, transport: transport, events: events)
+    }
+
     deinit {
         offline?.abandon()
     }

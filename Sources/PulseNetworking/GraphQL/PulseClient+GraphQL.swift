@@ -6,6 +6,7 @@ extension PulseClient {
     /// Sends an operation and returns its complete data.
     ///
     /// Throws ``PulseError/graphQL(_:)`` if the response has any error, also beside data; `request` returns both.
+    @discardableResult
     @inlinable
     public func graphQL<O: GraphQLOperation>(
         _ operation: O, options: RequestOptions = RequestOptions()

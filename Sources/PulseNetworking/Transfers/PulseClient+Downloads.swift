@@ -34,6 +34,20 @@ extension PulseClient {
         try await self.download(endpoint, .file(file), download, options, progress)
     }
 
+    /// Sends a GET and writes the body of its response to a file: `try await client.download("/films/1", to: file)`.
+    ///
+    /// The path, its values, the query and the headers are those of
+    /// `get`; the rest is as for an endpoint.
+    @discardableResult
+    public func download(
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> PulseResponse {
+        let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
+        return try await self.download(endpoint, .file(file), download, options, progress)
+    }
+
     /// Does the same under the name that the server suggests in `Content-Disposition` (RFC 6266), or the last component
     /// of the URL. If the name is taken, the file gets a number: `report (1).pdf`.
     ///
@@ -47,6 +61,17 @@ extension PulseClient {
         try await self.download(endpoint, .directory(directory), download, options, progress)
     }
 
+    /// Sends a GET and writes the body of its response to a file under the name that the server suggests.
+    @discardableResult
+    public func download(
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> PulseResponse {
+        let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
+        return try await self.download(endpoint, .directory(directory), download, options, progress)
+    }
+
     /// The steps of a download to a file, and its response as the last one. The download begins when the first element
     /// is asked for; leaving the loop cancels it.
     public func downloading<E: Endpoint>(
@@ -56,6 +81,17 @@ extension PulseClient {
         TransferUpdates { progress in
             try await self.download(endpoint, to: file, download: download, options: options, progress: progress)
         }
+    }
+
+    /// The steps of a download of a GET to a file, as for an endpoint.
+    public func downloading(
+        _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
+        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        options: RequestOptions = RequestOptions()
+    ) -> TransferUpdates<PulseResponse> {
+        downloading(
+            Verb<EmptyResponse>(.get, target, values, query: query, headers: headers), to: file, download: download,
+            options: options)
     }
 
     private func download<E: Endpoint>(

@@ -15,6 +15,7 @@ extension PulseClient {
     ///   accepts.
     /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
     ///   result. Called from any thread; the transfer may wait for it. Nil for that of the options.
+    @discardableResult
     public func upload<E: Endpoint>(
         _ endpoint: E, resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -34,6 +35,40 @@ extension PulseClient {
         return try await decoded(endpoint) { decode in
             try await send(endpoint, own, delivery: nil, upload: run, decode: decode)
         }.value
+    }
+
+    /// Sends a file and ignores the body of the response: `try await client.upload(file, to: "/films/1")`.
+    ///
+    /// The path, its values, the query and the headers are those of
+    /// `get`; the rest is as for an endpoint. The file is read while it is
+    /// sent.
+    ///
+    /// - Parameter method: PUT by default, which is retried. A POST is retried only if it has an idempotency key or was
+    ///   never sent (RFC 9110, section 9.2.2).
+    /// - Parameter contentType: the media type of the file; nil for one by the extension of its name.
+    @discardableResult
+    public func upload(
+        _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> EmptyResponse {
+        try await upload(
+            Verb<EmptyResponse>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
+            resuming: resuming, options: options, progress: progress)
+    }
+
+    /// Sends a file and decodes the response:
+    /// `let film = try await client.upload(file, to: "/films", method: .post, as: Film.self)`.
+    public func upload<Value: Decodable & Sendable>(
+        _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, resuming: UploadResumption? = nil,
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> Value {
+        try await upload(
+            Verb<Value>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
+            resuming: resuming, options: options, progress: progress)
     }
 
     /// Sends an endpoint whose body is a file in a background session, which goes on while the app is suspended or has
@@ -59,6 +94,7 @@ extension PulseClient {
     /// upload.
     ///
     /// - Parameter progress: as for ``upload(_:resuming:options:progress:)``, while the app runs.
+    @discardableResult
     public func upload<E: Endpoint>(
         _ endpoint: E, in background: BackgroundTransfers, options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
@@ -92,5 +128,23 @@ extension PulseClient {
         TransferUpdates { progress in
             try await self.upload(endpoint, resuming: resuming, options: options, progress: progress)
         }
+    }
+
+    /// The steps of an upload of a file, whose response has no value. The parameters are those of `upload`.
+    public func uploading(
+        _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
+    ) -> TransferUpdates<EmptyResponse> {
+        uploading(
+            Verb<EmptyResponse>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
+            resuming: resuming, options: options)
+    }
+}
+
+extension RequestBody {
+    /// - Parameter contentType: nil for one by the extension of the file's name.
+    fileprivate static func file(_ url: URL, of contentType: String?) -> RequestBody {
+        .file(url, contentType: contentType ?? MIMEType.guess(filename: url.lastPathComponent))
     }
 }

@@ -87,6 +87,9 @@ struct SharedOptions: Hashable, Sendable {
             case .exponential(let base, let cap): (form, self.base, maxDelay) = ("exponential", base, cap)
             case .exponentialWithJitter(let base, let cap): (form, self.base, maxDelay) = ("jitter", base, cap)
             case .fibonacci(let base, let cap): (form, self.base, maxDelay) = ("fibonacci", base, cap)
+            case .jittered(let strategy, let ratio):
+                guard let inner = Backoff(strategy) else { return nil }
+                (form, base, maxDelay) = ("\(inner.form) jittered by \(ratio)", inner.base, inner.maxDelay)
             case .custom: return nil
             }
         }

@@ -66,9 +66,31 @@ extension MockServer {
         public static func json(
             _ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]
         ) throws -> Response {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
+            try encoded(value, status, headers)
+        }
+
+        /// JSON written as a literal: `.json(["id": 7, "size": ["width": 3, "unit": "cm"]])`.
+        public static func json(
+            _ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:]
+        ) throws -> Response {
+            try encoded(value, status, headers)
+        }
+
+        // Disfavored, so that it is the last choice for a literal.
+        /// JSON of variables of different types: `.json(["id": id, "name": name])`. `JSONValue.Literal` has the rules.
+        @_disfavoredOverload
+        public static func json(
+            _ literal: JSONValue.Literal, status: Int = 200, headers: HTTPHeaders = [:]
+        ) throws -> Response {
+            try encoded(literal, status, headers)
+        }
+
+        private static func encoded(
+            _ value: some Encodable, _ status: Int, _ headers: HTTPHeaders
+        ) throws -> Response {
             do {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = .sortedKeys
                 let body = try encoder.encode(value)
                 return data(body, contentType: "application/json", status: status, headers: headers)
             } catch {

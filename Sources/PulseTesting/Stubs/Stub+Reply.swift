@@ -38,9 +38,27 @@ extension Stub {
         /// A value as JSON, keys sorted, with its `Content-Type`. A value that cannot be encoded fails the request with
         /// ``PulseError/encodingFailed(underlying:)``.
         public static func json(_ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
+            encoded(value, status, headers)
+        }
+
+        /// JSON written as a literal: `.json(["id": 7, "size": ["width": 3, "unit": "cm"]])`.
+        public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+            encoded(value, status, headers)
+        }
+
+        // Disfavored, so that it is the last choice for a literal.
+        /// JSON of variables of different types: `.json(["id": id, "name": name])`. `JSONValue.Literal` has the rules.
+        @_disfavoredOverload
+        public static func json(
+            _ literal: JSONValue.Literal, status: Int = 200, headers: HTTPHeaders = [:]
+        ) -> Reply {
+            encoded(literal, status, headers)
+        }
+
+        private static func encoded(_ value: some Encodable, _ status: Int, _ headers: HTTPHeaders) -> Reply {
             do {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = .sortedKeys
                 let body = try encoder.encode(value)
                 return data(body, contentType: "application/json", status: status, headers: headers)
             } catch {

@@ -37,6 +37,15 @@ struct BackoffStrategyTests {
         }
     }
 
+    @Test(arguments: [(0.0, 8.0), (0.25, 6.0), (1.0, 0.0), (-1.0, 8.0), (7.0, 0.0), (Double.nan, 8.0)])
+    func jitterTakesUpToItsRatioOfADelay(ratio: Double, least: TimeInterval) {
+        let strategy = BackoffStrategy.jittered(.exponential(base: 1, maxDelay: 8), ratio: ratio)
+        let samples = (0..<2000).map { _ in strategy.delay(beforeRetry: 10, randomness: randomness) }
+        #expect(samples.allSatisfy { $0 >= least && $0 <= 8 })
+        #expect(abs(samples.reduce(0, +) / 2000 - (least + 8) / 2) < 0.2)
+        #expect(strategy.delay(beforeRetry: 1, randomness: randomness) <= 1)
+    }
+
     @Test
     func theSameSeedGivesTheSameDelays() {
         let strategy = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: 30)

@@ -17,6 +17,7 @@ struct PulseConfigurationTests {
         #expect(configuration.poolTimeout == 60)
         #expect(configuration.deadline == nil)
         #expect(configuration.defaultHeaders.isEmpty)
+        #expect(configuration.defaultQueryItems.isEmpty)
         #expect(configuration.retryPolicy.maxAttempts == 3)
         #expect(configuration.offlineQueuePolicy == .disabled)
         #expect(configuration.sslPinningPolicy == .disabled)
@@ -51,7 +52,7 @@ struct PulseConfigurationTests {
         #expect(
             Mirror(reflecting: PulseConfiguration()).children.compactMap(\.label).sorted() == [
                 "baseURL", "clock", "connectTimeout", "connectivity", "cookieStore", "deadline", "decoder",
-                "defaultHeaders",
+                "defaultHeaders", "defaultQueryItems",
                 "encoder", "logLevel", "maximumBufferedBodySize", "maximumConnectionsPerHost", "offlineQueuePolicy",
                 "poolTimeout", "proxy",
                 "randomness", "redirectPolicy", "retryPolicy", "secretHeaders", "sslPinningPolicy", "timeout", "tls",

@@ -27,6 +27,30 @@ struct MultipartFormDataTests {
     }
 
     @Test
+    func aClosureAppendsThePartsOfAForm() throws {
+        let body = RequestBody.multipart { form in
+            form.append("Ada", name: "title")
+            form.append(Data([1]), name: "image", filename: "a.png")
+            form.append(Data([2]), name: "raw", mimeType: "application/x")
+            form.append(URL(fileURLWithPath: "/tmp/b.txt"), name: "file", filename: "c.txt")
+        }
+        guard case .multipart(let form) = body.content else {
+            Issue.record("the body is a form")
+            return
+        }
+        #expect(form.parts.map(\.name) == ["title", "image", "raw", "file"])
+        #expect(form.parts.map(\.filename) == [nil, "a.png", nil, "c.txt"])
+        #expect(form.parts.map(\.mimeType) == [nil, "image/png", "application/x", "text/plain"])
+        guard case .data(let title) = form.parts[0].content else {
+            Issue.record("the field is bytes")
+            return
+        }
+        #expect(title == Data("Ada".utf8))
+        struct Refused: Error {}
+        #expect(throws: Refused.self) { try RequestBody.multipart { _ in throw Refused() } }
+    }
+
+    @Test
     func dataPartsBecomeOneBodyOfBytes() throws {
         let body = try text([
             Part(name: "field", data: Data("value".utf8)),

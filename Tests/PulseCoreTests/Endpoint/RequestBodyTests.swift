@@ -38,6 +38,54 @@ struct RequestBodyTests {
     }
 
     @Test
+    func aJSONBodyTakesVariablesOfDifferentTypes() throws {
+        let (count, text, user): (Int, String, User) = (3, "x", User(name: "Ada"))
+        let (missing, given): (String?, Bool?) = (nil, true)
+        #expect(try json(.json(["n": count, "text": text])) == #"{"n":3,"text":"x"}"#)
+        let body = RequestBody.json([
+            "given": given, "list": [1, 2], "literal": "l", "missing": missing, "nil": nil, "user": user,
+        ])
+        #expect(
+            try json(body)
+                == #"{"given":true,"list":[1,2],"literal":"l","missing":null,"nil":null,"user":{"name":"Ada"}}"#)
+        #expect(try json(.json([count, text, nil])) == #"[3,"x",null]"#)
+    }
+
+    @Test
+    func aMixtureInsideAJSONBodyNamesItsType() throws {
+        let (count, text): (Int, String) = (3, "x")
+        let body = RequestBody.json([
+            "a": ["n": count, "t": [text, count] as JSONValue.Literal] as JSONValue.Literal, "b": text,
+        ])
+        #expect(try json(body) == #"{"a":{"n":3,"t":["x",3]},"b":"x"}"#)
+    }
+
+    @Test
+    func theLastValueOfARepeatedKeyOfAJSONBodyCounts() throws {
+        let (count, text): (Int, String) = (3, "x")
+        #expect(try json(.json(["a": count, "b": count, "a": text])) == #"{"a":"x","b":3}"#)
+    }
+
+    @Test
+    func theEncoderOfTheCallDecidesOnDatesInsideAJSONBodyAndNotOnItsKeys() throws {
+        struct Stay: Encodable, Sendable {
+            let firstNight: Int
+        }
+        let (date, stay) = (Date(timeIntervalSince1970: 5), Stay(firstNight: 1))
+        let encoder = JSONRequestEncoder {
+            $0.dateEncodingStrategy = .secondsSince1970
+            $0.keyEncodingStrategy = .convertToSnakeCase
+            $0.outputFormatting = .sortedKeys
+        }
+        guard case .json(let value) = RequestBody.json(["madeAt": date, "stay": stay]).content else {
+            Issue.record("the body is JSON")
+            return
+        }
+        let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+        #expect(text == #"{"madeAt":5,"stay":{"first_night":1}}"#)
+    }
+
+    @Test
     func aFormBodyTakesValuesAndOrderedItems() throws {
         let items = [URLQueryItem(name: "b", value: "1 &"), .init(name: "a", value: "+"), .init(name: "b", value: "2")]
         let body = RequestBody.formURLEncoded(items)

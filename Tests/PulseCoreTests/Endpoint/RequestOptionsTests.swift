@@ -57,6 +57,16 @@ struct RequestOptionsTests {
     }
 
     @Test
+    func aClosureSetsOptions() {
+        let options = RequestOptions {
+            $0.deadline = 5
+            $0.tag = "feed"
+        }
+        #expect(options.deadline == 5 && options.tag == "feed" && options.timeout == nil)
+        #expect(RequestOptions { _ in }.timeout == nil)
+    }
+
+    @Test
     func theTableOfFieldsIsComplete() {
         let all = Mirror(reflecting: RequestOptions()).children.compactMap(\.label)
         #expect(Set(all) == Set(Self.fields.map(\.0) + ["headers"]))

@@ -57,6 +57,31 @@ struct RequestTests {
     }
 
     @Test
+    func theFluentMethodsSetDeadlineRetryAndCache() {
+        let request = Request<User>("/users").deadline(9).retry(RetryPolicy(maxAttempts: 11)).cache(.reload)
+        #expect(request.options.deadline == 9)
+        #expect(request.options.retry?.maxAttempts == 11)
+        #expect(request.options.cache == .reload)
+        #expect(Set(request.options.setFields) == ["cache", "deadline", "retry", "route"])
+    }
+
+    @Test
+    func timesMayBeDurations() {
+        guard #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) else { return }
+        let request = Request<User>("/users").timeout(.milliseconds(1500)).deadline(.seconds(30))
+        #expect(request.options.timeout == 1.5)
+        #expect(request.options.deadline == 30)
+        let options = RequestOptions().with(\.connectTimeout, value: .milliseconds(250))
+        #expect(options.connectTimeout == 0.25)
+        let configuration = PulseConfiguration()
+            .with(\.timeout, value: .seconds(20))
+            .with(\.deadline, value: .seconds(60))
+        #expect(configuration.timeout == 20 && configuration.deadline == 60)
+        let negative = TimeInterval(Duration.milliseconds(-1500))
+        #expect(negative == -1.5)
+    }
+
+    @Test
     func eachFluentMethodReturnsACopy() {
         let request = Request<User>("/users")
         _ = request.query("a", 1).header("b", "2").timeout(3)

@@ -65,6 +65,80 @@ struct UnusedMemberTests {
         }
     }
 
+    private struct Misnamed: Endpoint {
+        typealias Response = EmptyResponse
+        let path = "/a"
+        let timeout = 1
+        let query = ["a": "b"]
+        let verb = "POST"
+        let header = ["X-A": "1"]
+        let requestBody = Data()
+        let url = URL(string: "https://h.example/b")
+        let decoder = JSONResponseDecoder()
+        let encoder = JSONRequestEncoder()
+        let isQueueable = true
+        let retryPolicy = RetryPolicy.never
+        let cachePolicy = RequestOptions.Cache.reload
+        let deadline: TimeInterval? = 9
+        let parameters = ["c": 1]
+    }
+
+    @Test
+    func aWarningNamesTheRequirementThatALikelyNameMeans() {
+        let members = Misnamed().unusedMembers
+        let rights = Dictionary(members.map { ($0.name, $0.requiredType) }) { first, _ in first }
+        #expect(
+            rights == [
+                "timeout": "timeoutInterval, in seconds", "query": "queryParameters or queryItems",
+                "verb": "method, an HTTPMethod", "header": "headers", "requestBody": "body, a RequestBody",
+                "url": "path, which may be an absolute URL", "decoder": "options.decoder",
+                "encoder": "options.encoder", "isQueueable": "isQueueableWhenOffline", "retryPolicy": "options.retry",
+                "cachePolicy": "options.cache", "deadline": "options.deadline, in seconds",
+                "parameters": "queryParameters, queryItems or body",
+            ])
+        for member in members {
+            #expect(member.warning.contains("Misnamed.\(member.name)") && member.warning.contains(member.requiredType))
+        }
+    }
+
+    @Test
+    func theThreeMistakesOfAPlainGetAreAllReported() {
+        struct Plain: Endpoint {
+            typealias Response = EmptyResponse
+            let path = "/a"
+            let timeout = 1
+            let query = ["a": "b"]
+            let method = "POST"
+        }
+        #expect(Plain().unusedMembers.map(\.name) == ["timeout", "query", "method"])
+    }
+
+    /// Data of an endpoint's own may have any of the names.
+    private struct Own: Endpoint {
+        typealias Response = EmptyResponse
+        let timeout: TimeInterval = 5
+        let query = ["a": "b"]
+        let verb = HTTPMethod.put
+        let header = "X-A"
+        let requestBody = "text"
+        let url = URL(fileURLWithPath: "/b")
+        let baseURL = "https://h.example"
+        let isQueueable = false
+        let deadline: TimeInterval? = nil
+        let params: [String: String] = [:]
+
+        var path: String { "\(baseURL)/a" }
+        var timeoutInterval: TimeInterval { timeout }
+        var queryParameters: [String: String] { query }
+        var method: HTTPMethod { verb }
+        var body: RequestBody { .text(requestBody) }
+    }
+
+    @Test
+    func likelyNamesThatTheEndpointUsesItselfAreNotReported() {
+        #expect(Own().unusedMembers.isEmpty)
+    }
+
     @Test
     func membersOfTheRightTypeAreNotReported() {
         #expect(Right().unusedMembers.isEmpty)

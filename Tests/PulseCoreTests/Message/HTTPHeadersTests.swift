@@ -10,6 +10,18 @@ struct HTTPHeadersTests {
         "Via": "a", "Accept": "text/html", "via": "b", "Set-Cookie": "a=1", "VIA": "c", "set-cookie": "b=2; HttpOnly",
     ]
 
+    @Test
+    func aFieldHasATypedName() {
+        var headers: HTTPHeaders = ["content-type": "text/css", "ETag": "1"]
+        #expect(headers[.contentType] == "text/css" && headers[.etag] == "1" && headers[.location] == nil)
+        headers[.contentType] = "text/html"
+        headers[.etag] = nil
+        #expect(headers == ["Content-Type": "text/html"])
+        #expect(headers[HTTPHeaders.Name("CONTENT-TYPE")] == "text/html")
+        #expect(HTTPHeaders.Name("content-type") == .contentType)
+        #expect(Set([HTTPHeaders.Name("content-type"), .contentType]).count == 1)
+    }
+
     // MARK: Reading
 
     @Test

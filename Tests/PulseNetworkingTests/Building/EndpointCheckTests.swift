@@ -42,6 +42,28 @@ struct EndpointCheckTests {
         }
     }
 
+    @Test func aLikelyNameIsWarnedOfWithTheRightOne() async throws {
+        struct Misnamed: Endpoint {
+            typealias Response = Data
+            let path = "/a"
+            let timeout = 1
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        for _ in 0..<2 { try await client.request(Misnamed()) }
+        #expect(warnings(sink).map { $0.contains("Misnamed.timeout") && $0.contains("timeoutInterval") } == [true])
+    }
+
+    @Test func aVerbIsNoEndpointWithWrongNames() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        let none: String? = nil
+        _ = try await client.get("/a", query: ["a": none], as: Data.self, timeout: 5)
+        #expect(warnings(sink).isEmpty)
+    }
+
     @Test func anUnusedMemberIsLoggedOncePerType() {
         struct Logged: Endpoint {
             typealias Response = Data

@@ -250,7 +250,7 @@ struct SlotQueueWireTests {
             let client = PulseClient(
                 configuration: .patient(with: server), transport: transport, events: PulseEventBus())
             let download = Task {
-                try await client.download(Request<Data>(.get, "/file"), to: directory.appendingPathComponent("file"))
+                try await client.download("/file", to: directory.appendingPathComponent("file"))
             }
             try await server.wait { ($0.connections.first?.sentByteCount ?? 0) > 1_000 }
             let call = Task.startingNow { try await client.get("/data", as: String.self) }

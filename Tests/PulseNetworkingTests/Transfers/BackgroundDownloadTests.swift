@@ -12,7 +12,7 @@ import Testing
 /// Downloads of a list in a background session, whose system and server the test plays.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct BackgroundDownloadTests {
-    private let endpoint = Request<Data>(.get, "/film")
+    private let endpoint = Request<EmptyResponse>(.get, "/film")
     private let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     private var fields: [String: String] { ["Content-Length": "\(content.count)", "ETag": "\"a\""] }
 
@@ -198,8 +198,7 @@ struct BackgroundDownloadTests {
             world.system.respond(to: 1, 200, fields, content)
             await #expect(throws: PulseError.self) { try await download.file() }
             // Without a directory nothing is handed over.
-            let other = try await app.downloads.add(
-                Request<Data>(.get, "/other"), to: folder.appendingPathComponent("b"))
+            let other = try await app.downloads.add("/other", to: folder.appendingPathComponent("b"))
             await #expect(throws: PulseError.self) { try await other.file() }
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             await download.resume()

@@ -13,7 +13,7 @@ import Testing
 /// The session, the launches for its events, and what is stored.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct BackgroundTransfersTests {
-    private let endpoint = Request<Data>(.get, "/film")
+    private let endpoint = Request<EmptyResponse>(.get, "/film")
 
     private func failure(_ body: () async throws -> Void) async -> PulseError? {
         do {

@@ -76,6 +76,36 @@ struct DownloadTests {
         }
     }
 
+    @Test func aPathWithValuesAndAQueryIsDownloaded() async throws {
+        try await MockServer.run { server in
+            let data = Self.content(100)
+            server.serve(MockServer.File(data, etag: "\"a\""), at: "/files/{name}")
+            try await Self.withTarget { target in
+                let client = Self.client(server)
+                let directory = target.deletingLastPathComponent()
+                try await client.download(
+                    "/files/{name}", path: ["name": "a/b"], query: ["version": 2], headers: ["X-A": "1"], to: target)
+                try Self.expect(target, holds: data)
+                let response = try await client.download(
+                    "/files/{name}", path: ["name": "c"], query: ["version": 3], headers: ["X-A": "2"], into: directory)
+                #expect(response.file?.lastPathComponent == "c")
+                var last: TransferUpdate<PulseResponse>?
+                let updates = client.downloading(
+                    "/files/{name}", path: ["name": "d"], query: ["version": 4], headers: ["X-A": "3"], to: target)
+                for try await update in updates { last = update }
+                guard case .finished(let finished) = last else {
+                    Issue.record("the last step is the response")
+                    return
+                }
+                #expect(finished.file == target)
+                let targets = ["/files/a%2Fb?version=2", "/files/c?version=3", "/files/d?version=4"]
+                #expect(server.requests.map(\.target) == targets)
+                #expect(server.requests.map { $0.headers["X-A"] } == ["1", "2", "3"])
+                await client.shutdown()
+            }
+        }
+    }
+
     @Test func lostConnectionsGoOnWhereTheyEnded() async throws {
         try await MockServer.run { server in
             let data = Self.content(1 << 20)

@@ -82,6 +82,38 @@ struct UploadTests {
         }
     }
 
+    @Test func aFileIsUploadedToAPath() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).mp4")
+        try Data(count: 10).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await MockServer.run { server in
+            server.fallback { request in try .json(Created(size: request.bodyByteCount)) }
+            let client = Self.client(server)
+            let heard = Heard()
+            try await client.upload(
+                file, to: "/files/{name}", path: ["name": "a/b"], query: ["v": 1], headers: ["X-A": "1"],
+                progress: heard.take)
+            #expect(heard.reports.last == TransferProgress(completed: 10, total: 10))
+            let made = try await client.upload(
+                file, to: "/files/c", method: .post, contentType: "video/x", query: ["v": 2], headers: ["X-A": "2"],
+                as: Created.self)
+            #expect(made == Created(size: 10))
+            var last: TransferUpdate<EmptyResponse>?
+            for try await update in client.uploading(file, to: "/files/d", query: ["v": 3], headers: ["X-A": "3"]) {
+                last = update
+            }
+            guard case .finished = last else {
+                Issue.record("the last step is the value")
+                return
+            }
+            #expect(server.requests.map(\.method) == [.put, .post, .put])
+            #expect(server.requests.map(\.target) == ["/files/a%2Fb?v=1", "/files/c?v=2", "/files/d?v=3"])
+            #expect(server.requests.map { $0.headers["Content-Type"] } == ["video/mp4", "video/x", "video/mp4"])
+            #expect(server.requests.map { $0.headers["X-A"] } == ["1", "2", "3"])
+            await client.shutdown()
+        }
+    }
+
     @Test func theStepsOfAnUploadEndWithItsValue() async throws {
         try await MockServer.run { server in
             server.on(.put, "/file") { request in try .json(Created(size: request.bodyByteCount)) }

@@ -23,6 +23,28 @@ struct ConnectivityMonitorTests {
         #expect(monitor.current.path == .satisfied)
     }
 
+    @Test func aChangeIsAwaited() async {
+        let monitor = ManualConnectivityMonitor(.satisfied)
+        // Known to be another one already.
+        #expect(await monitor.waitForChange(from: ConnectivityStatus(path: .unsatisfied))?.path == .satisfied)
+        let change = Task { await monitor.waitForChange(from: ConnectivityStatus(path: .satisfied)) }
+        monitor.set(.unsatisfied)
+        #expect(await change.value?.path == .unsatisfied)
+    }
+
+    @Test func aWaitForAChangeEndsWithItsTimeAndItsTask() async {
+        let (monitor, clock) = (ManualConnectivityMonitor(.satisfied), TestClock())
+        let timed = Task { await monitor.waitForChange(timeout: 3, clock: clock) }
+        await clock.sleepers(atLeast: 1, for: .timeout)
+        await clock.advance(by: 3)
+        #expect(await timed.value == nil)
+        #expect(await monitor.waitForChange(timeout: 0, clock: clock) == nil)
+        let cancelled = Task { await monitor.waitForChange(clock: clock) }
+        cancelled.cancel()
+        #expect(await cancelled.value == nil)
+        #expect(clock.allSleeps.map(\.seconds) == [3])
+    }
+
     @Test func aReleasedMonitorEndsItsStreams() async {
         var monitor: ManualConnectivityMonitor? = ManualConnectivityMonitor()
         let stream = monitor?.updates

@@ -302,6 +302,17 @@ struct MockServerTests {
         }
     }
 
+    @Test func respondsWithJSONOfLiteralsAndVariables() async throws {
+        let (id, name): (Int, String) = (7, "Ada")
+        try await MockServer.run { server in
+            server.on(.get, "/literal") { _ in try .json(["a": 1, "b": ["c": 1, "d": "e"]]) }
+            server.on(.get, "/variables") { _ in try .json(["id": id, "name": name], status: 202) }
+            let client = try WireClient.connect(to: server.port)
+            #expect(try await client.exchange(get("/literal")).body == #"{"a":1,"b":{"c":1,"d":"e"}}"#)
+            #expect(try await client.exchange(get("/variables")).body == #"{"id":7,"name":"Ada"}"#)
+        }
+    }
+
     @Test func sendsMoreThanTheSystemBuffers() async throws {
         try await MockServer.run(MockServer.Configuration(sendBufferSize: 8192)) { server in
             let unit = Data((0..<1000).map { UInt8($0 % 251) })

@@ -170,6 +170,25 @@ struct StubTests {
         #expect(clock.sleeps == [3])
     }
 
+    @Test func repliesWithJSONOfLiteralsAndVariables() async throws {
+        let (id, name): (Int, String) = (7, "Ada")
+        let replies: [Stub.Reply] = [
+            .json(["a": 1, "b": "c"]), .json(["a": 1, "b": ["c": 1, "d": "e"]]), .json(["id": id, "name": name]),
+            .json(["a": "b"]), .json([id], status: 201),
+        ]
+        var texts: [String] = []
+        for reply in replies {
+            let response = try await Self.send(.mock(), to: Stub().reply(reply))
+            #expect(response.headers["Content-Type"] == "application/json")
+            texts.append("\(response.statusCode) \(String(decoding: response.data, as: UTF8.self))")
+        }
+        #expect(
+            texts == [
+                #"200 {"a":1,"b":"c"}"#, #"200 {"a":1,"b":{"c":1,"d":"e"}}"#, #"200 {"id":7,"name":"Ada"}"#,
+                #"200 {"a":"b"}"#, "201 [7]",
+            ])
+    }
+
     @Test func aValueThatIsNotJSONFailsWithTheReason() async {
         await #expect { try await Self.send(.mock(), to: Stub().reply(.json([Double.nan]))) } throws: {
             ($0 as? PulseError)?.kind == .encodingFailed

@@ -29,7 +29,7 @@ let client = PulseClient(
     transport: transport)
 
 do {
-    _ = try await client.request(SaveNote(text: "Buy tea"))
+    try await client.request(SaveNote(text: "Buy tea"))
 } catch PulseError.queuedOffline(let id) {
     print("saved on disk")
     network.set(.satisfied)

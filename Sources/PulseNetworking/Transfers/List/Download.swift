@@ -71,6 +71,12 @@ public final class Download: Sendable, Identifiable {
         try await list.resume(id, with: endpoint, options)
     }
 
+    /// Goes on with another path or URL of the same content: `try await download.resume(with: signedURL)`. Does and
+    /// throws the same.
+    public func resume(with target: PathText, options: RequestOptions = RequestOptions()) async throws {
+        try await resume(with: Request<EmptyResponse>(.get, target), options: options)
+    }
+
     /// Takes the download off the list, and drops what has come. A file that is in place stays.
     public func cancel() async {
         await list.cancel(id)

@@ -79,22 +79,24 @@ public final class Downloads: Sendable {
         try await list.add(endpoint, .directory(directory), download, options)
     }
 
-    /// Adds a download of a URL to a file. Does and throws the same.
+    /// Adds a download of a path or a URL to a file: `try await downloads.add("/films/1", to: file)`. Does and throws
+    /// the same.
     @discardableResult
     public func add(
-        _ url: URL, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, to file: URL, download: DownloadOptions = DownloadOptions(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(Request<EmptyResponse>(.get, url), to: file, download: download, options: options)
+        try await add(Request<EmptyResponse>(.get, target), to: file, download: download, options: options)
     }
 
-    /// Adds a download of a URL into a directory, under the name that the server suggests. Does and throws the same.
+    /// Adds a download of a path or a URL into a directory, under the name that the server suggests. Does and throws
+    /// the same.
     @discardableResult
     public func add(
-        _ url: URL, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, into directory: URL, download: DownloadOptions = DownloadOptions(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(Request<EmptyResponse>(.get, url), into: directory, download: download, options: options)
+        try await add(Request<EmptyResponse>(.get, target), into: directory, download: download, options: options)
     }
 
     /// Stops all transfers, keeps what has come, and closes the list. The next list of the directory goes on with what

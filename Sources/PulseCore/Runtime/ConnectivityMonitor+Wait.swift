@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+extension ConnectivityMonitor {
+    /// Waits until the status is another one: `let status = await monitor.waitForChange(timeout: 30)`.
+    ///
+    /// Returns the new status, at once if it is another one already, and nil if the time is over, the task is cancelled
+    /// or the monitor ends. Changes in between may be missed: compare the result with what matters.
+    ///
+    /// - Parameter status: the status that is known; nil, the default, for the ``current`` one.
+    /// - Parameter timeout: the longest wait in seconds by that clock. No limit by default; 0 or less does not wait.
+    @discardableResult
+    public func waitForChange(
+        from status: ConnectivityStatus? = nil, timeout: TimeInterval = .infinity, clock: any PulseClock = .system
+    ) async -> ConnectivityStatus? {
+        let now = current
+        let known = status ?? now
+        guard now == known else { return now }
+        guard timeout > 0 else { return nil }
+        return await withTaskGroup(of: ConnectivityStatus?.self) { group in
+            group.addTask {
+                for await status in self.updates where status != known { return status }
+                return nil
+            }
+            if timeout < .infinity {
+                group.addTask {
+                    try? await clock.sleep(timeout, for: .timeout)
+                    return nil
+                }
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? nil
+        }
+    }
+}
