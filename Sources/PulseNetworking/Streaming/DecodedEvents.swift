@@ -10,14 +10,12 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
     let skipsFailures: Bool
 
     public func makeAsyncIterator() -> Iterator {
-        Iterator(
-            events: stream.makeAsyncIterator(), decoder: stream.connection.decoder, skipsFailures: skipsFailures)
+        Iterator(events: stream.makeAsyncIterator(), skipsFailures: skipsFailures)
     }
 
     /// The reader of the events.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: EventStream.Iterator
-        fileprivate let decoder: any ResponseDecoder
         fileprivate let skipsFailures: Bool
 
         /// Returns the next value, or nil after the last. Throws ``PulseError``.
@@ -27,7 +25,7 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         public mutating func next() async throws -> Value? {
             while let event = try await events.next() {
                 do {
-                    return try event.decode(Value.self, using: decoder)
+                    return try event.decode(Value.self)
                 } catch  where skipsFailures {
                     continue
                 }

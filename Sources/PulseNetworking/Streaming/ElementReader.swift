@@ -79,11 +79,11 @@ struct StreamedResponse: Sendable {
     let bytes: ByteStream
     /// The response without its body.
     let head: PulseResponse
-    let decoder: any ResponseDecoder
 
-    init(_ response: PulseResponse, decoder: any ResponseDecoder) {
+    var decoder: any ResponseDecoder { head.decoder ?? .json }
+
+    init(_ response: PulseResponse) {
         bytes = response.stream
-        self.decoder = decoder
         var head = response
         head.data = Data()
         self.head = head

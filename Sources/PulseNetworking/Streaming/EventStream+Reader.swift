@@ -13,6 +13,8 @@ extension EventStream {
         private var action: StateMachine.Action?
         private var parser: EventParser
         private var chunks: ByteStream.Iterator?
+        /// The present connection, for its events.
+        private var source: ServerSentEvent.Connection?
 
         init(_ stream: EventStream) {
             self.stream = stream
@@ -82,9 +84,10 @@ extension EventStream {
                 switch output {
                 case .retry(let milliseconds):
                     machine.received(retry: milliseconds)
-                case .event(let event):
+                case .event(var event):
                     machine.receivedEvent()
                     guard stream.note(lastEventID: event.id) else { return nil }
+                    event.connection = source
                     if event.data != connection.options.sentinel { return event }
                     stream.close(nil)
                     return nil
@@ -110,6 +113,7 @@ extension EventStream {
                 try stream.opened(response)
                 parser = EventParser(maximumEventSize: connection.options.maximumEventSize, lastEventID: id)
                 chunks = response.bytes.makeAsyncIterator()
+                source = ServerSentEvent.Connection(response.head)
                 return machine.opened(at: connection.environment.clock.uptime)
             } catch {
                 return ended(error)

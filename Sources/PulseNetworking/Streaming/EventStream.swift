@@ -194,7 +194,6 @@ struct EventConnection: Sendable {
     let tag: String?
     let calls: CallRegistry
     let environment: CallEnvironment
-    let decoder: any ResponseDecoder
     /// Sends a request with that `Last-Event-ID`, and returns the response if it is an event stream or a 204.
     let open: @Sendable (_ lastEventID: String) async throws -> StreamedResponse
 }
