@@ -51,6 +51,8 @@ final class SocketCore: Sendable {
     }
 
     var environment: CallEnvironment { client.environment }
+    /// The path of the endpoint for texts, without its secrets.
+    var shownPath: String { state.withLock { $0.summary.endpointPath } }
     var now: TimeInterval { environment.clock.uptime }
 
     // MARK: States
@@ -103,7 +105,7 @@ final class SocketCore: Sendable {
     }
 
     func warn(_ text: String) {
-        if let events = environment.events, events.isActive { events.emit(.warning(text)) }
+        environment.warn(text)
     }
 
     // MARK: Connecting

@@ -80,10 +80,13 @@ struct StreamedResponse: Sendable {
     /// The response without its body.
     let head: PulseResponse
 
+    let environment: CallEnvironment
+
     var decoder: any ResponseDecoder { head.decoder ?? .json }
 
-    init(_ response: PulseResponse) {
+    init(_ response: PulseResponse, _ environment: CallEnvironment) {
         bytes = response.stream
+        self.environment = environment
         var head = response
         head.data = Data()
         self.head = head

@@ -142,8 +142,9 @@ extension EventStream {
             let task = Task { [environment = connection.environment] in
                 await environment.wait(seconds)
             }
-            if let asked = machine.refusedWait, let events = connection.environment.events, events.isActive {
-                events.emit(.warning("an event stream waits for \(seconds) s, though its server asks for \(asked) s"))
+            if let asked = machine.refusedWait {
+                connection.environment.warn(
+                    "an event stream waits for \(seconds) s, though its server asks for \(asked) s")
             }
             try stream.waiting(in: task, seconds, after: error)
             await task.value

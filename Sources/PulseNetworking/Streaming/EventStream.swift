@@ -82,16 +82,6 @@ public final class EventStream: AsyncSequence, Sendable {
         close(.cancelled)
     }
 
-    /// The values in the data of the events, decoded with the call's decoder.
-    ///
-    /// - Parameter skipsFailures: whether events that do not decode are skipped. By default such an event throws
-    ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
-    public func decoded<Value: Decodable & Sendable>(
-        as type: Value.Type, skipsFailures: Bool = false
-    ) -> DecodedEvents<Value> {
-        DecodedEvents(stream: self, skipsFailures: skipsFailures)
-    }
-
     /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
     public func makeAsyncIterator() -> Iterator {
         let isFirst = shared.withLock { shared in

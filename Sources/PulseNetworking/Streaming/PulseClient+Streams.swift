@@ -126,7 +126,7 @@ extension PulseClient {
                 throw error
             }
         }
-        return StreamedResponse(response)
+        return StreamedResponse(response, environment)
     }
 }
 

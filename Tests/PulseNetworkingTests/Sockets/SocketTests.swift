@@ -31,13 +31,13 @@ struct SocketTests {
     private static func client(
         clock: any PulseClock = TestClock(autoAdvances: true), stubs: [Stub] = [], subprotocols: [String] = [],
         plugins: [any PulsePlugin] = [], connectivity: any ConnectivityMonitor = ManualConnectivityMonitor(),
-        _ serve: @escaping Serve
+        events: PulseEventBus = PulseEventBus(), _ serve: @escaping Serve
     ) -> (PulseClient, MockTransport) {
         let transport = MockTransport(stubs: stubs, subprotocols: subprotocols, clock: clock, onSocket: serve)
         let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
             .with(\.clock, value: clock).with(\.connectivity, value: connectivity)
         let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
+            configuration: configuration, plugins: plugins, transport: transport, events: events)
         return (client, transport)
     }
 
@@ -461,6 +461,29 @@ struct SocketTests {
         }
         await socket.close()
         #expect(transport.sockets.first?.closeReceived?.code == 1000)
+        await client.shutdown()
+    }
+
+    @Test func aSkippedValueIsInTheEventsAndTheFirstOneInTheLogByDefault() async throws {
+        let (bus, sink, lines) = (PulseEventBus(), RecordingSink(), Locked<[String]>([]))
+        bus.addSink(sink)
+        let (client, _) = Self.client(events: bus) { socket in
+            for _ in 0..<3 { try await socket.send(.text(#"{"token":"hunter2"}"#)) }
+            try await socket.send(.text(#"{"home":1}"#))
+            while try await socket.receive() != nil {}
+        }
+        let socket = TypedSocket<Score>(endpoint: Chat(), client: client, onOpen: nil) { line in
+            lines.withLock { $0.append(line) }
+        }
+        try await socket.connect()
+        let score = try await socket.receive()
+        #expect(score == Score(home: 1))
+        let skipped = sink.warnings.filter { $0.hasPrefix("a message of the socket /ws/chat was skipped: ") }
+        #expect(skipped.count == 3)
+        let logged = lines.withLock { $0 }
+        #expect(logged == Array(skipped.prefix(1)))
+        #expect(!"\(logged)".contains("hunter2"))
+        await socket.close()
         await client.shutdown()
     }
 
