@@ -19,7 +19,7 @@ struct FileSource: Sendable {
             try handle.seek(toOffset: 0)
         } catch {
             let code: URLError.Code = Self.lacksDescriptors(error) ? .resourceUnavailable : .cannotOpenFile
-            throw TransportFailure(code: code, phase: .beforeSend, underlying: error)
+            throw TransportFailure(code: code, phase: .beforeSend, underlying: FileFault.naming(error, url))
         }
     }
 
@@ -44,17 +44,19 @@ struct FileSink {
     /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
 
+    private let url: URL
     private let handle: FileHandle
     private let offset: Int64
 
     /// Creates the file, or makes it readable for its user only, and truncates it at the offset. Throws
     /// ``TransportFailure``, also if the file ends before the offset: the bytes in between would never be fetched.
     init(_ url: URL, offset: Int64) async throws {
+        self.url = url
         self.offset = offset
         do {
             handle = try await BlockingThreadPool.files.result { try Self.open(url, offset: UInt64(max(0, offset))) }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
@@ -93,7 +95,7 @@ struct FileSink {
         do {
             try await BlockingThreadPool.files.result { [handle] in try handle.close() }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
@@ -102,13 +104,14 @@ struct FileSink {
         do {
             try await BlockingThreadPool.files.result { [handle] in try handle.write(contentsOf: piece) }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
-    private static func failure(_ error: any Error) -> TransportFailure {
+    private static func failure(_ error: any Error, _ file: URL) -> TransportFailure {
         let code: URLError.Code = FileSource.lacksDescriptors(error) ? .resourceUnavailable : .cannotWriteToFile
-        return TransportFailure(code: code, phase: .responseStarted, underlying: error)
+        return TransportFailure(
+            code: code, phase: .responseStarted, underlying: FileFault.naming(error, file))
     }
 }
 

@@ -56,10 +56,12 @@ package struct BodyNote: Error, Sendable {
 
     /// - Parameter withRequest: whether the URL may be shown.
     func text(withRequest: Bool) -> String {
+        let end = "\(byteCount) bytes" + (withRequest ? ", \(request)" : "")
+        // The response was not decoded itself.
+        if let element { return "\(element), \(end)" }
         var type = mediaType ?? "no Content-Type"
         if let expected, mediaType?.asciiLowercased != expected.asciiLowercased { type += " read as \(expected)" }
-        let part = element.map { "\($0), " } ?? ""
-        return part + "status \(status), \(type), \(byteCount) bytes" + (withRequest ? ", \(request)" : "")
+        return "status \(status), \(type), \(end)"
     }
 }
 

@@ -77,7 +77,7 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
         do {
             return .success(try decoder.decode(Message.self, from: message.bytes))
         } catch {
-            let error = PulseError.decodingFailed(type: "\(Message.self)", underlying: error)
+            let error = handle.core.failure(error, decoding: Message.self, message, by: decoder)
             guard handle.core.options.badMessage == .fails else {
                 skip(error)
                 return .success(nil)

@@ -72,7 +72,7 @@ extension EventStream {
                     try await wait(seconds, after: error)
                     action = machine.waited()
                 case .finish(let error):
-                    stream.close(error)
+                    stream.close(error?.naming(request: source.map { PulseError.text(of: $0.response.request) }))
                 }
             }
             return nil

@@ -464,6 +464,29 @@ struct SocketTests {
         await client.shutdown()
     }
 
+    @Test func aLostSocketNamesItsRequest() async throws {
+        let (client, _) = Self.client { socket in
+            _ = try await socket.receive()
+            try await socket.run(.reset)
+        }
+        let endpoint = Chat(path: "/ws/chat?token=hunter2", socketOptions: SocketOptions(reconnect: .never))
+        let socket = PulseSocket(endpoint: endpoint, client: client)
+        try await socket.connect()
+        _ = await Self.error { try await socket.send(.text("end")) }
+        for await _ in socket.states {}
+        let errors = [
+            await Self.error { _ = try await socket.receive() },
+            await Self.error { try await socket.send(.text("a")) },
+            await Self.error { _ = try await socket.ping() },
+        ]
+        for error in errors {
+            let text = try #require(error?.description)
+            #expect(text.contains("GET https://api.example.com/ws/chat?token="), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+        await client.shutdown()
+    }
+
     @Test func aSkippedValueIsInTheEventsAndTheFirstOneInTheLogByDefault() async throws {
         let (bus, sink, lines) = (PulseEventBus(), RecordingSink(), Locked<[String]>([]))
         bus.addSink(sink)
@@ -495,10 +518,12 @@ struct SocketTests {
         let socket = TypedSocket<Score>(
             endpoint: Chat(socketOptions: SocketOptions(badMessage: .fails)), client: client)
         try await socket.connect()
-        guard case .decodingFailed = await Self.error({ _ = try await socket.receive() }) else {
+        let error = await Self.error { _ = try await socket.receive() }
+        guard case .decodingFailed = error, let text = error?.description else {
             Issue.record("no error")
             return
         }
+        #expect(text.contains("a text message, 7 bytes, GET https://api.example.com/ws/chat"), "\(text)")
         for await _ in socket.states {}
         guard case .closed(.decodingFailed) = socket.state else {
             Issue.record("\(socket.state)")

@@ -156,6 +156,30 @@ struct StreamingTests {
         #expect(events.elements.map(\.data) == ["a", "b"] && events.error?.kind == .transport)
     }
 
+    @Test func aStreamThatBreaksOffNamesItsRequest() async throws {
+        let chunks = [Data("{\"n\":1}\n".utf8)]
+        let (client, _) = client(
+            Stub(.get, "/v1/lines").reply(.chunks(chunks, failure: Self.lost)),
+            Stub(.get, "/v1/events").reply(
+                .chunks([Data("data: a\n\n".utf8)], contentType: "text/event-stream", failure: Self.lost)),
+            Stub(.get, "/v1/end").reply(.events([ServerSentEvent(data: "a")])))
+        let sentinel = Self.once.with(\.sentinel, value: "[DONE]")
+        let errors = [
+            await all(client.lines("/lines?token=hunter2")).error,
+            await all(client.jsonLines("/lines?token=hunter2", of: Item.self)).error,
+            await all(try await client.bytes("/lines?token=hunter2").bytes).error,
+            await all(client.events("/events?token=hunter2", stream: Self.once)).error,
+            await all(client.events("/end?token=hunter2", stream: sentinel)).error,
+            await all(client.events("/lines?token=hunter2", stream: Self.once)).error,
+        ]
+        for (error, path) in zip(errors, ["lines", "lines", "lines", "events", "end", "lines"]) {
+            let text = try #require(error?.description)
+            #expect(error?.kind == .transport && error?.phase == .responseStarted)
+            #expect(text.contains("GET https://api.example.com/v1/\(path)?token="), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test func eachIteratorOfLinesSendsTheRequestAnew() async throws {
         let (client, transport) = client(Stub().reply(.text("a\nb\n"), .text("c\n")))
         let lines = client.lines("/a")
