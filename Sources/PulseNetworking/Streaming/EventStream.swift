@@ -114,7 +114,10 @@ public final class EventStream: AsyncSequence, Sendable {
 extension EventStream {
     /// Registers the stream with its client, so that `cancelAll` and `shutdown` reach it also between its calls.
     func register() throws {
-        let isAdded = connection.calls.add(self, tag: connection.tag) { [weak self] in self?.cancel() }
+        let endsByItself = connection.reconnection.maximumAttempts == 0
+        let isAdded = connection.calls.add(self, tag: connection.tag, endsByItself: endsByItself) { [weak self] in
+            self?.cancel()
+        }
         guard isAdded else { throw PulseError.cancelled }
         // Its end may have come before the registration.
         if try isClosed() { connection.calls.remove(self) }
