@@ -91,6 +91,12 @@ try await MockServer.run { server in
     let app = PulseClient(configuration: PulseConfiguration(baseURL: url), plugins: [.auth(tokens)])
     // snippet.end
 
+    // snippet.start
+    if try await tokens.isLoggedIn {
+        // Show the feed.
+    }
+    // snippet.end
+
     // snippet.login
     try await tokens.logIn(SessionTokens(accessToken: "old", refreshToken: "r1", accountID: "ada"))
     let story: String = try await app.get("/feed")  // refreshed, and stored
@@ -121,6 +127,8 @@ try await MockServer.run { server in
     let reports = PulseClient(
         configuration: PulseConfiguration(baseURL: url), plugins: [.basic(username: "Aladdin", password: "open sesame")]
     )
+    let service = PulseClient(
+        configuration: PulseConfiguration(baseURL: url), plugins: [.bearer("mF_9.B5f-4.1JqM")])
     let maps = PulseClient(
         configuration: PulseConfiguration(baseURL: url), plugins: [.apiKey("k-1", header: "X-Maps-Key")])
     let keychain = PulseClient(
@@ -128,5 +136,5 @@ try await MockServer.run { server in
     // snippet.end
     let mine: String = try await keychain.get("/feed")
     print(mine)
-    for client in [client, app, identity, reports, maps, keychain] { await client.shutdown() }
+    for client in [client, app, identity, reports, service, maps, keychain] { await client.shutdown() }
 }

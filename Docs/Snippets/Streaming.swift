@@ -64,5 +64,29 @@ for try await part in client.events(question, stream: options).decoded(as: Order
 }
 // snippet.end
 
+// snippet.named
+struct Delta: Decodable {
+    let text: String
+}
+
+server.on(.post, "/answer") { _ in
+    .events([
+        ServerSentEvent(type: "delta", data: #"{"text": "Green, "}"#),
+        ServerSentEvent(type: "delta", data: #"{"text": "in the morning."}"#),
+        ServerSentEvent(type: "done", data: "{}"),
+    ])
+}
+let parts = client.events(Request<EmptyResponse>(.post, "/answer")).decoded { event -> String? in
+    switch event.type {
+    case "delta": return try event.decode(Delta.self).text
+    case "error": throw EventStream.ErrorEvent(event)
+    default: return nil
+    }
+}
+for try await part in parts {
+    print(part)
+}
+// snippet.end
+
 await client.shutdown()
 await server.shutdown()

@@ -17,7 +17,7 @@ struct FileSource: Sendable {
             (handle, length) = try await pool.read { try Self.open(url) }
         } catch let error where !(error is CancellationError) {
             let code: URLError.Code = Self.lacksDescriptors(error) ? .resourceUnavailable : .cannotOpenFile
-            throw TransportFailure(code: code, phase: .beforeSend, underlying: error)
+            throw TransportFailure(code: code, phase: .beforeSend, underlying: FileFault.naming(error, url))
         }
     }
 
@@ -53,6 +53,7 @@ struct FileSink {
     /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
 
+    private let url: URL
     private let handle: FileHandle
     private let offset: Int64
     private let pool: BlockingThreadPool
@@ -61,6 +62,7 @@ struct FileSink {
     /// Creates the file, or makes it readable for its user only, and truncates it at the offset. Throws
     /// ``TransportFailure``, also if the file ends before the offset: the bytes in between would never be fetched.
     init(_ url: URL, offset: Int64, clock: any PulseClock = .system) async throws {
+        self.url = url
         self.offset = offset
         self.clock = clock
         pool = .files(of: url)
@@ -71,7 +73,7 @@ struct FileSink {
             }
         } catch {
             isAbandoned.withLock { $0 = true }
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
@@ -112,7 +114,7 @@ struct FileSink {
         do {
             try await pool.abandonableAfterGrace(clock) { [handle] in try handle.close() }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
@@ -121,13 +123,14 @@ struct FileSink {
         do {
             try await pool.abandonableAfterGrace(clock) { [handle] in try handle.write(contentsOf: piece) }
         } catch {
-            throw Self.failure(error)
+            throw Self.failure(error, url)
         }
     }
 
-    private static func failure(_ error: any Error) -> TransportFailure {
+    private static func failure(_ error: any Error, _ file: URL) -> TransportFailure {
         let code: URLError.Code = FileSource.lacksDescriptors(error) ? .resourceUnavailable : .cannotWriteToFile
-        return TransportFailure(code: code, phase: .responseStarted, underlying: error)
+        return TransportFailure(
+            code: code, phase: .responseStarted, underlying: FileFault.naming(error, file))
     }
 }
 

@@ -231,6 +231,11 @@ extension Cause {
             server.on(.get, "/feed") { _ in .events([ServerSentEvent(data: #"{"id":"hunter2"}"#)]) }
             return await read(server) { $0.events("/feed?access_token=hunter2").decoded(as: User.self) }
         },
+        // The server's own word for the end of a half response.
+        Cause(kind: .custom) { server in
+            server.on(.get, "/feed") { _ in .events([ServerSentEvent(type: "error", data: "password=hunter2")]) }
+            return await read(server) { $0.events("/feed?access_token=hunter2").decoded(as: User.self) }
+        },
         Cause(kind: .unauthorized) { server in
             server.on(.get, "/feed") { _ in .text("password=hunter2", status: 401) }
             return await read(server) { $0.events("/feed?access_token=hunter2") }

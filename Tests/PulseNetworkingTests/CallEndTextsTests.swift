@@ -62,6 +62,38 @@ struct CallEndTextsTests {
         return texts
     }
 
+    @Test func theErrorOfAnUnencodableBodyNamesItsCall() async {
+        let (client, _) = PulseClient.responding()
+        let endpoint = GetUser(path: "/orders?token=hunter2", method: .post, body: .json(["weight": Double.nan]))
+        let error = await #expect(throws: PulseError.self) { try await client.rawRequest(endpoint) }
+        #expect(
+            error?.description
+                == "the body could not be encoded: a Double at $.* is not a valid value, POST /orders")
+        #expect(error.map { ErrorSummary($0).message.contains("orders") } == false)
+        await client.shutdown()
+    }
+
+    @Test func theErrorOfAFileNamesItsPath() async throws {
+        let (client, transport) = PulseClient.responding()
+        let missing = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        let film = missing.appendingPathComponent("film.mov")
+        let upload = await #expect(throws: PulseError.self) {
+            try await client.rawRequest(GetUser(method: .put, body: .file(film)))
+        }
+        #expect(upload?.kind == .encodingFailed)
+        let download = await #expect(throws: PulseError.self) {
+            try await client.download(GetUser(path: "/films/1?token=hunter2"), to: film)
+        }
+        #expect(download?.kind == .transport)
+        for text in [upload?.description ?? "", download?.description ?? ""] {
+            #expect(text.contains(missing.lastPathComponent + "/film.mov"), "\(text)")
+            #expect(!text.contains("Domain") && !text.contains("hunter2"), "\(text)")
+        }
+        #expect(download?.description.contains("GET https://api.example.com/v1/films/1") == true)
+        #expect(transport.requests.isEmpty)
+        await client.shutdown()
+    }
+
     @Test(arguments: Ending.allCases)
     func theEventAndTheLogNameTheRequestAndTheReason(ending: Ending) async throws {
         let texts = try await texts(of: ending)

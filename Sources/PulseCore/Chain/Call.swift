@@ -23,6 +23,8 @@ package final class Call: Sendable {
     package let endpointPath: String
     package let method: HTTPMethod
     package let options: RequestOptions
+    /// The decoder of the call's responses, as they keep it: nil for JSON with Foundation's defaults.
+    package let decoder: (any ResponseDecoder)?
     package let delivery: TransportRequest.Delivery
     package let startedAt: Date
     package let startUptime: TimeInterval
@@ -66,6 +68,7 @@ package final class Call: Sendable {
         self.method = method
         self.host = host
         self.options = options
+        decoder = options.decoder?.unlessPlainJSON
         self.delivery = delivery
         self.environment = environment
         startedAt = environment.clock.now
@@ -86,6 +89,7 @@ package final class Call: Sendable {
         host = call.host
         // Several calls may wait for the work, or none: it has no one listener.
         options = call.options.progress == nil ? call.options : call.options.with(\.progress, value: nil)
+        decoder = call.decoder
         delivery = call.delivery
         environment = call.environment
         startedAt = call.environment.clock.now

@@ -36,6 +36,11 @@ package final class CallEnvironment: Sendable {
         redaction = secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders)
     }
 
+    /// Emits a warning, if there is a listener.
+    package func warn(_ text: @autoclosure () -> String) {
+        if let events, events.isActive { events.emit(.warning(text())) }
+    }
+
     package func isHome(_ url: URL) -> Bool {
         guard !home.isEmpty, let origin = Origin(url) else { return false }
         return home.contains(origin)

@@ -53,9 +53,16 @@ public struct PluginChain: Sendable {
             } else if context.call.isComplete {
                 throw PulseError.cancelled
             }
-            if isWire { return .success(try await pipeline.wire(request, context, pipeline.observers)) }
-            let rest = PluginChain(pipeline, index: index + 1, context: context)
-            return .success(try await pipeline.plugins[index].intercept(request, for: context, next: rest))
+            var response: PulseResponse
+            if isWire {
+                response = try await pipeline.wire(request, context, pipeline.observers)
+            } else {
+                let rest = PluginChain(pipeline, index: index + 1, context: context)
+                response = try await pipeline.plugins[index].intercept(request, for: context, next: rest)
+            }
+            // The response of a transport has none, nor has that of a plugin that responds itself.
+            if response.decoder == nil, let decoder = context.call.decoder { response.decoder = decoder }
+            return .success(response)
         } catch {
             let failure = PulseError(wrapping: error, request: request)
             if isWire, failure.phase == .beforeSend { context.call.record(.unsent) }

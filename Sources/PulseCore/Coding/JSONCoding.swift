@@ -38,10 +38,20 @@ public struct JSONResponseDecoder: ResponseDecoder {
 }
 
 extension JSONResponseDecoder {
+    /// Whether it has Foundation's defaults. False on systems where threads cannot share a decoder.
+    fileprivate var isPlain: Bool { source.isShared(with: Self.plain) }
+
     /// A ``JSONValue``, which no strategy changes; nil for another type, and for text that is not strict JSON.
     private static func tree<Value>(_ type: Value.Type, _ data: Data, _ coder: JSONDecoder) throws -> Value? {
         guard type == JSONValue.self, !coder.allowsJSON5, !coder.assumesTopLevelDictionary else { return nil }
         return try JSONParser.value(of: data) as? Value
+    }
+}
+
+extension ResponseDecoder {
+    /// The decoder as a response keeps it: nil for JSON with Foundation's defaults, which costs no copy.
+    package var unlessPlainJSON: (any ResponseDecoder)? {
+        (self as? JSONResponseDecoder)?.isPlain == true ? nil : self
     }
 }
 
@@ -109,4 +119,6 @@ private struct Source<Coder: AnyObject>: @unchecked Sendable {
     }
 
     var coder: Coder { shared ?? make() }
+
+    func isShared(with other: Source) -> Bool { shared != nil && shared === other.shared }
 }

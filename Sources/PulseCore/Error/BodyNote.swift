@@ -8,6 +8,8 @@ package struct BodyNote: Error, Sendable {
     package let status: Int
     let mediaType: String?
     let expected: String?
+    /// The part of a stream that was decoded, such as an event; nil for a whole body.
+    let element: String?
     let byteCount: Int
     /// Whether the body begins like HTML or XML.
     let isMarkup: Bool
@@ -18,7 +20,10 @@ package struct BodyNote: Error, Sendable {
     /// The previous underlying error of the context.
     package let underlying: (any Error)?
 
-    init(_ response: PulseResponse, expected: String?, underlying: (any Error)?, checksJSON: Bool) {
+    init(
+        _ response: PulseResponse, expected: String?, _ element: String?, underlying: (any Error)?, checksJSON: Bool
+    ) {
+        self.element = element
         status = response.statusCode
         mediaType = response.headers["Content-Type"].map { Self.shown($0) }
         self.expected = expected.map { Self.shown($0) }
@@ -51,9 +56,12 @@ package struct BodyNote: Error, Sendable {
 
     /// - Parameter withRequest: whether the URL may be shown.
     func text(withRequest: Bool) -> String {
+        let end = "\(byteCount) bytes" + (withRequest ? ", \(request)" : "")
+        // The response was not decoded itself.
+        if let element { return "\(element), \(end)" }
         var type = mediaType ?? "no Content-Type"
         if let expected, mediaType?.asciiLowercased != expected.asciiLowercased { type += " read as \(expected)" }
-        return "status \(status), \(type), \(byteCount) bytes" + (withRequest ? ", \(request)" : "")
+        return "status \(status), \(type), \(end)"
     }
 }
 
@@ -76,13 +84,13 @@ extension DecodingError {
     }
 
     /// The same error with a note about the response.
-    func noting(_ response: PulseResponse, expected: String?) -> DecodingError {
+    func noting(_ response: PulseResponse, expected: String?, _ element: String?) -> DecodingError {
         guard note == nil else { return self }
         func noted(_ context: Context) -> Context {
             Context(
                 codingPath: context.codingPath, debugDescription: context.debugDescription,
                 underlyingError: BodyNote(
-                    response, expected: expected, underlying: context.underlyingError,
+                    response, expected: expected, element, underlying: context.underlyingError,
                     checksJSON: mayNotBeJSON))
         }
         return switch self {

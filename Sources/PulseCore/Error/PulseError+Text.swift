@@ -83,10 +83,11 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case let error as PulseError: error.summary
         case let error as URLError: error.code.symbol
         case let error as DecodingError: text(of: error, withRequest: false)
-        case is EncodingError: text(of: error)
+        case let error as EncodingError: text(of: error, withRequest: false)
         // The engine's text gives the reason, and may quote the URL.
         case let failure as TransportFailure: withoutQueries(failure.description)
-        default: "\(type(of: error))"
+        case let failure as TransferFailure: failure.reason.text
+        default: FileFault(error)?.cause ?? "\(type(of: error))"
         }
     }
 
@@ -96,12 +97,21 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case let error as TransportFailure: return error.description
         case let error as URLError: return error.code.symbol
         case let error as DecodingError: return text(of: error, withRequest: true)
-        case EncodingError.invalidValue(let value, let context):
-            // The context's own text may quote the value.
-            return "a \(type(of: value)) at \(path(context.codingPath)) is not a valid value"
-        // A type's name before a colon, such as `TokenError`, would look like a key with a secret.
-        default: return "\(type(of: error)): " + Redaction.standard.text("\(error)")
+        case let error as EncodingError: return text(of: error, withRequest: true)
+        case let failure as TransferFailure: return failure.description
+        default:
+            if let fault = FileFault(error) { return fault.description }
+            // A type's name before a colon, such as `TokenError`, would look like a key with a secret.
+            return "\(type(of: error)): " + Redaction.standard.text("\(error)")
         }
+    }
+
+    /// The type and the location of the value, and the request, if it is known. The context's own text may quote the
+    /// value.
+    private static func text(of error: EncodingError, withRequest: Bool) -> String {
+        guard case .invalidValue(let value, let context) = error else { return "encoding error" }
+        let request = withRequest ? (context.underlyingError as? RequestNote).map { ", \($0.request)" } : nil
+        return "a \(type(of: value)) at \(path(context.codingPath)) is not a valid value" + (request ?? "")
     }
 
     /// The location and kind of the failure, then the response, if it is known. The decoder's own text is omitted: it
@@ -135,6 +145,43 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     private static func name(of key: any CodingKey) -> String {
         let mirror = Mirror(reflecting: key)
         return mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "*"
+    }
+
+    /// The same error with the request and the file for its text, where it names none.
+    package func naming(request: @autoclosure () -> String?, file: URL? = nil) -> PulseError {
+        switch self {
+        case .transport(let code, var failure as TransportFailure) where failure.request == nil:
+            let path = file.map { Redaction.standard.text($0.path) }
+            let known = [request(), path].compactMap { $0 }
+            failure.request = known.isEmpty ? nil : known.joined(separator: ", ")
+            return .transport(code, underlying: failure)
+        case .transport(let code, var failure as TransferFailure):
+            failure.request = failure.request ?? request()
+            failure.file = failure.file ?? file
+            return .transport(code, underlying: failure)
+        case .encodingFailed(var failure as TransferFailure):
+            failure.request = failure.request ?? request()
+            failure.file = failure.file ?? file
+            return .encodingFailed(underlying: failure)
+        case .encodingFailed(let error as EncodingError):
+            guard case .invalidValue(let value, let context) = error, !(context.underlyingError is RequestNote),
+                let request = request()
+            else { return self }
+            let noted = EncodingError.Context(
+                codingPath: context.codingPath, debugDescription: context.debugDescription,
+                underlyingError: RequestNote(request: request, underlying: context.underlyingError))
+            return .encodingFailed(underlying: EncodingError.invalidValue(value, noted))
+        default:
+            return self
+        }
+    }
+
+    /// Names the request of a value that could not be encoded. In the context of the `EncodingError`, so that the error
+    /// keeps its type.
+    private struct RequestNote: Error {
+        let request: String
+        /// The previous underlying error of the context.
+        let underlying: (any Error)?
     }
 
     package static func text(of request: URLRequest) -> String {

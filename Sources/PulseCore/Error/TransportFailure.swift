@@ -20,7 +20,7 @@ public struct TransportFailure: Error, Sendable {
     /// The status and the header fields, if they had arrived before the body failed. A client goes by this status if
     /// its call does not accept it: it follows a redirect, and retries after a 503.
     public var response: PulseResponse?
-    /// The method and the redacted URL, for texts.
+    /// The method and the redacted URL, and the file if it concerns one, for texts.
     package var request: String?
 
     /// Creates a failure.

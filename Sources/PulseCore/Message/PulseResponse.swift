@@ -47,6 +47,7 @@ public struct PulseResponse: Sendable {
         var timings: TransferTimings?
         var isTruncated = false
         var isDecoded = false
+        var decoder: (any ResponseDecoder)?
         var redirects: [Redirect] = []
         var foundationResponse: HTTPURLResponse?
     }
@@ -157,6 +158,12 @@ public struct PulseResponse: Sendable {
         set { values.isDecoded = newValue }
     }
 
+    /// The decoder of the call that received the response; nil for JSON with Foundation's defaults.
+    package var decoder: (any ResponseDecoder)? {
+        get { box.values.decoder }
+        set { if newValue != nil || box.values.decoder != nil { values.decoder = newValue } }
+    }
+
     /// The redirects that led to this response, in order.
     public var redirects: [Redirect] {
         get { box.values.redirects }
@@ -172,11 +179,17 @@ public struct PulseResponse: Sendable {
             url: url, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers.dictionary)
     }
 
-    /// Decodes ``data`` as `type`, also for error bodies. Throws ``PulseError/decodingFailed(type:underlying:)``, or
-    /// ``PulseError/emptyBody`` if there are no bytes to decode, or the error in ``Body-swift.enum/failed(_:)``.
-    public func decode<Value: Decodable>(
-        _ type: Value.Type, using decoder: any ResponseDecoder = .json
-    ) throws -> Value {
+    /// Decodes ``data`` as `type` with the decoder of the call that received the response, also for error bodies. A
+    /// response that no client received, such as that of a test, is decoded as JSON with Foundation's defaults.
+    ///
+    /// Throws ``PulseError/decodingFailed(type:underlying:)``, or ``PulseError/emptyBody`` if there are no bytes to
+    /// decode, or the error in ``Body-swift.enum/failed(_:)``.
+    public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try decode(type, using: decoder ?? .json)
+    }
+
+    /// Decodes ``data`` as `type` with that decoder. Errors are those of ``decode(_:)``.
+    public func decode<Value: Decodable>(_ type: Value.Type, using decoder: any ResponseDecoder) throws -> Value {
         if case .failed(let error) = body { throw error }
         do {
             return try decoder.decode(type, from: data)
@@ -207,15 +220,17 @@ extension PulseError {
     ///
     /// - Parameter response: the response, which the error's text describes.
     /// - Parameter contentType: the media type that the decoder reads.
+    /// - Parameter element: the part of a stream that the response's data is, for the text; nil for a whole body.
     @usableFromInline
     package init(
-        decoding type: Any.Type, _ error: any Error, of response: PulseResponse, as contentType: String?
+        decoding type: Any.Type, _ error: any Error, of response: PulseResponse, as contentType: String?,
+        element: String? = nil
     ) {
         if let error = error as? PulseError {
             self = error
             return
         }
-        let underlying = (error as? DecodingError)?.noting(response, expected: contentType) ?? error
+        let underlying = (error as? DecodingError)?.noting(response, expected: contentType, element) ?? error
         self = .decodingFailed(type: String(describing: type), underlying: underlying)
     }
 }

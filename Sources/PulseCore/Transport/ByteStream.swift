@@ -15,6 +15,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         var observers: [@Sendable (PulseError?, _ bytesRead: Int) -> Void] = []
         var bytesRead = 0
         var timingsAtEnd: (@Sendable () -> TransferTimings?)?
+        var request: URLRequest?
     }
 
     private struct End {
@@ -49,6 +50,12 @@ public final class ByteStream: AsyncSequence, Sendable {
     package var timingsAtEnd: (@Sendable () -> TransferTimings?)? {
         get { state.withLock { $0.timingsAtEnd } }
         set { state.withLock { $0.timingsAtEnd = newValue } }
+    }
+
+    /// The request whose response the stream is, for the text of a failure.
+    package var request: URLRequest? {
+        get { state.withLock { $0.request } }
+        set { state.withLock { $0.request = newValue } }
     }
 
     /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
@@ -136,9 +143,10 @@ public final class ByteStream: AsyncSequence, Sendable {
             if let error { throw error }
             return chunk
         } catch {
+            let error = PulseError(wrapping: error).naming(request: request.map { PulseError.text(of: $0) })
             // The first end determines the error: a cancelled source may throw any error.
-            finish(PulseError(wrapping: error), cancelsSource: true)
-            throw state.withLock { $0.end?.error } ?? PulseError(wrapping: error)
+            finish(error, cancelsSource: true)
+            throw state.withLock { $0.end?.error } ?? error
         }
     }
 

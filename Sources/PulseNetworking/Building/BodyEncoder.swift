@@ -34,10 +34,7 @@ struct BodyEncoder: Sendable {
             case .data(let data):
                 return Encoded(bytes: data, contentType: body.contentType)
             case .file(let url):
-                let target = url.resolvingSymlinksInPath()
-                guard try target.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
-                    throw CocoaError(.fileReadUnknown)
-                }
+                try Self.check(url)
                 return Encoded(source: .file(url), contentType: body.contentType)
             case .stream(let stream):
                 return Encoded(source: .stream(stream), contentType: body.contentType)
@@ -48,6 +45,17 @@ struct BodyEncoder: Sendable {
             }
         } catch {
             throw error as? PulseError ?? PulseError.encodingFailed(underlying: error)
+        }
+    }
+
+    private static func check(_ file: URL) throws {
+        do {
+            let target = file.resolvingSymlinksInPath()
+            guard try target.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
+                throw CocoaError(.fileReadUnknown)
+            }
+        } catch {
+            throw FileFault.naming(error, file)
         }
     }
 
@@ -101,9 +109,7 @@ private struct SegmentReader {
     private static let chunkSize = 256 << 10
 
     var rest: ArraySlice<MultipartFormData.Segment>
-    private var open: (handle: FileHandle, missing: Int64)?
-    /// The threads for the latest file.
-    private var filePool: BlockingThreadPool?
+    private var open: (handle: FileHandle, missing: Int64, url: URL)?
 
     init(rest: ArraySlice<MultipartFormData.Segment>) {
         self.rest = rest
@@ -111,29 +117,38 @@ private struct SegmentReader {
 
     /// The threads for the next bytes; nil for those in memory.
     var pool: BlockingThreadPool? {
-        if open != nil { return filePool }
+        if let open { return .files(of: open.url) }
         guard case .file(let url, _) = rest.first else { return nil }
         return .files(of: url)
     }
 
     mutating func next() throws -> Data? {
         while true {
-            if let (handle, missing) = open {
-                // Reads one byte past the end to detect a file that has grown.
-                let count = missing == 0 ? 1 : Int(min(missing, Int64(Self.chunkSize)))
-                let chunk = try handle.read(upToCount: count) ?? Data()
-                guard chunk.isEmpty == (missing == 0) else { throw CocoaError(.fileReadCorruptFile) }
-                open = missing == 0 ? nil : (handle, missing - Int64(chunk.count))
+            if let file = open {
+                let chunk: Data
+                do { chunk = try Self.chunk(of: file.handle, file.missing) } catch {
+                    throw FileFault.naming(error, file.url)
+                }
+                open = file.missing == 0 ? nil : (file.handle, file.missing - Int64(chunk.count), file.url)
                 if !chunk.isEmpty { return chunk }
             } else {
                 switch rest.popFirst() {
                 case .bytes(let data): return data
                 case .file(let url, let length):
-                    open = (try FileHandle.reading(url), length)
-                    filePool = .files(of: url)
+                    do { open = (try FileHandle.reading(url), length, url) } catch {
+                        throw FileFault.naming(error, url)
+                    }
                 case nil: return nil
                 }
             }
         }
+    }
+
+    private static func chunk(of handle: FileHandle, _ missing: Int64) throws -> Data {
+        // Reads one byte past the end to detect a file that has grown.
+        let count = missing == 0 ? 1 : Int(min(missing, Int64(chunkSize)))
+        let chunk = try handle.read(upToCount: count) ?? Data()
+        guard chunk.isEmpty == (missing == 0) else { throw CocoaError(.fileReadCorruptFile) }
+        return chunk
     }
 }

@@ -158,16 +158,44 @@ public final class PulseClient: Sendable {
     /// Cancels the work in progress, waits for it to end, and shuts down the plugins. Also shuts down the transport if
     /// the client created it. A later call throws ``PulseError/cancelled`` and sends nothing.
     ///
+    /// With a grace time, as for a server that is being replaced, the calls in progress may end before: with their
+    /// retries and redirects, the refresh of a token that they need, and the body of a stream. The offline queue ends
+    /// the replays that it has begun, with their outcomes in the journal, so that they are not sent again. What goes on
+    /// without end is not waited for: sockets, subscriptions, event streams that reconnect, and lists of downloads,
+    /// which continue with the next start. Cancelling the task that waits ends the grace time.
+    ///
     /// Do not await the shutdown inside a call of this client, for example in a plugin: the two would wait for each
     /// other.
-    public func shutdown() async {
+    /// - Parameter grace: the longest time in seconds, by the client's clock, for which calls in progress may go on; 0,
+    ///   the default, cancels them at once. A negative number or NaN counts as 0, and infinity has no limit.
+    public func shutdown(grace: TimeInterval = 0) async {
+        var drain: Task<Void, Never>?
+        if grace > 0 { drain = await self.drain(upTo: grace) }
         await calls.shutdown()
         await offline?.close()
+        await drain?.value
         deadlines.shutdown()
         for plugin in plugins {
             await plugin.shutdown()
         }
         if ownsTransport { await transport.shutdown() }
+    }
+
+    /// Refuses new calls, and waits for the calls in progress, for that many seconds at most. Returns the task that
+    /// waits for them, which ends with them.
+    private func drain(upTo seconds: TimeInterval) async -> Task<Void, Never> {
+        offline?.beginFinishing()
+        calls.beginDraining()
+        let end = PendingReply<Void>()
+        let alarm = seconds < .infinity ? deadlines.add(environment.clock.uptime + seconds) { end.give(()) } : nil
+        let task = Task { [calls, offline] in
+            await offline?.finish()
+            await calls.idle()
+            end.give(())
+        }
+        await end.value { end.give(()) }
+        if let alarm { deadlines.remove(alarm) }
+        return task
     }
 
     /// The chain of a call, with its endpoint's plugins and its own retry policy, if any.

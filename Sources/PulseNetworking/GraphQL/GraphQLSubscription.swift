@@ -64,7 +64,7 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
             do {
                 return try GraphQLResponse(eventOf: payload, using: decoder)
             } catch {
-                throw error as? PulseError ?? PulseError.decodingFailed(type: "\(Value.self)", underlying: error)
+                throw reader.failure(error, decoding: Value.self, payload, as: decoder.contentType)
             }
         }
     }
@@ -102,5 +102,16 @@ final class SubscriptionReader {
             try feed.start()
         }
         return try await feed.next()
+    }
+
+    /// The error for a response that does not decode.
+    func failure(
+        _ error: any Error, decoding type: Any.Type, _ payload: Data, as contentType: String
+    ) -> PulseError {
+        guard let request = feed.hub.request else {
+            return error as? PulseError ?? .decodingFailed(type: "\(type)", underlying: error)
+        }
+        let part = PulseResponse(statusCode: 101, data: payload, request: request)
+        return PulseError(decoding: type, error, of: part, as: contentType, element: "a response of a subscription")
     }
 }

@@ -163,8 +163,7 @@ final class SubscriptionFeed: Sendable {
     }
 
     func warn(_ text: String) {
-        guard let events = client.environment.events, events.isActive else { return }
-        events.emit(.warning("GraphQL subscription\(name.map { " " + $0 } ?? ""): \(text)"))
+        client.environment.warn("GraphQL subscription\(name.map { " " + $0 } ?? ""): \(text)")
     }
 }
 

@@ -41,6 +41,9 @@ final class SubscriptionHub: Sendable {
     /// The subscriptions that have not ended.
     var count: Int { state.withLock { $0.entries.count } }
 
+    /// The request of the socket's latest handshake, for the texts of errors.
+    var request: URLRequest? { state.withLock { $0.socket }?.request }
+
     func newID() -> Int {
         state.withLock { state in
             state.lastID += 1

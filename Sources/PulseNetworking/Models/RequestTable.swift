@@ -104,7 +104,7 @@ final class RequestTable {
 
     private func note(_ path: ConnectivityStatus.Path) {
         guard let client, let (window, end) = reconnect.change(to: path, at: client.environment.clock.uptime),
-            !client.calls.isShutDown
+            !client.calls.isClosing
         else { return }
         _ = client.deadlines.add(end) { [weak self] in
             Task.detached { @MainActor in self?.closeWindow(window) }

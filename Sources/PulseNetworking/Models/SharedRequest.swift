@@ -213,7 +213,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     private func setAlarm() {
         guard let client else { return }
-        let time = client.calls.isShutDown ? nil : machine.wakeTime
+        let time = client.calls.isClosing ? nil : machine.wakeTime
         guard time != alarm?.time else { return }
         removeAlarm()
         alarm = time.map { time in

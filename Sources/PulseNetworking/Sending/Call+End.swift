@@ -33,14 +33,15 @@ extension ActiveCall.Canceller? {
 }
 
 extension PulseError {
-    /// Adds the method and path of the call to an error that has a text.
+    /// Adds the method and path of the call to an error that has a text, and the request to a failed transport without
+    /// one.
     func naming(_ call: Call) -> PulseError {
         let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.shownPath.onOneLine))"
         return switch self {
         case .invalidURL(let text): .invalidURL(text + request)
         case .invalidRequest(let reason): .invalidRequest(reason: reason + request)
         case .unsupported(let what): .unsupported(what + request)
-        default: self
+        default: naming(request: call.sent.map { Self.text(of: $0) } ?? "\(call.method) \(call.shownPath)")
         }
     }
 }

@@ -7,11 +7,13 @@ import PulseCore
 struct CallRegistry: Sendable {
     private struct OwnerEntry: Sendable {
         let tag: String?
+        let endsByItself: Bool
         let cancel: @Sendable () -> Void
         let ended: (@Sendable () async -> Void)?
     }
 
     private struct State {
+        var isDraining = false
         var isShutDown = false
         var calls: [ObjectIdentifier: ActiveCall] = [:]
         var owners: [ObjectIdentifier: OwnerEntry] = [:]
@@ -20,8 +22,14 @@ struct CallRegistry: Sendable {
 
     private let state = Locked(State())
 
+    /// Whether nothing may be sent any more.
     var isShutDown: Bool {
         state.withLock { $0.isShutDown }
+    }
+
+    /// Whether calls that begin are refused.
+    var isClosing: Bool {
+        state.withLock { $0.isDraining || $0.isShutDown }
     }
 
     var count: Int {
@@ -32,11 +40,13 @@ struct CallRegistry: Sendable {
         state.withLock { $0.owners.count }
     }
 
-    /// Registers a call that starts. Returns false after shutdown: then the call must not start.
+    /// Registers a call that starts. Returns false once the client closes: then the call must not start. While calls in
+    /// progress may end, the call that they wait for starts.
     func add(_ active: ActiveCall) -> Bool {
         state.withLock { state in
-            if !state.isShutDown { state.calls[ObjectIdentifier(active.call)] = active }
-            return !state.isShutDown
+            guard !state.isShutDown, !state.isDraining || PluginWork.isCurrent else { return false }
+            state.calls[ObjectIdentifier(active.call)] = active
+            return true
         }
     }
 
@@ -50,20 +60,21 @@ struct CallRegistry: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Registers an owner of calls that starts. Returns false after shutdown: then it must not start.
+    /// Registers an owner of calls that starts. Returns false once the client closes: then it must not start.
     ///
+    /// - Parameter endsByItself: whether its calls in progress are waited for; false if it goes on without end.
     /// - Parameter cancel: runs without a lock. Neither closure may keep the owner.
     /// - Parameter ended: returns when the cancelled owner has ended, for a shutdown that waits for it; nil if there is
     ///   nothing to wait for.
     func add(
-        _ owner: AnyObject, tag: String? = nil, cancel: @escaping @Sendable () -> Void,
+        _ owner: AnyObject, tag: String? = nil, endsByItself: Bool = false, cancel: @escaping @Sendable () -> Void,
         ended: (@Sendable () async -> Void)? = nil
     ) -> Bool {
         state.withLock { state in
-            if !state.isShutDown {
-                state.owners[ObjectIdentifier(owner)] = OwnerEntry(tag: tag, cancel: cancel, ended: ended)
-            }
-            return !state.isShutDown
+            guard !state.isShutDown, !state.isDraining else { return false }
+            state.owners[ObjectIdentifier(owner)] = OwnerEntry(
+                tag: tag, endsByItself: endsByItself, cancel: cancel, ended: ended)
+            return true
         }
     }
 
@@ -82,6 +93,15 @@ struct CallRegistry: Sendable {
         for owner in owners where tag == nil || owner.tag == tag { owner.cancel() }
     }
 
+    /// Refuses new calls, and cancels what would go on without end.
+    func beginDraining() {
+        let owners = state.withLock { state in
+            state.isDraining = true
+            return state.owners.values.filter { !$0.endsByItself }
+        }
+        owners.forEach { $0.cancel() }
+    }
+
     /// Refuses new calls, cancels the calls in progress, and waits until they have ended.
     func shutdown() async {
         let (calls, owners) = state.withLock { state in
@@ -91,6 +111,11 @@ struct CallRegistry: Sendable {
         calls.forEach { $0.cancel(by: .shutdown) }
         owners.forEach { $0.cancel() }
         for owner in owners { await owner.ended?() }
+        await idle()
+    }
+
+    /// Waits until no call is in progress.
+    func idle() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if !state.calls.isEmpty { state.idleWaiters.append(continuation) }

@@ -94,7 +94,8 @@ package struct SimulatedDelivery: Sendable {
                 try body.write(to: url)
             }
         } catch {
-            throw TransportFailure(code: .cannotWriteToFile, phase: .responseStarted, underlying: error)
+            throw TransportFailure(
+                code: .cannotWriteToFile, phase: .responseStarted, underlying: FileFault.naming(error, url))
         }
         response.body = .file(url)
         let size = start + Int64(body.count)

@@ -106,6 +106,7 @@ final class Wire: Sendable {
                 } else {
                     try await transport.send(outgoing)
                 }
+            response.bytes?.request = outgoing.urlRequest
             if case .buffered(let limit) = context.delivery, response.data.count > limit {
                 response.body = .failed(.responseTooLarge(limit: limit))
             }

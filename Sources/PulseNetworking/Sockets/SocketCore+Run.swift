@@ -82,8 +82,12 @@ extension SocketCore {
     }
 
     private func ended(_ end: SocketMachine.End) async -> SocketMachine.Action {
+        var end = end
         var retryAfter: TimeInterval?
-        if case .lost(let error) = end { retryAfter = error.retryAfter(now: environment.clock.now) }
+        if case .lost(let error) = end {
+            end = .lost(named(error))
+            retryAfter = error.retryAfter(now: environment.clock.now)
+        }
         let (time, unit) = (now, environment.randomness.unit())
         let action = state.withLock { state in
             let action = state.machine.ended(end, at: time, retryAfter: retryAfter, unit: unit)
@@ -105,7 +109,9 @@ extension SocketCore {
     ) async -> SocketMachine.End {
         let time = now
         let compression = SocketUpgrade.compression(of: response)
+        let request = response.request.url.map { URLRequest(url: $0) }
         let number = state.withLock { state in
+            state.request = request
             state.linkCount += 1
             state.statistics.unconfirmed = 0
             state.outbox.isGreeting = true
@@ -155,7 +161,9 @@ extension SocketCore {
         }
         defer { task.cancel() }
         let alarm = client.deadlines.add(now + greetingTimeout) {
-            reply.give(.failure(TransportFailure(code: .timedOut, phase: .responseStarted)))
+            let failure = TransportFailure(
+                code: .timedOut, phase: .responseStarted, underlying: SocketLoss.greeting)
+            reply.give(.failure(failure))
         }
         defer { client.deadlines.remove(alarm) }
         interrupt { [self] in

@@ -88,6 +88,9 @@ extension SocketCore {
         var outbox = SocketOutbox()
         /// The socket in events. It names the latest handshake as the call that caused them.
         var summary: CallSummary
+        /// The request of the latest handshake, for the texts of errors; without its headers, which would take room in
+        /// each idle socket.
+        var request: URLRequest?
         var statistics = SocketStatistics()
         /// What the latest connection may have lost, until that is told.
         var untoldLoss = 0

@@ -52,6 +52,10 @@ final class SocketCore: Sendable {
     }
 
     var environment: CallEnvironment { client.environment }
+    /// The path of the endpoint for texts, without its secrets.
+    var shownPath: String { state.withLock { $0.summary.endpointPath } }
+    /// The request of the latest handshake, without its headers.
+    var request: URLRequest? { state.withLock { $0.request } }
     var now: TimeInterval { environment.clock.uptime }
 
     // MARK: States
@@ -103,8 +107,26 @@ final class SocketCore: Sendable {
         for close in closes { close.give(()) }
     }
 
+    /// The error for a message that does not decode.
+    func failure(
+        _ error: any Error, decoding type: Any.Type, _ message: SocketMessage, by decoder: any ResponseDecoder
+    ) -> PulseError {
+        guard let request else {
+            return .decodingFailed(type: "\(type)", underlying: error)
+        }
+        let part = PulseResponse(statusCode: 101, data: message.bytes, request: request)
+        let element = if case .text = message { "a text message" } else { "a binary message" }
+        let failure = PulseError(decoding: type, error, of: part, as: decoder.contentType, element: element)
+        return failure.kind == .decodingFailed ? failure : .decodingFailed(type: "\(type)", underlying: error)
+    }
+
+    /// The error with the request of the latest handshake, if there was one, in its text.
+    func named(_ error: any Error) -> PulseError {
+        PulseError(wrapping: error).naming(request: request.map { PulseError.text(of: $0) })
+    }
+
     func warn(_ text: String) {
-        if let events = environment.events, events.isActive { events.emit(.warning(text)) }
+        environment.warn(text)
     }
 
     // MARK: Connecting
@@ -171,15 +193,19 @@ final class SocketCore: Sendable {
     func send(_ message: SocketMessage, greeting: Int? = nil) async throws {
         if Task.isCancelled { throw PulseError.cancelled }
         let item = SocketOutbox.Item(message, isGreeting: greeting != nil)
-        let writer = try state.withLock { state in
-            try state.checkSending(greeting: greeting, waits: options.whileDown == .waits)
-            state.outbox.append(item)
-            return state.takeWriter()
+        do {
+            let writer = try state.withLock { state in
+                try state.checkSending(greeting: greeting, waits: options.whileDown == .waits)
+                state.outbox.append(item)
+                return state.takeWriter()
+            }
+            if let writer { write(insteadOf: writer) }
+            try await item.reply.value { [self] in
+                if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
+            }.get()
+        } catch {
+            throw named(error)
         }
-        if let writer { write(insteadOf: writer) }
-        try await item.reply.value { [self] in
-            if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
-        }.get()
     }
 
     /// Puts a message into the queue of a connection, without waiting until it is sent. It is dropped with the
@@ -203,15 +229,19 @@ final class SocketCore: Sendable {
     func ping() async throws -> TimeInterval {
         if Task.isCancelled { throw PulseError.cancelled }
         let (reply, time) = (SocketHeartbeat.Reply(), now)
-        let writer = try state.withLock { state in
-            try state.checkSending(greeting: nil, waits: false)
-            state.ping(reply, at: time)
-            return state.takeWriter()
+        do {
+            let writer = try state.withLock { state in
+                try state.checkSending(greeting: nil, waits: false)
+                state.ping(reply, at: time)
+                return state.takeWriter()
+            }
+            writer?.resume()
+            schedule()
+            // Its pong then finds no task.
+            return try await reply.value { reply.give(.failure(.cancelled)) }.get()
+        } catch {
+            throw named(error)
         }
-        writer?.resume()
-        schedule()
-        // Its pong then finds no task.
-        return try await reply.value { reply.give(.failure(.cancelled)) }.get()
     }
 
     // MARK: Receiving
@@ -234,14 +264,15 @@ final class SocketCore: Sendable {
             return try state.link?.greeting?.read(reply, orThrow: isOver ? .lostMaybeSent : nil)
         }
         source?.resume()
-        return try await reply.value { [self] in
+        let message = await reply.value { [self] in
             state.withLock { state in
                 state.inbox.leave(reply)
                 state.link?.greeting?.leave(reply)
             }
             // Unless a message has come just before.
             reply.give(.failure(.cancelled))
-        }.get()
+        }
+        return try message.mapError { named($0) }.get()
     }
 
     // MARK: Closing
@@ -311,7 +342,9 @@ final class SocketCore: Sendable {
 extension PulseError {
     /// The connection is lost, and nothing was sent.
     static var lostUnsent: PulseError {
-        PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .beforeSend))
+        PulseError(
+            wrapping: TransportFailure(
+                code: .networkConnectionLost, phase: .beforeSend, underlying: SocketLoss.unsent))
     }
 
     /// The error for a message of which nothing was sent, if this is the end of its socket.
@@ -323,12 +356,27 @@ extension PulseError {
 
     /// The peer is silent, or this side does not read.
     static var timedOutMaybeSent: PulseError {
-        PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent))
+        PulseError(wrapping: TransportFailure(code: .timedOut, phase: .maybeSent, underlying: SocketLoss.silence))
     }
 
     /// The connection is lost, and a part may have been sent.
     static var lostMaybeSent: PulseError {
-        PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
+        PulseError(
+            wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent, underlying: SocketLoss.end))
+    }
+}
+
+/// How a socket has lost its connection, for texts.
+enum SocketLoss: Error, CustomStringConvertible {
+    case unsent, end, silence, greeting
+
+    var description: String {
+        switch self {
+        case .unsent: "the socket has no connection"
+        case .end: "the connection of the socket has ended"
+        case .silence: "no byte came after a ping for the pong timeout"
+        case .greeting: "the greeting (onOpen) took longer than the idle timeout"
+        }
     }
 }
 

@@ -30,7 +30,8 @@ public struct SocketOptions: Sendable {
 
     /// What a ``TypedSocket`` does with a message that does not decode.
     public enum BadMessage: Sendable {
-        /// It is skipped with a ``NetworkEvent/warning(_:)``.
+        /// It is skipped with a ``NetworkEvent/warning(_:)``. The first one of a socket is also written to the log, at
+        /// every log level.
         case skipped
         /// The socket closes with code 1007, and throws ``PulseError/decodingFailed(type:underlying:)``.
         case fails

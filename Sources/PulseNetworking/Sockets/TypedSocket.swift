@@ -8,12 +8,23 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     private let handle: SocketHandle
     private let socket: PulseSocket
     private let decoder: any ResponseDecoder
+    private let log: @Sendable (String) -> Void
+    private let hasLogged = Locked(false)
 
     /// Creates a socket, as ``PulseSocket/init(endpoint:client:onOpen:)`` does.
-    public init(
+    public convenience init(
         endpoint: some SocketEndpoint, client: PulseClient = .default,
         onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil
     ) {
+        self.init(endpoint: endpoint, client: client, onOpen: onOpen) { LevelLogger.systemLog($0, .warning) }
+    }
+
+    /// - Parameter log: writes a line to the log, whatever its level.
+    init(
+        endpoint: some SocketEndpoint, client: PulseClient,
+        onOpen: (@Sendable (SocketGreeting) async throws -> Void)?, log: @escaping @Sendable (String) -> Void
+    ) {
+        self.log = log
         handle = SocketHandle(SocketCore(endpoint, client, onOpen))
         socket = PulseSocket(handle)
         let options = endpoint.options
@@ -66,13 +77,26 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
         do {
             return .success(try decoder.decode(Message.self, from: message.bytes))
         } catch {
-            let error = PulseError.decodingFailed(type: "\(Message.self)", underlying: error)
+            let error = handle.core.failure(error, decoding: Message.self, message, by: decoder)
             guard handle.core.options.badMessage == .fails else {
-                handle.core.warn("a message was skipped: \(error.summary)")
+                skip(error)
                 return .success(nil)
             }
             handle.core.beginClose(SocketClose(code: 1007), because: error)
             return .failure(error)
         }
+    }
+
+    /// A peer may send messages of another kind without end: the log has a line for the first, unless the client's
+    /// level includes all warnings.
+    private func skip(_ error: PulseError) {
+        let core = handle.core
+        let text = "a message of the socket \(core.shownPath) was skipped: \(error.summary)"
+        core.warn(text)
+        let isFirst = hasLogged.withLock { hasLogged in
+            defer { hasLogged = true }
+            return !hasLogged
+        }
+        if isFirst, core.client.configuration.logLevel < .warning { log(Redaction.standard.text(text).onOneLine) }
     }
 }

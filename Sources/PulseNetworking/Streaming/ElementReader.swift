@@ -79,11 +79,14 @@ struct StreamedResponse: Sendable {
     let bytes: ByteStream
     /// The response without its body.
     let head: PulseResponse
-    let decoder: any ResponseDecoder
 
-    init(_ response: PulseResponse, decoder: any ResponseDecoder) {
+    let environment: CallEnvironment
+
+    var decoder: any ResponseDecoder { head.decoder ?? .json }
+
+    init(_ response: PulseResponse, _ environment: CallEnvironment) {
         bytes = response.stream
-        self.decoder = decoder
+        self.environment = environment
         var head = response
         head.data = Data()
         self.head = head

@@ -13,6 +13,8 @@ extension EventStream {
         private var action: StateMachine.Action?
         private var parser: EventParser
         private var chunks: ByteStream.Iterator?
+        /// The present connection, for its events.
+        private var source: ServerSentEvent.Connection?
 
         init(_ stream: EventStream) {
             self.stream = stream
@@ -70,7 +72,7 @@ extension EventStream {
                     try await wait(seconds, after: error)
                     action = machine.waited()
                 case .finish(let error):
-                    stream.close(error)
+                    stream.close(error?.naming(request: source.map { PulseError.text(of: $0.response.request) }))
                 }
             }
             return nil
@@ -82,9 +84,10 @@ extension EventStream {
                 switch output {
                 case .retry(let milliseconds):
                     machine.received(retry: milliseconds)
-                case .event(let event):
+                case .event(var event):
                     machine.receivedEvent()
                     guard stream.note(lastEventID: event.id) else { return nil }
+                    event.connection = source
                     if event.data != connection.options.sentinel { return event }
                     stream.close(nil)
                     return nil
@@ -110,6 +113,7 @@ extension EventStream {
                 try stream.opened(response)
                 parser = EventParser(maximumEventSize: connection.options.maximumEventSize, lastEventID: id)
                 chunks = response.bytes.makeAsyncIterator()
+                source = ServerSentEvent.Connection(response.head)
                 return machine.opened(at: connection.environment.clock.uptime)
             } catch {
                 return ended(error)
@@ -138,8 +142,9 @@ extension EventStream {
             let task = Task { [environment = connection.environment] in
                 await environment.wait(seconds)
             }
-            if let asked = machine.refusedWait, let events = connection.environment.events, events.isActive {
-                events.emit(.warning("an event stream waits for \(seconds) s, though its server asks for \(asked) s"))
+            if let asked = machine.refusedWait {
+                connection.environment.warn(
+                    "an event stream waits for \(seconds) s, though its server asks for \(asked) s")
             }
             try stream.waiting(in: task, seconds, after: error)
             await task.value

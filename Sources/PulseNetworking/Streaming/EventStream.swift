@@ -82,16 +82,6 @@ public final class EventStream: AsyncSequence, Sendable {
         close(.cancelled)
     }
 
-    /// The values in the data of the events, decoded with the call's decoder.
-    ///
-    /// - Parameter skipsFailures: whether events that do not decode are skipped. By default such an event throws
-    ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
-    public func decoded<Value: Decodable & Sendable>(
-        as type: Value.Type, skipsFailures: Bool = false
-    ) -> DecodedEvents<Value> {
-        DecodedEvents(stream: self, skipsFailures: skipsFailures)
-    }
-
     /// Returns the reader. Only the first reader can read; any other throws ``PulseError/invalidRequest(reason:)``.
     public func makeAsyncIterator() -> Iterator {
         let isFirst = shared.withLock { shared in
@@ -124,7 +114,10 @@ public final class EventStream: AsyncSequence, Sendable {
 extension EventStream {
     /// Registers the stream with its client, so that `cancelAll` and `shutdown` reach it also between its calls.
     func register() throws {
-        let isAdded = connection.calls.add(self, tag: connection.tag) { [weak self] in self?.cancel() }
+        let endsByItself = connection.reconnection.maximumAttempts == 0
+        let isAdded = connection.calls.add(self, tag: connection.tag, endsByItself: endsByItself) { [weak self] in
+            self?.cancel()
+        }
         guard isAdded else { throw PulseError.cancelled }
         // Its end may have come before the registration.
         if try isClosed() { connection.calls.remove(self) }
@@ -194,7 +187,6 @@ struct EventConnection: Sendable {
     let tag: String?
     let calls: CallRegistry
     let environment: CallEnvironment
-    let decoder: any ResponseDecoder
     /// Sends a request with that `Last-Event-ID`, and returns the response if it is an event stream or a 204.
     let open: @Sendable (_ lastEventID: String) async throws -> StreamedResponse
 }

@@ -75,7 +75,7 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         return copy
     }
 
-    /// The same values without the texts that do not decode.
+    /// The same values without the texts that do not decode: each is skipped with a ``NetworkEvent/warning(_:)``.
     public func skippingFailures() -> JSONLines {
         var copy = self
         copy.skipsFailures = true
@@ -107,15 +107,21 @@ public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
                     guard let next = try await reader.next() else { return nil }
                     text = next
                 } catch let cut as JSONTextSplitter.CutText {
-                    if !skipsFailures { throw failure(cut, of: cut.text) }
+                    try skip(failure(cut, of: cut.text))
                     continue
                 }
                 do {
                     return try decode(text)
-                } catch  where skipsFailures {
-                    continue
+                } catch {
+                    try skip(error)
                 }
             }
+        }
+
+        /// Throws the error unless failures are skipped.
+        private func skip(_ error: any Error) throws {
+            guard skipsFailures else { throw error }
+            reader.response?.environment.warn("a JSON text was skipped: \(PulseError(wrapping: error).summary)")
         }
 
         private func decode(_ text: Data) throws -> Value? {

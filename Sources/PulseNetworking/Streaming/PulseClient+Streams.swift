@@ -90,8 +90,7 @@ extension PulseClient {
         return EventStream(
             EventConnection(
                 options: stream, reconnection: stream.reconnection ?? (mayRepeat ? .standard : .never),
-                tag: merged.tag, calls: calls, environment: environment,
-                decoder: merged.decoder ?? configuration.decoder
+                tag: merged.tag, calls: calls, environment: environment
             ) { [own] id in
                 var options = own
                 if !id.isEmpty { options.headers = (own.headers ?? [:]).overridden(by: ["Last-Event-ID": id]) }
@@ -127,7 +126,7 @@ extension PulseClient {
                 throw error
             }
         }
-        return StreamedResponse(response, decoder: options.decoder ?? endpoint.options.decoder ?? configuration.decoder)
+        return StreamedResponse(response, environment)
     }
 }
 

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Sends the same credentials with every call: a name and a password, or an API key.
+/// Sends the same credentials with every call: a name and a password, a token, or an API key.
 ///
 /// Credentials are sent to the client's home origins only. They are not sent with a call that has the header already,
 /// or whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call to another origin that requires them
@@ -25,6 +25,16 @@ public struct CredentialsPlugin: PulsePlugin {
             field.name, field.value,
             fault: username.utf8.contains(UInt8(ascii: ":"))
                 ? "a user name for Basic authentication must not contain a colon" : nil)
+    }
+
+    /// Sends a token that does not change (RFC 6750, section 2.1), such as that of a service or a script. With an empty
+    /// one, or one with a character that no token has, every call fails with ``PulseError/invalidRequest(reason:)``.
+    public init(bearer token: String) {
+        let field = HTTPHeaders.Field.authorization(bearer: token)
+        let isToken = !token.isEmpty && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        self.init(
+            field.name, field.value,
+            fault: isToken ? nil : "a bearer token must not be empty, or contain blanks or other than ASCII characters")
     }
 
     /// Sends an API key in a header, `X-API-Key` by default. The header counts as secret, whatever its name.
@@ -68,6 +78,12 @@ extension PulsePlugin where Self == CredentialsPlugin {
     /// A ``CredentialsPlugin`` with a name and a password: ``CredentialsPlugin/init(username:password:)``.
     public static func basic(username: String, password: String) -> CredentialsPlugin {
         CredentialsPlugin(username: username, password: password)
+    }
+
+    /// A ``CredentialsPlugin`` with a token that does not change: ``CredentialsPlugin/init(bearer:)``. For one that is
+    /// refreshed use `.auth` with a ``TokenProvider``.
+    public static func bearer(_ token: String) -> CredentialsPlugin {
+        CredentialsPlugin(bearer: token)
     }
 
     /// A ``CredentialsPlugin`` with an API key: ``CredentialsPlugin/init(apiKey:header:)``.

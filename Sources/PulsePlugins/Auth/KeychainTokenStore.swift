@@ -4,9 +4,9 @@
 public import PulseStorage
 
 /// A ``TokenStore`` with the keychain. This has not run on Apple hardware.
-public typealias KeychainTokenStore = TokenStore<KeychainSecretStore>
+public typealias KeychainTokenStore = TokenStore
 
-extension TokenStore where Store == KeychainSecretStore {
+extension TokenStore {
     /// Keeps the tokens in the keychain, readable from the first unlock after a start on. See
     /// ``KeychainSecretStore/init(service:accessGroup:isForThisDeviceOnly:)`` and
     /// ``TokenStore/init(account:in:refresh:onSessionEnd:)``.

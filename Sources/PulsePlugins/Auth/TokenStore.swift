@@ -11,6 +11,7 @@ public import PulseStorage
 ///     try await identity.request(RefreshTokens(refreshToken)).sessionTokens
 /// }
 /// let client = PulseClient(configuration: configuration, plugins: [.auth(session)])
+/// if try await session.isLoggedIn { showFeed() } else { showLogin() }
 /// ```
 ///
 /// On Apple platforms, `KeychainTokenStore` is the store with the keychain.
@@ -23,9 +24,9 @@ public import PulseStorage
 ///   after a failed one, and uses the tokens that another process has stored meanwhile. Two that refresh at the same
 ///   time both send the same refresh token: the server must tolerate this, or the one that fails uses the other's
 ///   result. A login or logout in one process reaches the other with its next refresh, or by ``synchronize()``.
-public final class TokenStore<Store: SecretStore>: TokenProvider {
+public final class TokenStore: TokenProvider {
     private let account: String
-    private let store: Store
+    private let store: any SecretStore
     private let refresh: @Sendable (_ refreshToken: String) async throws -> SessionTokens
     private let onSessionEnd: @Sendable () async -> Void
     private let state = Locked(TokenStoreState())
@@ -39,7 +40,7 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
     ///   - onSessionEnd: runs when the session cannot be refreshed any more, after its tokens were removed: show the
     ///     login.
     public init(
-        account: String, in store: Store,
+        account: String, in store: any SecretStore,
         refresh: @escaping @Sendable (_ refreshToken: String) async throws -> SessionTokens,
         onSessionEnd: @escaping @Sendable () async -> Void = {}
     ) {
@@ -69,6 +70,14 @@ public final class TokenStore<Store: SecretStore>: TokenProvider {
         try await queue.result {
             if self.state.withLock({ $0.isSaved }) { try self.read() } else { try self.save() }
         }
+    }
+
+    /// Whether a user is logged in: whether there are tokens, be they valid or expired. Throws ``SecretStoreFailure``
+    /// if the secret store cannot be read, as on a device that has not been unlocked yet: that is no logout.
+    ///
+    /// A session that its server has ended counts until a refresh has found that out.
+    public var isLoggedIn: Bool {
+        get async throws { try await tokens() != nil }
     }
 
     // MARK: TokenProvider

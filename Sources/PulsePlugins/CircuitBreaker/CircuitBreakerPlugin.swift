@@ -45,10 +45,14 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 
     /// Creates a breaker that opens after the given number of consecutive failures, 5 by default, for the given number
     /// of seconds, 30 by default.
-    public convenience init(failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30) {
+    ///
+    /// - Parameter key: which calls share a circuit; those to one origin by default.
+    public convenience init(
+        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: CircuitBreakerPolicy.Key = .origin
+    ) {
         self.init(
             policy: CircuitBreakerPolicy(
-                trip: .consecutiveFailures(failureThreshold), cooldownDuration: cooldownDuration))
+                trip: .consecutiveFailures(failureThreshold), cooldownDuration: cooldownDuration, key: key))
     }
 
     public func intercept(
@@ -113,11 +117,11 @@ extension CircuitBreakerPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
     /// A ``CircuitBreakerPlugin`` for consecutive failures:
-    /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:)``.
+    /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:key:)``.
     public static func circuitBreaker(
-        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30
+        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: CircuitBreakerPolicy.Key = .origin
     ) -> CircuitBreakerPlugin {
-        CircuitBreakerPlugin(failureThreshold: failureThreshold, cooldownDuration: cooldownDuration)
+        CircuitBreakerPlugin(failureThreshold: failureThreshold, cooldownDuration: cooldownDuration, key: key)
     }
 
     /// A ``CircuitBreakerPlugin`` with a policy: ``CircuitBreakerPlugin/init(policy:)``.

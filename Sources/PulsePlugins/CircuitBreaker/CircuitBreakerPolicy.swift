@@ -46,9 +46,12 @@ public struct CircuitBreakerPolicy: Sendable {
 
     /// Which calls share a circuit.
     public enum Key: Sendable {
-        /// Calls to one origin share a circuit; its name is `https://api.example.com`.
+        /// Calls to one origin share a circuit; its name is `https://api.example.com`. A host that cannot be reached is
+        /// found out once for all routes; a route that fails alone blocks the others only if no call to them succeeds
+        /// in between.
         case origin
-        /// Calls of one route share a circuit: see ``PulseCore/RequestOptions/route``.
+        /// Calls of one route share a circuit: see ``PulseCore/RequestOptions/route``. For a gateway whose routes lead
+        /// to different servers.
         case route
         /// Calls for which the closure returns the same name share a circuit; a call with nil passes uncounted. Called
         /// concurrently, on any thread.

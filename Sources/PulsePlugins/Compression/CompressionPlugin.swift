@@ -121,7 +121,7 @@ public struct CompressionPlugin: PulsePlugin {
         do {
             return try await compressor.compressed(url)
         } catch let error where !(error is CancellationError || error is PulseError) {
-            throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
+            throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: FileFault.naming(error, url))
         }
     }
 }

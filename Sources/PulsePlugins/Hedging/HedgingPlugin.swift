@@ -8,8 +8,9 @@ public import PulseCore
 /// Only calls with a safe method, a replayable body and a buffered response are copied; others pass unchanged. A call
 /// with ``RequestOptions/progress`` is not copied either.
 ///
-/// Copies are at most 5 % of a route's calls, so the first comes after 20 calls at the earliest. When one request wins,
-/// the others are cancelled, and inner plugins see a cancellation.
+/// Copies are at most 5 % of a route's calls, unless set, so the first comes after 20 calls at the earliest: a server
+/// that is slow as a whole must not get twice the load for it. When one request wins, the others are cancelled, and
+/// inner plugins see a cancellation.
 ///
 /// A response is good if the standard retry policy would not retry it, whichever policy is in force. If no request gets
 /// a good one, the caller gets the best outcome once no other request is in flight: a response rather than an error,
@@ -33,6 +34,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     private let delay: Delay
     /// The most requests of a call, the first included.
     let limit: Int
+    private let callsPerCopy: Int
     // A lock for each route, so that a call looks up its route once.
     private let routes = Locked(LRUCache<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
@@ -43,8 +45,12 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// - Parameter delay: when a copy is sent; ``Delay/observed`` by default.
     /// - Parameter maximumCopies: the most copies of one request, each a delay after the previous one; from 1, the
     ///   default, to 8.
-    public init(delay: Delay = .observed, maximumCopies: Int = 1) {
+    /// - Parameter maximumExtraLoad: the most copies as a share of a route's calls, from 0.001 to 1; 0.05 by default. A
+    ///   number outside counts as the nearest. At 1 every call may be copied, from the first one on.
+    public init(delay: Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05) {
         self.delay = delay
+        let share = maximumExtraLoad >= 0.001 ? min(maximumExtraLoad, 1) : 0.001
+        callsPerCopy = Int((1 / share).rounded(.up))
         limit = 1 + max(1, min(maximumCopies, 8))
     }
 
@@ -68,7 +74,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 
     /// The latencies of a route, which becomes the most recently used one.
     func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
-        routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies())) { $0 } }
+        routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies(callsPerCopy: callsPerCopy))) { $0 } }
     }
 
     var routeCount: Int { routes.withLock { $0.count } }
@@ -122,8 +128,10 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == HedgingPlugin {
-    /// A ``HedgingPlugin`` with a delay: ``HedgingPlugin/init(delay:maximumCopies:)``.
-    public static func hedging(delay: HedgingPlugin.Delay = .observed, maximumCopies: Int = 1) -> HedgingPlugin {
-        HedgingPlugin(delay: delay, maximumCopies: maximumCopies)
+    /// A ``HedgingPlugin`` with a delay: ``HedgingPlugin/init(delay:maximumCopies:maximumExtraLoad:)``.
+    public static func hedging(
+        delay: HedgingPlugin.Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05
+    ) -> HedgingPlugin {
+        HedgingPlugin(delay: delay, maximumCopies: maximumCopies, maximumExtraLoad: maximumExtraLoad)
     }
 }

@@ -7,8 +7,6 @@ struct RouteLatencies: Sendable {
     private static let calls = 20
     private static let capacity = 128
     private static let shortestDelay: TimeInterval = 0.05
-    /// One copy in 20 calls is 5 % more load.
-    private static let callsPerCopy = 20
     private static let savedCopies = 10
 
     /// In seconds; a ring buffer once it is full.
@@ -16,21 +14,28 @@ struct RouteLatencies: Sendable {
     private var oldest = 0
     private var samplesSinceUpdate = 0
     private var percentile: TimeInterval?
+    /// The calls that allow one copy: 20 are 5 % more load.
+    private let callsPerCopy: Int
     /// Calls for which no copy was sent yet.
     private var credit = 0
 
-    /// Counts a call that may be hedged.
-    mutating func countCall() {
-        credit = min(credit + 1, Self.callsPerCopy * Self.savedCopies)
+    /// - Parameter callsPerCopy: from 1 to 1,000.
+    init(callsPerCopy: Int) {
+        self.callsPerCopy = callsPerCopy
     }
 
-    /// Whether a copy may be sent without adding more than 5 % to the calls so far.
-    var mayCopy: Bool { credit >= Self.callsPerCopy }
+    /// Counts a call that may be hedged.
+    mutating func countCall() {
+        credit = min(credit + 1, callsPerCopy * Self.savedCopies)
+    }
+
+    /// Whether a copy may be sent without adding more load than is allowed to the calls so far.
+    var mayCopy: Bool { credit >= callsPerCopy }
 
     /// Takes a copy from the budget; false if there is none.
     mutating func takeCopy() -> Bool {
         guard mayCopy else { return false }
-        credit -= Self.callsPerCopy
+        credit -= callsPerCopy
         return true
     }
 

@@ -53,6 +53,6 @@ final class WorkScope: Sendable {
     {
         let scope = WorkScope(owner, within: nearest)
         defer { scope.isOpen.withLock { $0 = false } }
-        return try await $current.withValue(scope) { try await body() }
+        return try await $current.withValue(scope) { try await PluginWork.run(body) }
     }
 }

@@ -28,7 +28,8 @@ struct BodyHash: Sendable {
             do {
                 hash = try await hashes.sha256(of: url)?.hex
             } catch let error where !(error is CancellationError) {
-                throw TransportFailure(code: .cannotOpenFile, phase: .beforeSend, underlying: error)
+                throw TransportFailure(
+                    code: .cannotOpenFile, phase: .beforeSend, underlying: FileFault.naming(error, url))
             }
         case .stream(let stream):
             guard !stream.isOneShot else {

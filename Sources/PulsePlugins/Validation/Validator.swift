@@ -61,10 +61,9 @@ public struct Validator: Sendable {
         verdict: @escaping @Sendable (Body) -> Verdict
     ) -> Validator {
         Validator { _, response, context in
-            let options = context.options
             guard !response.data.isEmpty,
-                (options.acceptedStatuses ?? .successful).contains(response.statusCode),
-                let body = try? response.decode(type, using: decoder ?? options.decoder ?? .json)
+                (context.options.acceptedStatuses ?? .successful).contains(response.statusCode),
+                let body = try? response.decode(type, using: decoder ?? response.decoder ?? .json)
             else { return .accept }
             return verdict(body)
         }

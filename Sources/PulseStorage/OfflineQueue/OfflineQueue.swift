@@ -51,6 +51,16 @@ public final class OfflineQueue: Sendable {
         drainer.abandon()
     }
 
+    /// Sends nothing more. Calls can still be queued, for the next launch.
+    package func beginFinishing() {
+        drainer.beginFinishing()
+    }
+
+    /// Waits until the replays in progress have ended, and their outcomes are in the journal.
+    package func finish() async {
+        await drainer.task?.value
+    }
+
     /// Cancels the work in progress, waits for its end, and closes the journal.
     package func close() async {
         await drainer.close()

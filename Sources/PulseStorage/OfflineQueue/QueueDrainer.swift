@@ -19,7 +19,11 @@ final class QueueDrainer: Sendable {
         /// The actions in progress.
         var actions: [Int: (entry: UUID, task: Task<Void, Never>)] = [:]
         var nextAction = 0
+        /// Whether nothing more is sent, while the actions in progress end by themselves.
+        var isFinishing = false
         var isClosed = false
+
+        var isEnding: Bool { isFinishing || isClosed }
     }
 
     private let store: QueueStore
@@ -41,6 +45,8 @@ final class QueueDrainer: Sendable {
         closeWaits()
     }
 
+    private var isEnding: Bool { work.withLock { $0.isEnding } }
+
     /// The running drainer.
     var task: Task<Void, Never>? { work.withLock { $0.drainer } }
 
@@ -52,7 +58,7 @@ final class QueueDrainer: Sendable {
     /// Starts the drainer, unless it is already running.
     func begin() {
         work.withLock { work in
-            guard !work.isClosed, work.drainer == nil else { return }
+            guard !work.isEnding, work.drainer == nil else { return }
             // Detached: the trace, permit or refresh of the calling task does not belong to the entries.
             work.drainer = Task.detached { await self.run() }
         }
@@ -61,6 +67,12 @@ final class QueueDrainer: Sendable {
     /// Starts a drain pass at once.
     func start() {
         begin()
+        store.tick()
+    }
+
+    /// Ends the drainer once the actions in progress have ended.
+    func beginFinishing() {
+        work.withLock { $0.isFinishing = true }
         store.tick()
     }
 
@@ -115,7 +127,7 @@ final class QueueDrainer: Sendable {
                     await releaseLock()
                 } else {
                     waiters.becameIdle(inPass: pass)
-                    if !store.read(\.isIdle) { await sleep(Self.pollPeriod, for: .idle, ticks) }
+                    if !isEnding, !store.read(\.isIdle) { await sleep(Self.pollPeriod, for: .idle, ticks) }
                 }
             } catch {
                 failures += 1
@@ -125,7 +137,7 @@ final class QueueDrainer: Sendable {
                 waiters.becameIdle(inPass: pass)
                 let backoff = QueueStore.StateMachine.backoff
                 let delay = backoff.delay(beforeRetry: failures, randomness: store.randomness)
-                if isUnread || !store.read(\.isIdle) { await sleep(max(1, delay), for: .backoff, ticks) }
+                if !isEnding, isUnread || !store.read(\.isIdle) { await sleep(max(1, delay), for: .backoff, ticks) }
             }
         } while !end(isUnread: isUnread)
     }
@@ -144,7 +156,7 @@ final class QueueDrainer: Sendable {
     /// whether it ended.
     private func end(isUnread: Bool) -> Bool {
         let pass = work.withLock { work -> Int? in
-            let mayEnd = work.isClosed || Task.isCancelled || !isUnread && store.decide { $0.endIfIdle() }
+            let mayEnd = work.isEnding || Task.isCancelled || !isUnread && store.decide { $0.endIfIdle() }
             guard mayEnd else { return nil }
             work.drainer = nil
             return waiters.beginDrainPass()
@@ -225,6 +237,7 @@ final class QueueDrainer: Sendable {
         store.tick()
         for await _ in ticks {
             let pass = waiters.beginDrainPass()
+            if work.withLock({ $0.isFinishing }) { break }
             await store.markTime()
             // Read before the actions: a replay that ends later may leave something to send.
             let isAlone = work.withLock { $0.actions.isEmpty }
@@ -309,8 +322,9 @@ final class QueueDrainer: Sendable {
     }
 
     private func endActions() async {
-        for task in work.withLock({ $0.actions.values.map(\.task) }) {
-            task.cancel()
+        let (tasks, isFinishing) = work.withLock { ($0.actions.values.map(\.task), $0.isFinishing) }
+        for task in tasks {
+            if !isFinishing { task.cancel() }
             await task.value
         }
     }

@@ -176,6 +176,49 @@ struct PulseErrorTextTests {
         #expect(error.description == "the body could not be encoded: a Double at $.* is not a valid value")
     }
 
+    @Test func theErrorOfAFileNamesItsPathAndNoDomain() {
+        let file = URL(fileURLWithPath: "/tmp/token=hunter2/film.mov")
+        let missing = PulseError.encodingFailed(underlying: FileFault.naming(CocoaError(.fileReadNoSuchFile), file))
+        #expect(missing.description.hasPrefix("the body could not be encoded: no such file: /tmp/token="))
+        #expect(!missing.description.contains("hunter2"))
+        #expect(ErrorSummary(missing).message == "the body could not be encoded: no such file")
+        let full = TransportFailure(
+            code: .cannotWriteToFile, phase: .responseStarted,
+            underlying: FileFault.naming(POSIXError(.ENOSPC), URL(fileURLWithPath: "/tmp/film.mov")))
+        #expect(full.description.hasPrefix("cannotWriteToFile, responseStarted: "))
+        #expect(full.description.hasSuffix(": /tmp/film.mov") && !full.description.contains("Domain"))
+        // The first name is that of the file which failed.
+        let named = FileFault.naming(FileFault.naming(POSIXError(.ENOSPC), file), URL(fileURLWithPath: "/other"))
+        #expect(!PulseError.custom(named).description.contains("other"))
+        #expect(FileFault.naming(PulseError.emptyBody, file) is PulseError)
+    }
+
+    @Test func aTransferFailureNamesTheFileAndTheRequest() throws {
+        let file = URL(fileURLWithPath: "/tmp/film.mov")
+        let error = TransferFailure.busy.asPulseError
+        let named = error.naming(request: PulseError.text(of: Self.secretRequest()), file: file)
+        let text = named.description
+        #expect(text.contains("/tmp/film.mov, POST https://") && text.contains("page=7"), "\(text)")
+        #expect(!text.contains("hunter2"), "\(text)")
+        guard case .transport(.cannotWriteToFile, TransferFailure.busy) = named else {
+            Issue.record("\(named)")
+            return
+        }
+        let again = named.naming(request: "GET https://other.example", file: URL(fileURLWithPath: "/other"))
+        #expect(again.description == text)
+        #expect(!ErrorSummary(named).message.contains("film.mov"))
+        #expect(TransferFailure(.busy, file: file) == .busy && TransferFailure.busy != .fileExists)
+    }
+
+    @Test func aTransportFailureKeepsTheRequestThatItHas() {
+        let lost = PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
+        let named = lost.naming(request: "GET https://a.example")
+        #expect(named.description == "transport failed: networkConnectionLost, responseStarted, GET https://a.example")
+        #expect(named.naming(request: "GET https://b.example").description == named.description)
+        #expect(lost.naming(request: nil).description == lost.description)
+        #expect(named.phase == .responseStarted)
+    }
+
     @Test
     func onlySecretHeaderFieldsAreMasked() {
         let text = PulseError.custom(Refused()).description

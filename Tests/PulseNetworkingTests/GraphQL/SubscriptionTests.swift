@@ -129,13 +129,18 @@ struct SubscriptionTests {
             try await wire.untilClosed()
         }
         var reader = client.subscribe(Ticks()).makeAsyncIterator()
+        var texts: [String] = []
         for _ in 0..<3 {
             do {
                 _ = try await reader.next()
                 Issue.record("a response")
-            } catch PulseError.decodingFailed {
+            } catch let error as PulseError {
+                #expect(error.kind == .decodingFailed)
+                texts.append(error.description)
             }
         }
+        #expect(texts.first?.contains("(a response of a subscription, ") == true, "\(texts)")
+        #expect(texts.first?.contains(" bytes, GET https://") == true, "\(texts)")
         #expect(try await reader.next()?.data?.number == 4)
         await client.shutdown()
     }

@@ -31,13 +31,13 @@ struct SocketTests {
     private static func client(
         clock: any PulseClock = TestClock(autoAdvances: true), stubs: [Stub] = [], subprotocols: [String] = [],
         plugins: [any PulsePlugin] = [], connectivity: any ConnectivityMonitor = ManualConnectivityMonitor(),
-        _ serve: @escaping Serve
+        events: PulseEventBus = PulseEventBus(), _ serve: @escaping Serve
     ) -> (PulseClient, MockTransport) {
         let transport = MockTransport(stubs: stubs, subprotocols: subprotocols, clock: clock, onSocket: serve)
         let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
             .with(\.clock, value: clock).with(\.connectivity, value: connectivity)
         let client = PulseClient(
-            configuration: configuration, plugins: plugins, transport: transport, events: PulseEventBus())
+            configuration: configuration, plugins: plugins, transport: transport, events: events)
         return (client, transport)
     }
 
@@ -492,6 +492,52 @@ struct SocketTests {
         await client.shutdown()
     }
 
+    @Test func aLostSocketNamesItsRequest() async throws {
+        let (client, _) = Self.client { socket in
+            _ = try await socket.receive()
+            try await socket.run(.reset)
+        }
+        let endpoint = Chat(path: "/ws/chat?token=hunter2", socketOptions: SocketOptions(reconnect: .never))
+        let socket = PulseSocket(endpoint: endpoint, client: client)
+        try await socket.connect()
+        _ = await Self.error { try await socket.send(.text("end")) }
+        for await _ in socket.states {}
+        let errors = [
+            await Self.error { _ = try await socket.receive() },
+            await Self.error { try await socket.send(.text("a")) },
+            await Self.error { _ = try await socket.ping() },
+        ]
+        for error in errors {
+            let text = try #require(error?.description)
+            #expect(text.contains("GET https://api.example.com/ws/chat?token="), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+        await client.shutdown()
+    }
+
+    @Test func aSkippedValueIsInTheEventsAndTheFirstOneInTheLogByDefault() async throws {
+        let (bus, sink, lines) = (PulseEventBus(), RecordingSink(), Locked<[String]>([]))
+        bus.addSink(sink)
+        let (client, _) = Self.client(events: bus) { socket in
+            for _ in 0..<3 { try await socket.send(.text(#"{"token":"hunter2"}"#)) }
+            try await socket.send(.text(#"{"home":1}"#))
+            while try await socket.receive() != nil {}
+        }
+        let socket = TypedSocket<Score>(endpoint: Chat(), client: client, onOpen: nil) { line in
+            lines.withLock { $0.append(line) }
+        }
+        try await socket.connect()
+        let score = try await socket.receive()
+        #expect(score == Score(home: 1))
+        let skipped = sink.warnings.filter { $0.hasPrefix("a message of the socket /ws/chat was skipped: ") }
+        #expect(skipped.count == 3)
+        let logged = lines.withLock { $0 }
+        #expect(logged == Array(skipped.prefix(1)))
+        #expect(!"\(logged)".contains("hunter2"))
+        await socket.close()
+        await client.shutdown()
+    }
+
     @Test func aBadValueMayEndTheSocket() async throws {
         let (client, transport) = Self.client { socket in
             try await socket.send(.text("no JSON"))
@@ -500,10 +546,12 @@ struct SocketTests {
         let socket = TypedSocket<Score>(
             endpoint: Chat(socketOptions: SocketOptions(badMessage: .fails)), client: client)
         try await socket.connect()
-        guard case .decodingFailed = await Self.error({ _ = try await socket.receive() }) else {
+        let error = await Self.error { _ = try await socket.receive() }
+        guard case .decodingFailed = error, let text = error?.description else {
             Issue.record("no error")
             return
         }
+        #expect(text.contains("a text message, 7 bytes, GET https://api.example.com/ws/chat"), "\(text)")
         for await _ in socket.states {}
         guard case .closed(.decodingFailed) = socket.state else {
             Issue.record("\(socket.state)")

@@ -156,6 +156,30 @@ struct StreamingTests {
         #expect(events.elements.map(\.data) == ["a", "b"] && events.error?.kind == .transport)
     }
 
+    @Test func aStreamThatBreaksOffNamesItsRequest() async throws {
+        let chunks = [Data("{\"n\":1}\n".utf8)]
+        let (client, _) = client(
+            Stub(.get, "/v1/lines").reply(.chunks(chunks, failure: Self.lost)),
+            Stub(.get, "/v1/events").reply(
+                .chunks([Data("data: a\n\n".utf8)], contentType: "text/event-stream", failure: Self.lost)),
+            Stub(.get, "/v1/end").reply(.events([ServerSentEvent(data: "a")])))
+        let sentinel = Self.once.with(\.sentinel, value: "[DONE]")
+        let errors = [
+            await all(client.lines("/lines?token=hunter2")).error,
+            await all(client.jsonLines("/lines?token=hunter2", of: Item.self)).error,
+            await all(try await client.bytes("/lines?token=hunter2").bytes).error,
+            await all(client.events("/events?token=hunter2", stream: Self.once)).error,
+            await all(client.events("/end?token=hunter2", stream: sentinel)).error,
+            await all(client.events("/lines?token=hunter2", stream: Self.once)).error,
+        ]
+        for (error, path) in zip(errors, ["lines", "lines", "lines", "events", "end", "lines"]) {
+            let text = try #require(error?.description)
+            #expect(error?.kind == .transport && error?.phase == .responseStarted)
+            #expect(text.contains("GET https://api.example.com/v1/\(path)?token="), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+    }
+
     @Test func eachIteratorOfLinesSendsTheRequestAnew() async throws {
         let (client, transport) = client(Stub().reply(.text("a\nb\n"), .text("c\n")))
         let lines = client.lines("/a")
@@ -208,6 +232,112 @@ struct StreamingTests {
         #expect(error?.kind == .decodingFailed)
         #expect(try await iterator.next()?.n == 2)
         #expect(try await iterator.next() == nil)
+    }
+
+    private static let named = [
+        ServerSentEvent(data: #"{"n":1}"#), ServerSentEvent(type: "delta", data: #"{"n":2}"#),
+        ServerSentEvent(type: "delta", data: #"{"n":"hunter2"}"#), ServerSentEvent(type: "ping", data: "{}"),
+        ServerSentEvent(data: #"{"n":3}"#), ServerSentEvent(type: "error", data: #"{"n":4,"secret":"hunter2"}"#),
+        ServerSentEvent(data: #"{"n":5}"#),
+    ]
+
+    private static let once = EventStreamOptions().with(\.reconnection, value: .never)
+
+    /// Reads on after each error.
+    private func steps(_ events: DecodedEvents<Item>) async -> [String] {
+        var iterator = events.makeAsyncIterator()
+        var steps: [String] = []
+        while true {
+            do {
+                guard let item = try await iterator.next() else { return steps }
+                steps.append("\(item.n)")
+            } catch PulseError.custom(let error as EventStream.ErrorEvent) {
+                steps.append("error event, \(error.event.data)")
+            } catch {
+                steps.append(PulseError(wrapping: error).kind.rawValue)
+            }
+        }
+    }
+
+    @Test func aClosureDecodesEventsByTheirNames() async {
+        let (client, _) = client(Stub().reply(.events(Self.named)))
+        let items = client.events("/a", stream: Self.once).decoded { event -> Item? in
+            switch event.type {
+            case "delta": return try event.decode(Item.self)
+            case "error": throw EventStream.ErrorEvent(event)
+            case "ping": return nil
+            default: return Item(n: -1)
+            }
+        }
+        #expect(
+            await steps(items) == [
+                "-1", "2", "decodingFailed", "-1", #"error event, {"n":4,"secret":"hunter2"}"#, "-1",
+            ])
+    }
+
+    /// Half a response must not pass for a whole one.
+    @Test(arguments: [false, true])
+    func anEventNamedErrorIsThrown(skipsFailures: Bool) async throws {
+        let events = [Self.named[0], Self.named[5]]
+        let (client, _) = client(Stub().reply(.events(events)))
+        for names in [nil, ["message"]] as [Set<String>?] {
+            let items = client.events("/a?token=hunter2", stream: Self.once)
+                .decoded(as: Item.self, named: names, skipsFailures: skipsFailures)
+            let found = await all(items)
+            #expect(found.elements.map(\.n) == [1])
+            guard case .custom(let error as EventStream.ErrorEvent) = found.error else {
+                Issue.record("\(String(describing: found.error))")
+                return
+            }
+            #expect(error.event == events[1])
+            let text = try #require(found.error?.description)
+            #expect(text.contains("event error") && text.contains("GET https://api.example.com/v1/a"), "\(text)")
+            #expect(!text.contains("hunter2"), "\(text)")
+        }
+        let decoded = client.events("/a", stream: Self.once).decoded(as: Item.self, named: ["message", "error"])
+        #expect(await all(decoded).elements.map(\.n) == [1, 4])
+    }
+
+    @Test func onlyTheNamedEventsAreDecoded() async {
+        let (client, _) = client(Stub().reply(.events(Self.named)))
+        let events = { client.events("/a", stream: Self.once) }
+        let failure = #"error event, {"n":4,"secret":"hunter2"}"#
+        #expect(await steps(events().decoded(as: Item.self, named: ["delta"])) == ["2", "decodingFailed", failure])
+        #expect(await steps(events().decoded(as: Item.self, named: ["message"])) == ["1", "3", failure, "5"])
+        #expect(
+            await steps(events().decoded(as: Item.self)) == [
+                "1", "2", "decodingFailed", "decodingFailed", "3", failure, "5",
+            ])
+    }
+
+    @Test func anEventWithANameIsNeverSkipped() async {
+        let events = [ServerSentEvent(data: "{"), Self.named[2], Self.named[0]]
+        let bus = PulseEventBus()
+        let warnings = RecordingSink()
+        bus.addSink(warnings)
+        let (client, _) = client(Stub().reply(.events(events)), events: bus)
+        var iterator = client.events("/a?token=hunter2", stream: Self.once)
+            .decoded(as: Item.self, skipsFailures: true).makeAsyncIterator()
+        let error = await #expect(throws: PulseError.self) { try await iterator.next() }
+        #expect(error?.kind == .decodingFailed)
+        let text = error?.description ?? ""
+        #expect(text.contains("event delta") && text.contains("GET https://api.example.com/v1/a"), "\(text)")
+        #expect(!text.contains("hunter2"), "\(text)")
+        let next = try? await iterator.next()
+        #expect(next?.n == 1)
+        // The one without a name was skipped, and not silently.
+        #expect(warnings.warnings.count == 1)
+        #expect(warnings.warnings.first?.hasPrefix("an event was skipped: ") == true)
+    }
+
+    @Test func aSkippedTextIsWarnedOf() async {
+        let bus = PulseEventBus()
+        let warnings = RecordingSink()
+        bus.addSink(warnings)
+        let (client, _) = client(Stub().reply(.text("{\"n\":1}\n{\n{}\n")), events: bus)
+        #expect(await all(client.jsonLines("/a", of: Item.self).skippingFailures()).elements.map(\.n) == [1])
+        #expect(warnings.warnings.count == 2)
+        #expect(warnings.warnings.allSatisfy { $0.hasPrefix("a JSON text was skipped: ") })
     }
 
     /// A delay of 0 means at once, as far as the shortest wait allows it.

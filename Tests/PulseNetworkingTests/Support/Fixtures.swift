@@ -60,6 +60,13 @@ final class RecordingSink: EventSink {
         recorded.withLock { $0.append(event) }
     }
 
+    /// The texts of the warnings, in order.
+    var warnings: [String] {
+        events.compactMap { event in
+            if case .warning(let text) = event { text } else { nil }
+        }
+    }
+
     /// The events' names, in order.
     var names: [String] {
         events.map { String(describing: Mirror(reflecting: $0).children.first?.label ?? "") }

@@ -194,7 +194,7 @@ struct UploadRecordTests {
             let error = await #expect(throws: PulseError.self) {
                 try await record.write(StoredUpload(url: Self.url, stamp: stamp, account: nil))
             }
-            guard case .noSpace = Self.failure(error) else {
+            guard case .noSpace = Self.failure(error)?.reason else {
                 Issue.record("\(String(describing: error))")
                 return
             }

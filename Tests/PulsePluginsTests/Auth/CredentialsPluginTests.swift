@@ -34,6 +34,21 @@ struct CredentialsPluginTests {
         #expect(error?.kind == .invalidRequest)
     }
 
+    @Test func aBearerTokenIsSentAndNeverShown() async throws {
+        #expect(try await Self.header("Authorization", from: .bearer("mF_9.B5f-4.1JqM")) == "Bearer mF_9.B5f-4.1JqM")
+        let own = URLRequest.mock(headers: ["Authorization": "Bearer own"])
+        #expect(try await Self.header("Authorization", from: .bearer("t"), own) == "Bearer own")
+        #expect(!"\(CredentialsPlugin(bearer: "hunter2"))".contains("hunter2"))
+    }
+
+    @Test(arguments: ["", " ", "a b", "a\r\nb", "caf\u{E9}"])
+    func aTextThatIsNoTokenFailsEveryCall(token: String) async {
+        let error = await #expect(throws: PulseError.self) {
+            try await Self.header("Authorization", from: .bearer(token))
+        }
+        #expect(error?.kind == .invalidRequest)
+    }
+
     @Test func anAPIKeyIsSentInItsHeader() async throws {
         #expect(try await Self.header("X-API-Key", from: .apiKey("k")) == "k")
         #expect(try await Self.header("X-Mine", from: .apiKey("k", header: "X-Mine")) == "k")

@@ -23,7 +23,7 @@ struct TokenStoreTests {
             let number = (Int(refreshToken.dropFirst()) ?? 0) + 1
             return SessionTokens(accessToken: "t\(number)", refreshToken: "r\(number)")
         }
-    ) -> TokenStore<MemorySecretStore> {
+    ) -> TokenStore {
         TokenStore(account: "session", in: secrets, refresh: refresh) { [ends] in ends.withLock { $0 += 1 } }
     }
 
@@ -78,6 +78,42 @@ struct TokenStoreTests {
         try await store.logIn(login)
         #expect(try await store.accessToken() == "t1")
         #expect(try await stored() == "t1")
+    }
+
+    @Test func aStoreKnowsWhetherAUserIsLoggedIn() async throws {
+        let store = makeStore()
+        #expect(try await store.isLoggedIn == false)
+        try await store.logIn(login)
+        #expect(try await store.isLoggedIn == true)
+        let next = makeStore()
+        #expect(try await next.isLoggedIn == true)
+        try await store.logOut()
+        #expect(try await store.isLoggedIn == false)
+        #expect(try await makeStore().isLoggedIn == false)
+    }
+
+    @Test func anUnreadableStoreIsNoLogout() async throws {
+        try await makeStore().logIn(login)
+        let store = makeStore()
+        let locked = SecretStoreFailure(.read, .locked)
+        secrets.state.withLock { $0.readFailure = locked }
+        await #expect(throws: locked) { _ = try await store.isLoggedIn }
+        secrets.state.withLock { $0.readFailure = nil }
+        #expect(try await store.isLoggedIn == true)
+    }
+
+    /// An app names the type of what it keeps, whatever the store of the secrets.
+    @Test func aPropertyOfAnAppNamesNoSecretStore() async throws {
+        struct App {
+            let tokens: TokenStore
+        }
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let stores: [any SecretStore] = [secrets, FileSecretStore(directory: directory)]
+        for store in stores {
+            let app = App(tokens: TokenStore(account: "session", in: store) { SessionTokens(accessToken: $0) })
+            #expect(try await app.tokens.isLoggedIn == false)
+        }
     }
 
     // MARK: Writing
@@ -325,7 +361,7 @@ struct TokenStoreTests {
     @Test func tokensInAFileAreThereInTheNextProcess() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
-        func makeStore() -> TokenStore<FileSecretStore> {
+        func makeStore() -> TokenStore {
             TokenStore(account: "session", in: FileSecretStore(directory: directory)) { _ in
                 SessionTokens(accessToken: "t2", refreshToken: "r2")
             }
@@ -372,14 +408,14 @@ private final class MemorySecretStore: SecretStore {
 
 /// A client whose server rejects the token `t1`.
 private struct Stage {
-    let store: TokenStore<MemorySecretStore>
+    let store: TokenStore
     let plugin: AuthPlugin
     let events = AuthEvents()
     let warnings = Locked<[String]>([])
     let transport: MockTransport
     let client: PulseClient
 
-    init(_ store: TokenStore<MemorySecretStore>) {
+    init(_ store: TokenStore) {
         self.store = store
         plugin = AuthPlugin(tokenProvider: store)
         transport = MockTransport { request in

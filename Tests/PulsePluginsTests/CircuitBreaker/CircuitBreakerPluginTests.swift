@@ -38,6 +38,29 @@ struct CircuitBreakerPluginTests {
 
     private static func lost(_ code: URLError.Code) -> Outcome { .failure(URLError(code)) }
 
+    /// By default a host has one circuit: what its routes have in common fails them all.
+    @Test(arguments: [nil, CircuitBreakerPolicy.Key.route] as [CircuitBreakerPolicy.Key?])
+    func aFailingRouteBlocksTheOthersUnlessEachHasACircuit(key: CircuitBreakerPolicy.Key?) async {
+        let plugin = key.map { CircuitBreakerPlugin(key: $0) } ?? CircuitBreakerPlugin()
+        let (down, products) = (
+            RequestOptions().with(\.route, value: "down"), RequestOptions().with(\.route, value: "products")
+        )
+        for _ in 0..<5 { await call(plugin, Self.response(500), "/down", options: down) }
+        #expect(await call(plugin, Self.response(200), "/down", options: down)?.kind == .circuitOpen)
+        let error = await call(plugin, Self.response(200), "/products", options: products)
+        #expect(error?.kind == (key == nil ? .circuitOpen : nil))
+    }
+
+    /// A route that fails alone is no sign of a failing host.
+    @Test func successesOfOtherRoutesKeepTheCircuitOfTheirHostClosed() async {
+        let plugin = CircuitBreakerPlugin()
+        for _ in 0..<20 {
+            await call(plugin, Self.response(500), "/down")
+            #expect(await call(plugin, Self.response(200), "/products") == nil)
+        }
+        #expect(plugin.state(for: Self.home) == .closed)
+    }
+
     @Test func anOpenCircuitFailsCallsAtOnce() async throws {
         let plugin = CircuitBreakerPlugin()
         for _ in 0..<5 {

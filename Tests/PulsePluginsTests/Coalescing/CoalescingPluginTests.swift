@@ -90,6 +90,23 @@ struct CoalescingPluginTests {
         #expect(following.data == Data("ok".utf8))
     }
 
+    @Test func aSharedResponseIsDecodedWithTheDecoderOfEachCall() async throws {
+        struct Item: Decodable {
+            let itemName: String
+        }
+        let stage = Stage { PulseResponse(statusCode: 200, data: Data(#"{"item_name":"tea"}"#.utf8), request: $0) }
+        let snake = JSONResponseDecoder { $0.keyDecodingStrategy = .convertFromSnakeCase }
+        let first = stage.start(Plain(), RequestOptions().with(\.decoder, value: snake))
+        let second = stage.start(Plain())
+        let third = stage.start(Plain(), RequestOptions().with(\.decoder, value: snake))
+        #expect(stage.plugin.waiterCount == 3)
+        stage.gate.open()
+        let responses = (try await first.value, try await second.value, try await third.value)
+        #expect(try responses.0.decode(Item.self).itemName == "tea")
+        #expect(throws: PulseError.self) { try responses.1.decode(Item.self) }
+        #expect(try responses.2.decode(Item.self).itemName == "tea")
+    }
+
     @Test(arguments: [PulseResponse.Origin.cache, .stale, .revalidated])
     func aSharedResponseFromAStoreKeepsItsOrigin(origin: PulseResponse.Origin) async throws {
         let stage = Stage(inner: [Storing(origin: origin)])

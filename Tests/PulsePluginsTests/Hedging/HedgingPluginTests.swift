@@ -67,6 +67,31 @@ struct HedgingPluginTests {
         #expect(wire.cancelled == [0], "the loser is cancelled")
     }
 
+    @Test func theFirstCallIsCopiedIfTheExtraLoadIsNotLimited() async throws {
+        let plugin = HedgingPlugin(delay: .fixed(0.2), maximumExtraLoad: 1)
+        let wire = HeldWire()
+        let call = start(plugin, wire: wire)
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 0.2)
+        await wire.arrivals(2)
+        wire.release(1, .success(PulseResponse(statusCode: 201, request: .mock())))
+        #expect(try await call.value.statusCode == 201)
+    }
+
+    /// The share of the calls for which a copy may be sent: rounded down, and from 0.001 to 1.
+    @Test(arguments: [(0.05, 20), (0.1, 10), (0.3, 4), (1, 1), (7, 1), (0, 1000), (.nan, 1000)] as [(Double, Int)])
+    func theExtraLoadIsTheShareOfTheCallsThatIsCopied(share: Double, calls: Int) {
+        let plugin = HedgingPlugin(maximumExtraLoad: share)
+        let latencies = plugin.latencies(of: .name("r"))
+        let allowed = (1...1000).first { _ in
+            latencies.withLock { latencies in
+                latencies.countCall()
+                return latencies.mayCopy
+            }
+        }
+        #expect(allowed == calls)
+    }
+
     @Test func theOriginalRequestMayStillWin() async throws {
         let (wire, call) = try await sentTwice()
         wire.release(0, .success(PulseResponse(statusCode: 200, request: .mock())))

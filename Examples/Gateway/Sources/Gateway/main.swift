@@ -23,7 +23,7 @@ struct ClientService: Service {
 
     func run() async throws {
         try? await gracefulShutdown()
-        await client.shutdown()
+        await client.shutdown(grace: 10)
     }
 }
 

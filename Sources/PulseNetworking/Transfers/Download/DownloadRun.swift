@@ -20,6 +20,14 @@ final class DownloadRun: Sendable {
         }
     }
 
+    /// The file, or the directory, that errors name.
+    private var file: URL {
+        switch target {
+        case .file(let file): file
+        case .directory(let directory): directory
+        }
+    }
+
     private let target: Target
     private let options: DownloadOptions
     /// The policy for the waits between its requests.
@@ -64,9 +72,19 @@ final class DownloadRun: Sendable {
         await (try? PartialFile.open(at: place, key: digest, using: .system))?.drop()
     }
 
-    /// Returns the response to the last request, with the file as its body.
+    /// Returns the response to the last request, with the file as its body. A failure names the file.
     func response(
         to built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
+    ) async throws -> PulseResponse {
+        do {
+            return try await stored(built, for: call, through: pipeline, follower)
+        } catch {
+            throw PulseError(wrapping: error).naming(request: PulseError.text(of: built.urlRequest), file: file)
+        }
+    }
+
+    private func stored(
+        _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
     ) async throws -> PulseResponse {
         try Self.check(built.urlRequest, options)
         let name = options.contentKey ?? built.url.absoluteString

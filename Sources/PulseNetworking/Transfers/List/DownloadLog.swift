@@ -70,6 +70,7 @@ final class DownloadLog: Sendable {
     /// A file of fewer bytes is not worth a compaction.
     private static let smallSize = 64 << 10
 
+    private let directory: URL
     private let log: AppendLog
     private let lock: FileLock
     private let contents: Locked<Contents>
@@ -85,6 +86,7 @@ final class DownloadLog: Sendable {
                 events?.emit(.warning("\(bytes) bytes of a list of downloads were damaged, and were moved beside it"))
             }
         }
+        self.directory = directory
         self.contents = contents
         self.events = events
         lock = FileLock(path: directory.appendingPathComponent("owner.lock", isDirectory: false).path)
@@ -93,7 +95,7 @@ final class DownloadLog: Sendable {
     /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another holds the lock.
     func open() async throws -> [Entry] {
         guard try await log.refresh({ [lock] in try lock.tryAcquire() }) else {
-            throw TransferFailure.busy.asPulseError
+            throw TransferFailure(.busy, file: directory).asPulseError
         }
         do {
             // A full disk must not keep the list closed.

@@ -32,6 +32,16 @@ final class TusRun: Sendable {
         guard case .file(let url) = built.body else {
             throw PulseError.unsupported("a resumable upload needs a body that is a file")
         }
+        do {
+            return try await sent(url, built, call, send)
+        } catch {
+            throw PulseError(wrapping: error).naming(request: PulseError.text(of: built.urlRequest), file: url)
+        }
+    }
+
+    private func sent(
+        _ url: URL, _ built: BuiltRequest, _ call: Call, _ send: @escaping Send
+    ) async throws -> PulseResponse {
         let file = try await UploadedFile.at(url)
         let record = try await UploadRecord.open(
             url, to: built.url, in: resumption.directory, clock: call.environment.clock)

@@ -27,7 +27,7 @@ struct UploadedFile: Sendable {
                 UploadedFile(url: url, stamp: try FileStamp(path: url.path))
             }
         } catch let error where !(error is CancellationError) {
-            throw PulseError.encodingFailed(underlying: error)
+            throw PulseError.encodingFailed(underlying: FileFault.naming(error, url))
         }
     }
 
@@ -42,13 +42,13 @@ struct UploadedFile: Sendable {
         do {
             try open().close()
         } catch {
-            throw PulseError.encodingFailed(underlying: error)
+            throw PulseError.encodingFailed(underlying: FileFault.naming(error, url))
         }
     }
 
     private func open() throws -> FileHandle {
         let handle = try FileHandle.reading(url)
-        guard try FileStamp(handle.fileDescriptor) == stamp else { throw FileHasChanged() }
+        guard try FileStamp(handle.fileDescriptor) == stamp else { throw FileHasChanged(path: url.path) }
         return handle
     }
 
@@ -112,5 +112,6 @@ struct FileStamp: Sendable, Hashable {
 
 /// The file has changed since its upload began.
 private struct FileHasChanged: Error, CustomStringConvertible {
-    var description: String { "the file has changed since its upload began" }
+    let path: String
+    var description: String { "the file has changed since its upload began: \(path)" }
 }

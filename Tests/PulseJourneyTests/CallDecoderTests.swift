@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+import PulseKit
+import PulseTesting
+import TestSupport
+import Testing
+
+/// A response or an event is decoded with the decoder of its call, unless another one is named.
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct CallDecoderTests {
+    private struct Refusal: Decodable, Sendable, Equatable {
+        let refusedBecause: String
+    }
+
+    /// Decodes the response itself, and names no decoder.
+    private struct GetRefusal: Endpoint {
+        typealias Response = Refusal
+
+        let path = "/refusal"
+
+        func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Refusal {
+            try response.decode(Refusal.self)
+        }
+    }
+
+    private struct DecodingPlugin: PulsePlugin {
+        let identifier = "decoding"
+        let decoded = Locked<[Refusal]>([])
+
+        func didReceive(
+            _ result: Result<PulseResponse, PulseError>, for context: PluginContext
+        ) async throws -> Result<PulseResponse, PulseError>? {
+            let refusal = try result.get().decode(Refusal.self)
+            decoded.withLock { $0.append(refusal) }
+            return nil
+        }
+    }
+
+    private static let sold = Refusal(refusedBecause: "sold out")
+    private static let text = #"{"refused_because":"sold out"}"#
+
+    private static func client(
+        _ reply: Stub.Reply = .text(CallDecoderTests.text), decoder: any ResponseDecoder = CallDecoderTests.snake,
+        plugins: [any PulsePlugin] = []
+    ) -> PulseClient {
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
+            .with(\.decoder, value: decoder).with(\.retryPolicy, value: .none)
+        return PulseClient(
+            configuration: configuration, plugins: plugins, transport: MockTransport(stubs: [Stub().reply(reply)]),
+            events: PulseEventBus())
+    }
+
+    private static var snake: any ResponseDecoder {
+        JSONResponseDecoder { $0.keyDecodingStrategy = .convertFromSnakeCase }
+    }
+
+    @Test func aRawResponseIsDecodedWithTheClientsDecoder() async throws {
+        let response = try await Self.client().rawRequest(GetRefusal())
+        #expect(try response.decode(Refusal.self) == Self.sold)
+        let (_, head) = try await Self.client().bytes("/refusal")
+        var whole = head
+        whole.data = Data(Self.text.utf8)
+        #expect(try whole.decode(Refusal.self) == Self.sold)
+    }
+
+    @Test func aDecodeOfAnEndpointNeedsToNameNoDecoder() async throws {
+        let refusal = try await Self.client().request(GetRefusal())
+        #expect(refusal == Self.sold)
+    }
+
+    @Test func theOptionOfTheCallComesFirst() async throws {
+        let options = RequestOptions().with(\.decoder, value: Self.snake)
+        let response = try await Self.client(decoder: .json).rawRequest(GetRefusal(), options: options)
+        #expect(try response.decode(Refusal.self) == Self.sold)
+        let plain = RequestOptions().with(\.decoder, value: JSONResponseDecoder())
+        let other = try await Self.client().rawRequest(GetRefusal(), options: plain)
+        #expect(throws: PulseError.self) { try other.decode(Refusal.self) }
+        #expect(try other.decode(Refusal.self, using: Self.snake) == Self.sold)
+    }
+
+    @Test(arguments: [401, 409, 500])
+    func theBodyOfAnErrorIsDecodedWithTheClientsDecoder(status: Int) async throws {
+        let client = Self.client(.text(Self.text, status: status))
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetRefusal()) }
+        #expect(try error?.response?.decode(Refusal.self) == Self.sold)
+        let streamed = await #expect(throws: PulseError.self) { try await client.bytes("/refusal") }
+        #expect(try streamed?.response?.decode(Refusal.self) == Self.sold)
+    }
+
+    @Test func pluginsDecodeWithTheClientsDecoder() async throws {
+        let plugin = DecodingPlugin()
+        let validator = Validator { _, response, _ in
+            try response.decode(Refusal.self) == Self.sold ? .accept : .fail(PulseError.emptyBody)
+        }
+        let client = Self.client(plugins: [plugin, ValidatorPlugin([validator])])
+        _ = try await client.rawRequest(GetRefusal())
+        #expect(plugin.decoded.withLock { $0 } == [Self.sold])
+    }
+
+    @Test func aStoredResponseIsDecodedWithTheClientsDecoder() async throws {
+        let client = Self.client(plugins: [.cache(ttl: 60)])
+        _ = try await client.rawRequest(GetRefusal())
+        let stored = try await client.rawRequest(GetRefusal())
+        #expect(stored.origin == .cache)
+        #expect(try stored.decode(Refusal.self) == Self.sold)
+    }
+
+    @Test func anEventIsDecodedWithTheClientsDecoder() async throws {
+        let client = Self.client(.events([ServerSentEvent(data: Self.text)]))
+        let stream = EventStreamOptions().with(\.reconnection, value: .never)
+        var decoded: [Refusal] = []
+        for try await event in client.events("/refusal", stream: stream) {
+            decoded.append(try event.decode(Refusal.self))
+            #expect(event == ServerSentEvent(data: Self.text))
+        }
+        #expect(decoded == [Self.sold])
+    }
+
+    @Test func anEventOfATestIsDecodedAsPlainJSON() throws {
+        let event = ServerSentEvent(data: #"{"refusedBecause":"sold out"}"#)
+        #expect(try event.decode(Refusal.self) == Self.sold)
+        #expect(Mirror(reflecting: event).children.compactMap(\.label) == ["type", "data", "id"])
+    }
+}
