@@ -186,6 +186,15 @@ def check_crowd(browser):
     check_fit(browser, "crowd.html")
 
 
+def check_output():
+    """A line for each step of the demo and the totals, or the events of each step."""
+    summary, story = [(FOLDER / name).read_text() for name in ("demo.txt", "story.txt")]
+    steps = [line for line in summary.splitlines() if line.startswith("ok ")]
+    expect(len(steps) > 20 and f"\n{len(steps)} of {len(steps)} steps did what they say, in " in summary, "steps", summary)
+    expect("·" not in summary and len(summary.splitlines()) < len(steps) + 8, "a story", summary)
+    expect("retrying   attempt 2" in story and story.count("   ok  ") == len(steps), "no story", story)
+
+
 def check_demo(browser):
     """Virtual time is shown as such, and is in no chart; a queued call is no error; no value flattens the others."""
     check_page(browser, "demo.html")
@@ -220,6 +229,7 @@ def look(browser, name):
 
 
 check_calls()
+check_output()
 har("hostile.har")
 with Browser() as page:
     check_demo(page)
