@@ -85,7 +85,8 @@ extension ReportPage {
           const high = Math.log10(most);
           const share = (value) => value <= 0 ? 0 : isLogarithmic ? (Math.log10(value) - low) / (high - low) : value / most;
           const ticks = [];
-          for (let power = Math.ceil(low); isLogarithmic && power < high; power += 1) ticks.push(Math.pow(10, power));
+          const step = Math.max(1, Math.ceil((high - low) / 6));
+          for (let power = Math.ceil(low); isLogarithmic && power < high; power += step) ticks.push(Math.pow(10, power));
           return { most: most, isLogarithmic: isLogarithmic, share: share, ticks: isLogarithmic ? ticks : [0] };
         }
 
