@@ -114,6 +114,11 @@ let package = Package(
             ]),
         .testTarget(
             name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "TestSupport", "offline-victim"]),
+        // Programs that people have written, in both language modes: the second target has links to the files of the first.
+        .testTarget(name: "WrittenProgramsTests", dependencies: ["PulseKit", "PulseUI", "PulseTesting"]),
+        .testTarget(
+            name: "WrittenProgramsSwift5Tests", dependencies: ["PulseKit", "PulseUI", "PulseTesting"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
         // A process that the journey tests kill.
         .executableTarget(
             name: "offline-victim", dependencies: ["PulseKit", "PulseTesting"], path: "Tests/offline-victim"),

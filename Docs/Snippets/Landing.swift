@@ -16,8 +16,8 @@ struct User: Decodable, Sendable {
 }
 let client = PulseClient(baseURL: url)
 let user: User = try await client.get("/users/7")
+print(user.name)  // Ada
 // snippet.hide
 
-print(user.name)
 await client.shutdown()
 await server.shutdown()

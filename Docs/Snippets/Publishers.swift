@@ -13,6 +13,13 @@ struct GetName: Endpoint, Hashable {
     var path: PathText { "/users/\(id)/name" }
 }
 
+func printName(from client: PulseClient) -> AnyCancellable {
+    // snippet.opening
+    client.publisher(for: GetName(id: 7))
+        .sink(receiveCompletion: { print($0) }, receiveValue: { name in print(name) })
+    // snippet.end
+}
+
 // snippet.publisher
 @MainActor
 final class NameLabel {

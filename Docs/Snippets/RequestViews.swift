@@ -72,6 +72,14 @@ struct GetTeam: Endpoint, Hashable {
     var path: String { "/team" }
 }
 
+struct TeamCount: View {
+    // snippet.value
+    @APIRequest(GetTeam(), autoFetch: true) private var team
+    // snippet.end
+
+    var body: some View { Text("\(team.value?.count ?? 0)") }
+}
+
 // snippet.endpoint
 struct Orders: PaginatedEndpoint, Hashable {
     struct Order: Codable, Sendable, Identifiable {

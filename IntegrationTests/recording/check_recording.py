@@ -98,11 +98,19 @@ def check_page(browser, name, calls=None):
     expect(browser.requests == ["file://" + str((FOLDER / name).resolve())], name, browser.requests)
     rows = browser.evaluate(COUNT.format(".call"))
     expect(rows == calls if calls else rows > 0, name, rows)
-    expect(browser.evaluate(COUNT.format(".tile")) == 7, name)
+    expect(browser.evaluate(COUNT.format(".tile")) == 8, name)
+    check_fit(browser, name)
     for chart in ("histogram", "percentiles", "statuses", "errors", "timeline"):
         shapes = browser.evaluate(COUNT.format(f"#{chart} svg :is(rect, circle, polyline)"))
         expect(shapes > 0, name, chart)
     expect(browser.evaluate(COUNT.format(".strip rect")) >= (calls or 2) - 1, name, "bars")
+
+
+def check_fit(browser, name):
+    """No status and no number is cut."""
+    cut = browser.evaluate("Array.from(document.querySelectorAll('.call > summary > .status, .tile b, .call .number'))"
+                           ".filter((node) => node.scrollWidth > node.clientWidth).map((node) => node.textContent)")
+    expect(cut == [], name, cut)
 
 
 def check_reports(browser, screenshot):
@@ -166,15 +174,44 @@ def check_crowd(browser):
 
     # An accepted 404 is not a failure; a cancelled or queued call is not one either, and has no latency.
     tiles = texts(".tile b")
-    expect(tiles[:5] == ["26", "50.0 %", "10 ms", "30 ms", "30 ms"], tiles)
+    expect(tiles == ["26", "0", "0", "50.0 %", "10 ms", "30 ms", "30 ms", "30 ms"], tiles)
     expect(texts("#statuses .rest") == ["6 more kinds"], texts("#statuses .rest"))
-    expect(texts("#errors .rest") == ["4 more kinds"], texts("#errors .rest"))
+    expect(texts("#errors .rest") == ["2 more kinds"], texts("#errors .rest"))
     expect(texts("#timeline .rest") == ["5 more breakers"], texts("#timeline .rest"))
     lanes = texts("#timeline svg text > title")
     expect(lanes[:3] == ["offline queue", "connection, warnings", "breaker 0"] and len(lanes) == 12, lanes)
     left = texts("#events .rest")
     expect(left == ["116 older events not shown", "84 older events not kept"], left)
     expect(browser.evaluate(COUNT.format(".event")) == 500, "events")
+    check_fit(browser, "crowd.html")
+
+
+def check_output():
+    """A line for each step of the demo and the totals, or the events of each step."""
+    summary, story = [(FOLDER / name).read_text() for name in ("demo.txt", "story.txt")]
+    steps = [line for line in summary.splitlines() if line.startswith("ok ")]
+    expect(len(steps) > 20 and f"\n{len(steps)} of {len(steps)} steps did what they say, in " in summary, "steps", summary)
+    expect("·" not in summary and len(summary.splitlines()) < len(steps) + 8, "a story", summary)
+    expect("retrying   attempt 2" in story and story.count("   ok  ") == len(steps), "no story", story)
+
+
+def check_demo(browser):
+    """Virtual time is shown as such, and is in no chart; a queued call is no error; no value flattens the others."""
+    check_page(browser, "demo.html")
+    virtual = browser.evaluate(
+        "JSON.parse(document.getElementById('data').textContent).calls.filter((call) => call.isVirtual).length")
+    expect(virtual > 10, "virtual calls", virtual)
+    expect(browser.evaluate(COUNT.format(".call .number small")) == virtual, "rows in virtual time")
+    about = browser.evaluate("document.getElementById('about').textContent")
+    expect(f"{virtual} calls in virtual time" in about, about)
+    drawn = browser.evaluate("Array.from(document.querySelectorAll('#histogram title'))"
+                             ".map((node) => Number(node.textContent.match(/: (\\d+) call/)[1]))")
+    expect(sum(drawn) < browser.evaluate(COUNT.format(".call")) - virtual, "histogram", drawn)
+    heights = browser.evaluate("Array.from(document.querySelectorAll('#statuses rect'))"
+                               ".map((node) => node.width.baseVal.value)")
+    expect(min(heights) >= 20, "statuses", heights)
+    errors = browser.evaluate("document.getElementById('errors').textContent")
+    expect("queued" not in errors and "circuit open" in errors, errors)
 
 
 def look(browser, name):
@@ -192,9 +229,10 @@ def look(browser, name):
 
 
 check_calls()
+check_output()
 har("hostile.har")
 with Browser() as page:
-    check_page(page, "demo.html")
+    check_demo(page)
     check_crowd(page)
     check_reports(page, sys.argv[sys.argv.index("--screenshot") + 1] if "--screenshot" in sys.argv else None)
 print(f"recording: {checks} checks hold")

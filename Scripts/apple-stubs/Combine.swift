@@ -23,6 +23,13 @@ extension Publisher {
         Publishers.HandleEvents(upstream: self)
     }
 
+    public func sink(
+        receiveCompletion: @escaping ((Subscribers.Completion<Self.Failure>) -> Void),
+        receiveValue: @escaping ((Self.Output) -> Void)
+    ) -> AnyCancellable {
+        AnyCancellable {}
+    }
+
     public func replaceError(with output: Self.Output) -> Publishers.ReplaceError<Self> {
         Publishers.ReplaceError(upstream: self, output: output)
     }

@@ -2,10 +2,12 @@
 
 import PulseKit
 
-/// The command-line options of the demo: files to write in addition to its output.
+/// The command-line options of the demo: how much it prints, and files to write in addition.
 struct DemoOptions {
-    static let usage = "usage: pulse-demo [--report <file.html>] [--har <file.har>]"
+    static let usage = "usage: pulse-demo [--verbose] [--report <file.html>] [--har <file.har>]"
 
+    /// Whether each step's events are printed.
+    private(set) var isVerbose = false
     private(set) var report: URL?
     private(set) var har: URL?
 
@@ -13,6 +15,10 @@ struct DemoOptions {
     init?(_ arguments: some Sequence<String>) {
         var iterator = arguments.makeIterator()
         while let name = iterator.next() {
+            guard name != "--verbose" else {
+                isVerbose = true
+                continue
+            }
             guard let path = iterator.next(), !path.isEmpty else { return nil }
             switch name {
             case "--report": report = URL(fileURLWithPath: path)

@@ -2,8 +2,9 @@
 
 import PulseKit
 
-/// The printer of the demo: one aligned line for each step and event, and a count of the failed steps.
+/// The printer of the demo: one line for each step, and the totals. If it is verbose, the events of each step too.
 actor Stage {
+    nonisolated let isVerbose: Bool
     private var steps = 0
     private var failures = 0
     private var calls = 0
@@ -18,27 +19,33 @@ actor Stage {
         let description: String
     }
 
+    init(isVerbose: Bool) {
+        self.isVerbose = isVerbose
+    }
+
     /// Runs one step, which makes that many calls and returns the line to print, or throws if a result is wrong. Its
     /// line comes after the events of its calls.
     func step(_ title: String, calls count: Int = 1, _ body: @Sendable () async throws -> String) async {
         steps += 1
         calls += count
         isCrowded = count > 10
-        write("\n\(steps). \(title)")
-        let line: String
+        if isVerbose { write("\n\(steps). \(title)") }
+        var verdict = "ok    "
+        let result: String
         do {
-            line = "   ok      \(try await body())"
+            result = try await body()
         } catch {
             failures += 1
-            line = "   FAILED  \(error)"
+            verdict = "FAILED"
+            result = "\(error)"
         }
         if completed < calls { await withCheckedContinuation { waiter = $0 } }
-        write(line)
+        write(isVerbose ? "   \(verdict)  \(result)" : "\(verdict) \(title): \(result)")
     }
 
     func event(_ event: NetworkEvent) {
         let line = Self.sharedLine(for: event) ?? (isCrowded ? nil : Self.line(for: event))
-        if let line { write("   ·  \(line)") }
+        if isVerbose, let line { write("   ·  \(line)") }
         if case .requestCompleted = event {
             completed += 1
             guard completed >= calls else { return }
@@ -49,7 +56,11 @@ actor Stage {
 
     /// Prints the summary and returns the exit code.
     func close() -> Int32 {
-        write("\n\(steps - failures) of \(steps) steps did what they say.")
+        let recorded = recorder.recording().calls
+        let requests = recorded.reduce(0) { $0 + $1.exchanges.count + $1.omittedExchangeCount }
+        let totals = "\(recorded.count) calls and \(requests) requests"
+        write("\n\(steps - failures) of \(steps) steps did what they say, in \(totals).")
+        if !isVerbose { write("--verbose prints the events of each step; --report report.html draws each call.") }
         return failures == 0 ? 0 : 1
     }
 

@@ -45,7 +45,7 @@ extension Stage {
                     throw Unexpected(description: "half a file")
                 }
             }
-            let response = try await client.download("/films/1", to: target, progress: Self.bar())
+            let response = try await client.download("/films/1", to: target, progress: bar())
             guard response.statusCode == 206, try Data(contentsOf: target) == film else {
                 throw Unexpected(description: "another file, status \(response.statusCode)")
             }
@@ -56,14 +56,15 @@ extension Stage {
     private func showUpload(_ server: MockServer, _ client: PulseClient, _ file: URL, _ count: Int) async {
         server.on(.put, "/videos/1") { request in try .json(PutVideo.Receipt(bytes: request.bodyByteCount)) }
         await step("An upload says how far it is") {
-            let receipt = try await client.upload(PutVideo(video: file), progress: Self.bar())
+            let receipt = try await client.upload(PutVideo(video: file), progress: bar())
             guard receipt.bytes == count else { throw Unexpected(description: "\(receipt.bytes) bytes arrived") }
             return "\(receipt.bytes >> 20) MiB, from a file"
         }
     }
 
-    /// Prints a bar that grows if the output is a terminal, else a line for each quarter.
-    private static func bar() -> @Sendable (TransferProgress) -> Void {
+    /// Prints a bar that grows if the output is a terminal, else a line for each quarter; nothing unless verbose.
+    private nonisolated func bar() -> @Sendable (TransferProgress) -> Void {
+        guard isVerbose else { return { _ in } }
         let isTerminal = isatty(STDOUT_FILENO) != 0
         let printed = Locked(-1)
         return { progress in

@@ -14,7 +14,7 @@ let server = try await MockServer.start()
 server.openShop()
 
 let bus = PulseEventBus()
-let stage = Stage()
+let stage = Stage(isVerbose: options.isVerbose)
 stage.recorder.attach(to: bus)
 let client = PulseClient(
     configuration: PulseConfiguration(baseURL: server.baseURL)

@@ -277,7 +277,8 @@ package final class Call: Sendable {
     /// Makes the identity for the first event. Most calls of a client without listeners need none.
     private func makeIdentity() -> CallSummary.Identity {
         let identity = CallSummary.Identity(
-            id: id, rootID: root.id, endpointPath: shownPath, route: route, method: method, host: host)
+            id: id, rootID: root.id, endpointPath: shownPath, route: route, method: method, host: host,
+            isInVirtualTime: environment.clock.isVirtual)
         state.withLock { $0.identity = identity }
         return identity
     }

@@ -93,25 +93,34 @@ public struct CallSummary: Sendable {
         let route: String
         let method: HTTPMethod
         let host: String
+        let isInVirtualTime: Bool
 
-        init(id: UUID, rootID: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String) {
+        init(
+            id: UUID, rootID: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String,
+            isInVirtualTime: Bool
+        ) {
             self.id = id
             self.rootID = rootID
             self.endpointPath = endpointPath
             self.route = route
             self.method = method
             self.host = host
+            self.isInVirtualTime = isInVirtualTime
         }
 
         func rebased(onto host: String, by method: HTTPMethod) -> Identity {
-            Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
+            Identity(
+                id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host,
+                isInVirtualTime: isInVirtualTime)
         }
 
         func caused(by rootID: UUID) -> Identity {
-            Identity(id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host)
+            Identity(
+                id: id, rootID: rootID, endpointPath: endpointPath, route: route, method: method, host: host,
+                isInVirtualTime: isInVirtualTime)
         }
 
-        // The root is not compared: it is not public, so a test could not make an equal value.
+        // What is not public is not compared: a test could not make an equal value.
         package static func == (one: Identity, other: Identity) -> Bool {
             one === other
                 || one.id == other.id && one.endpointPath == other.endpointPath && one.route == other.route
@@ -149,7 +158,8 @@ public struct CallSummary: Sendable {
         retryDelay: TimeInterval = 0, traceID: String? = nil, parentSpanID: String? = nil, spanID: String? = nil
     ) {
         identity = Identity(
-            id: id, rootID: id, endpointPath: endpointPath, route: route, method: method, host: host)
+            id: id, rootID: id, endpointPath: endpointPath, route: route, method: method, host: host,
+            isInVirtualTime: false)
         self.attempt = attempt
         self.retryDelay = retryDelay
         let isTraced = traceID != nil || parentSpanID != nil || spanID != nil
@@ -171,6 +181,8 @@ public struct CallSummary: Sendable {
     public var id: UUID { identity.id }
     /// The identifier of the call that caused the event; its start and end are emitted with it.
     package var rootID: UUID { identity.rootID }
+    /// Whether a program, and not the system, advances the clock of the call's client.
+    package var isInVirtualTime: Bool { identity.isInVirtualTime }
     /// The same summary for an event that the call of that id has caused.
     package func caused(by rootID: UUID) -> CallSummary {
         var copy = self

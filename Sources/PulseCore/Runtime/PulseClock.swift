@@ -21,9 +21,15 @@ public protocol PulseClock: Sendable {
     /// Suspends as ``sleep(_:)`` does, with the purpose of the wait. PulseKit sleeps only through this requirement; by
     /// default it calls ``sleep(_:)``.
     func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws
+    /// Whether a program advances the clock, as a test does; false by default. A recording marks the calls of such a
+    /// clock, and a report keeps their durations apart from measured ones.
+    var isVirtual: Bool { get }
 }
 
 extension PulseClock {
+    /// False: the clock measures time.
+    public var isVirtual: Bool { false }
+
     /// Calls ``sleep(_:)``: a clock that ignores the purpose implements only that method.
     public func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose) async throws {
         try await sleep(seconds)

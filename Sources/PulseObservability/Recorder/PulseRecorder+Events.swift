@@ -69,7 +69,8 @@ extension PulseRecorder {
     private func begin(_ summary: CallSummary, at uptime: TimeInterval) {
         let call = RecordedCall(
             id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
-            method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID)
+            method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID,
+            isInVirtualTime: summary.isInVirtualTime)
         change { $0.begin(call, id: summary.id, at: uptime) }
     }
 

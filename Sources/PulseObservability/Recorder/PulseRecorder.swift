@@ -108,13 +108,14 @@ public final class PulseRecorder: PulsePlugin {
         let outline = capture(for: context).outline(of: request)
         let offset = start - call.root.startUptime
         let (attempt, hop, uptime) = (context.attempt, context.hop, clock.uptime)
+        let isVirtual = context.clock.isVirtual
         let (path, route) = (shown(call.endpointPath), shown(call.route))
         let startedAt = clock.now.addingTimeInterval(-offset.finite)
         let id = change { state in
             state.begin(
                 RecordedCall(
                     id: call.root.id, endpointPath: path, route: route, method: call.method, host: call.host,
-                    startedAt: startedAt),
+                    startedAt: startedAt, isInVirtualTime: isVirtual),
                 id: call.root.id, at: uptime)
             return state.beginExchange(
                 call.root.id, attempt: attempt, hop: hop, offset: offset, request: outline)

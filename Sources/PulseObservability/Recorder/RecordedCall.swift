@@ -66,12 +66,15 @@ public struct RecordedCall: Sendable, Identifiable {
     /// The events between the requests, in order, and those of a socket after its handshake. Empty without events, see
     /// ``PulseRecorder/attach(to:)``.
     package internal(set) var marks: [Mark]
+    /// Whether a program advances the clock of the call's client, see `PulseClock/isVirtual`: its durations are not
+    /// comparable with measured ones.
+    package let isInVirtualTime: Bool
 
     /// Creates a call with these values; by default one in progress.
     package init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, startedAt: Date,
         traceID: String? = nil, latency: TimeInterval? = nil, outcome: Result<ResponseSummary, ErrorSummary>? = nil,
-        exchanges: [RecordedExchange] = [], marks: [Mark] = []
+        exchanges: [RecordedExchange] = [], marks: [Mark] = [], isInVirtualTime: Bool = false
     ) {
         self.id = id
         self.endpointPath = endpointPath
@@ -84,6 +87,7 @@ public struct RecordedCall: Sendable, Identifiable {
         self.outcome = outcome
         self.exchanges = exchanges
         self.marks = marks
+        self.isInVirtualTime = isInVirtualTime
     }
 
     /// The final status of the call, also of an error; nil while the call is in progress or if there was none.

@@ -15,6 +15,8 @@ struct ReportData: Encodable {
         let start: Double
         /// Nil while the call is in progress.
         let latency: Double?
+        /// Whether a program advances the clock of the durations.
+        let isVirtual: Bool
         let status: Int?
         let origin: String?
         let error: Failure?
@@ -126,8 +128,8 @@ extension ReportData.Call {
         self.init(
             id: call.id.uuidString, method: call.method.rawValue, path: call.endpointPath, route: call.route,
             host: call.host, trace: call.traceID, start: ReportData.milliseconds(call.startedAt),
-            latency: call.latency.map { ReportData.milliseconds($0) }, status: call.statusCode, origin: origin,
-            error: error, omitted: call.omittedExchangeCount,
+            latency: call.latency.map { ReportData.milliseconds($0) }, isVirtual: call.isInVirtualTime,
+            status: call.statusCode, origin: origin, error: error, omitted: call.omittedExchangeCount,
             marks: call.marks.map { mark in
                 ReportData.Mark(
                     kind: mark.kind.rawValue, offset: ReportData.milliseconds(mark.offset),

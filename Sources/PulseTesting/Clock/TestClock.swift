@@ -99,6 +99,9 @@ public final class TestClock: PulseClock {
         state.withLock { $0.uptime }
     }
 
+    /// True: a test advances the clock.
+    public var isVirtual: Bool { true }
+
     /// Every requested wait, in seconds and in order, including cancelled and current ones. Deadlines and other limits
     /// are omitted.
     public var sleeps: [TimeInterval] { times(of: nil) }

@@ -62,6 +62,20 @@ struct PulseRecorderTests {
         await stage.client.shutdown()
     }
 
+    @Test(arguments: [true, false])
+    func marksTheCallsOfAClockThatAProgramAdvances(isAttached: Bool) async throws {
+        let stage = RecorderStage(isAttached: isAttached) { PulseResponse(statusCode: 200, request: $0) }
+        _ = try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/virtual"))
+        let measured = PulseClient(
+            configuration: stage.client.configuration.with(\.clock, value: SystemClock()), plugins: [stage.recorder],
+            transport: MockTransport { PulseResponse(statusCode: 200, request: $0) }, events: stage.bus)
+        _ = try await measured.rawRequest(Request<EmptyResponse>(.get, "/measured"))
+        #expect(stage.calls.map(\.endpointPath) == ["/virtual", "/measured"])
+        #expect(stage.calls.map(\.isInVirtualTime) == [true, false])
+        await stage.client.shutdown()
+        await measured.shutdown()
+    }
+
     @Test func masksSecretsBeforeTheyAreStored() async throws {
         let stage = RecorderStage(
             options: .init(sensitiveHeaders: ["X-Own"]), plugins: [Marking()], secretHeaders: ["X-Tenant"]

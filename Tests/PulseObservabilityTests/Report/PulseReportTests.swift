@@ -86,6 +86,18 @@ struct PulseReportTests {
         #expect(call.chart.lines.map(\.bar.end) == [0.5, 0.5, 1])
     }
 
+    @Test func thePageTellsVirtualTimeFromMeasuredTime() throws {
+        let calls = [true, false].map { isInVirtualTime in
+            RecordedCall(
+                id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",
+                startedAt: Date(timeIntervalSince1970: 0), latency: 14, isInVirtualTime: isInVirtualTime)
+        }
+        let read = try JSONDecoder().decode(
+            JSONValue.self, from: Data(try data(of: PulseReport(PulseRecording(calls: calls)).html).utf8))
+        #expect(read["calls"]?[0]?["isVirtual"]?.boolValue == true)
+        #expect(read["calls"]?[1]?["isVirtual"]?.boolValue == false)
+    }
+
     @Test func aReportIsReadableByItsUserAloneAlsoInPlaceOfAnotherFile() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -16,6 +16,11 @@ struct TestClockTests {
         #expect(clock.uptime == 52.5)
     }
 
+    @Test func isVirtualUnlikeTheSystemsClock() {
+        #expect(TestClock().isVirtual)
+        #expect(!SystemClock().isVirtual)
+    }
+
     @Test func wakesSleepersInOrderEachAtItsExactTime() async throws {
         let clock = TestClock()
         let log = Locked<[String]>([])

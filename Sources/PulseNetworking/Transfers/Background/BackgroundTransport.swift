@@ -236,6 +236,7 @@ struct BackgroundClock: PulseClock {
 
     var now: Date { base.now }
     var uptime: TimeInterval { base.uptime }
+    var isVirtual: Bool { base.isVirtual }
 
     func sleep(_ seconds: TimeInterval) async throws { try await base.sleep(seconds) }
 

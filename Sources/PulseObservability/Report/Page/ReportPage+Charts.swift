@@ -7,15 +7,15 @@ extension ReportPage {
           const box = document.getElementById("tiles");
           const done = report.calls.filter(hasVerdict);
           const failed = done.filter((call) => call.error).length;
-          const latencies = done.map((call) => call.latency).sort(ascending);
+          const latencies = timed(report).map((call) => call.latency).sort(ascending);
           const exchanges = report.calls.reduce((sum, call) => sum + call.exchanges.length + call.omitted, 0);
           const retries = report.calls.reduce(
             (sum, call) => sum + call.exchanges.filter((exchange) => exchange.attempt > 1).length, 0);
           const rate = done.length ? (100 * (done.length - failed) / done.length).toFixed(1) + " %" : "–";
           const values = [
-            [report.calls.length, "calls"], [rate, "without failure"], [time(percentile(latencies, 0.5)), "p50"],
-            [time(percentile(latencies, 0.95)), "p95"], [time(percentile(latencies, 0.99)), "p99"],
-            [exchanges, "requests"], [retries, "retries"],
+            [report.calls.length, "calls"], [exchanges, "requests"], [retries, "retries"], [rate, "without failure"],
+            [time(percentile(latencies, 0.5)), "p50"], [time(percentile(latencies, 0.95)), "p95"],
+            [time(percentile(latencies, 0.99)), "p99"], [time(percentile(latencies, 1)), "slowest"],
           ];
           for (const [value, name] of values) {
             const tile = add(box, "div", { class: "tile" });
@@ -31,6 +31,10 @@ extension ReportPage {
           if (!width) return { card: card };
           const svg = draw(isWide ? add(card, "div", { class: "scroll" }) : card, "svg", { viewBox: "0 0 " + width + " " + height, role: "img", "aria-label": title });
           return { card: card, svg: svg, width: width, height: height };
+        }
+
+        function markScale(target, scale) {
+          if (scale.isLogarithmic) add(target.card.querySelector("h3"), "small", {}, ", logarithmic");
         }
 
         function nothing(card) {
@@ -55,7 +59,7 @@ extension ReportPage {
 
         function histogram(report) {
           const target = chart("histogram", "Latency", 420, 190);
-          const values = report.calls.filter(hasVerdict).map((call) => Math.max(0.01, call.latency)).sort(ascending);
+          const values = timed(report).map((call) => Math.max(0.01, call.latency)).sort(ascending);
           if (values.length === 0) return nothing(target.card);
           const edges = steps(values[0], values[values.length - 1]);
           const counts = edges.slice(1).map(() => 0);
@@ -64,10 +68,11 @@ extension ReportPage {
             while (index + 2 < edges.length && value >= edges[index + 1]) index += 1;
             counts[index] += 1;
           }
-          const most = Math.max(...counts);
+          const heights = scale(counts);
+          markScale(target, heights);
           const width = 400 / counts.length;
           counts.forEach((number, index) => {
-            const height = number ? Math.max(2, 140 * number / most) : 0;
+            const height = number ? Math.max(2, 140 * heights.share(number)) : 0;
             const bar = draw(target.svg, "rect", {
               class: "bar", x: 10 + index * width + 1, y: 160 - height, width: Math.max(1, width - 2), height: height,
               rx: 2, fill: "var(--accent)",
@@ -91,7 +96,7 @@ extension ReportPage {
 
         function percentiles(report) {
           const target = chart("percentiles", "Percentiles over time", 420, 190);
-          const calls = report.calls.filter(hasVerdict);
+          const calls = timed(report);
           if (calls.length === 0) return nothing(target.card);
           const [from, to] = span(calls.map((call) => call.start));
           const buckets = Math.max(1, Math.min(24, Math.ceil(calls.length / 5)));
@@ -101,14 +106,22 @@ extension ReportPage {
             groups[Math.max(0, Math.min(buckets - 1, index))].push(call.latency);
           }
           groups.forEach((group) => group.sort(ascending));
-          const most = Math.max(1, ...groups.map((group) => percentile(group, 0.99) || 0));
+          const heights = scale(groups.flatMap((group) => QUANTILES.map(([, share]) => percentile(group, share) || 0)));
+          markScale(target, heights);
+          const level = (value) => 160 - 140 * Math.max(0, heights.share(value));
+          for (const tick of heights.ticks) {
+            draw(target.svg, "line", { class: "axis", x1: 50, x2: 410, y1: level(tick) + 0.5, y2: level(tick) + 0.5 });
+            // The largest value has its own label.
+            if (level(tick) < 34) continue;
+            draw(target.svg, "text", { x: 46, y: level(tick) + 3, "text-anchor": "end" }, tick ? time(tick) : "0");
+          }
           for (const [name, share, color] of QUANTILES) {
             const points = [];
             groups.forEach((group, index) => {
               const value = percentile(group, share);
               if (value === null) return;
               const x = 50 + (index + 0.5) / buckets * 360;
-              points.push([x, 160 - 140 * value / most, value, index]);
+              points.push([x, level(value), value, index]);
             });
             draw(target.svg, "polyline", {
               class: "curve", points: points.map((point) => point[0].toFixed(1) + "," + point[1].toFixed(1)).join(" "),
@@ -121,8 +134,7 @@ extension ReportPage {
             }
           }
           draw(target.svg, "line", { class: "axis", x1: 50, x2: 410, y1: 160.5, y2: 160.5 });
-          draw(target.svg, "text", { x: 46, y: 24, "text-anchor": "end" }, time(most));
-          draw(target.svg, "text", { x: 46, y: 163, "text-anchor": "end" }, "0");
+          draw(target.svg, "text", { x: 46, y: 24, "text-anchor": "end" }, time(heights.most));
           draw(target.svg, "text", { x: 50, y: 178 }, clock(from));
           draw(target.svg, "text", { x: 410, y: 178, "text-anchor": "end" }, clock(to));
           legend(target.card, QUANTILES.map(([name, , color]) => [name, color]));
@@ -141,16 +153,18 @@ extension ReportPage {
             target.svg.remove();
             return nothing(target.card);
           }
-          const most = Math.max(...rows.map((row) => row[1]));
+          const lengths = scale(rows.map((row) => row[1]));
+          markScale(target, lengths);
           rows.forEach(([name, number, color], index) => {
             const y = index * 26 + 4;
+            const length = Math.max(2, 230 * lengths.share(number));
             draw(target.svg, "text", { x: 130, y: y + 14, "text-anchor": "end" }, short(name, 22));
             const bar = draw(target.svg, "rect", {
-              class: "bar", x: 138, y: y, width: Math.max(2, 230 * number / most), height: 18, rx: 3,
+              class: "bar", x: 138, y: y, width: length, height: 18, rx: 3,
               fill: "var(--" + color + ")",
             });
             draw(bar, "title", {}, name + ": " + number);
-            draw(target.svg, "text", { x: 144 + Math.max(2, 230 * number / most), y: y + 14 }, number);
+            draw(target.svg, "text", { x: 144 + length, y: y + 14 }, number);
           });
           rest(target.card, entries.length - rows.length, "more kind");
         }
@@ -167,8 +181,8 @@ extension ReportPage {
         function breakdowns(report) {
           const done = report.calls.filter(isDone);
           bars("statuses", "How calls ended", tally(done.map((call) => [outcome(call), tone(call)])));
-          const failed = done.filter((call) => call.error);
-          bars("errors", "Errors", tally(failed.map((call) => [call.error.kind, tone(call)])));
+          const failed = done.filter((call) => hasVerdict(call) && call.error);
+          bars("errors", "Errors", tally(failed.map((call) => [kindName(call.error.kind), tone(call)])));
         }
 
         const BREAKER = { breakerOpened: "bad", breakerHalfOpened: "warn", breakerClosed: "good" };

@@ -107,7 +107,7 @@ extension ReportPage {
           if (isOpen) box.open = true;
           const summary = add(box, "summary");
           add(summary, "b", {}, (index + 1) + ". ");
-          const status = exchange.status || (exchange.error ? exchange.error.kind : "no response yet");
+          const status = exchange.status || (exchange.error ? kindName(exchange.error.kind) : "no response yet");
           add(summary, "span", { class: "status " + (exchange.status ? toneOf(exchange.status) : "bad") }, String(status));
           summary.appendChild(document.createTextNode(" " + exchange.method + " " + short(exchange.url, 300)));
           pairs(box, [
@@ -142,10 +142,11 @@ extension ReportPage {
           const box = add(parent, "div", { class: "detail" });
           pairs(box, [
             ["Route", call.route], ["Host", call.host], ["Started", clock(call.start, true)],
-            ["Error", call.error ? call.error.kind + ": " + call.error.message : null], ["Came from", call.origin],
+            [hasVerdict(call) ? "Error" : "Ended", call.error ? call.error.kind + ": " + call.error.message : null],
+            ["Came from", call.origin],
             ["Trace", call.trace], ["Call", call.id],
           ]);
-          add(box, "h4", {}, "Waterfall");
+          add(box, "h4", {}, call.isVirtual ? "Waterfall, in virtual time" : "Waterfall");
           waterfall(box, call);
           socketStates(box, call);
           call.exchanges.forEach((exchange, index) => {

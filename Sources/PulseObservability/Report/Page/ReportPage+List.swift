@@ -12,7 +12,7 @@ extension ReportPage {
         const ORDERS = {
           newest: (left, right) => right.start - left.start,
           oldest: (left, right) => left.start - right.start,
-          slowest: (left, right) => (right.latency || 0) - (left.latency || 0),
+          slowest: (left, right) => left.isVirtual - right.isVirtual || (right.latency || 0) - (left.latency || 0),
         };
 
         function searchText(call) {
@@ -35,7 +35,8 @@ extension ReportPage {
           add(path, "small", {}, short(call.host, 100));
           const requests = call.exchanges.length + call.omitted;
           add(summary, "span", { class: "requests dim number" }, requests ? count(requests, "request") : "no request");
-          add(summary, "span", { class: "number" }, isDone(call) ? time(call.latency) : "…");
+          const latency = add(summary, "span", { class: "number" }, isDone(call) ? time(call.latency) : "…");
+          if (call.isVirtual) add(latency, "small", { title: "The time of a clock that a program advances." }, "virtual");
           strip(summary, call);
           item.addEventListener("toggle", () => {
             if (item.open && item.childElementCount === 1) detail(item, call);
@@ -109,8 +110,11 @@ extension ReportPage {
           }
           const starts = report.calls.map((call) => call.start);
           const gone = report.recordedCalls - report.calls.length;
+          const virtual = report.calls.filter((call) => call.isVirtual).length;
           about.textContent = (starts.length ? span(starts).map((date) => clock(date, true)).join(" to ") : "No call yet")
-            + (gone > 0 ? "; " + count(gone, "older call") + " not kept" : "");
+            + (gone > 0 ? "; " + count(gone, "older call") + " not kept" : "")
+            + (virtual === 0 ? "" : timed(report).some((call) => !call.isVirtual)
+              ? "; " + count(virtual, "call") + " in virtual time, left out of the latencies" : "; in virtual time");
           tiles(report);
           histogram(report);
           percentiles(report);

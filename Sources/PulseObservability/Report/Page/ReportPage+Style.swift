@@ -26,12 +26,13 @@ extension ReportPage {
         h1 { font-size: 24px; margin: 0; overflow-wrap: anywhere; }
         h2 { font-size: 18px; margin: 28px 0 10px; }
         h3 { font-size: 14px; margin: 0 0 8px; color: var(--dim); font-weight: 600; }
+        h3 small { font-weight: 400; }
         h4 { font-size: 13px; margin: 14px 0 4px; color: var(--dim); font-weight: 600; }
         #about { color: var(--dim); margin: 4px 0 16px; }
-        #tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(120px, 1fr)); gap: 10px; }
+        #tiles { display: grid; grid-template-columns: repeat(8, minmax(0, 1fr)); gap: 10px; }
         .tile, .chart, .call, .event { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
         .tile { padding: 10px 12px; }
-        .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; }
+        .tile b { display: block; font-size: 22px; font-variant-numeric: tabular-nums; white-space: nowrap; }
         .tile span { color: var(--dim); font-size: 13px; }
         #charts {
           display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 10px;
@@ -55,7 +56,7 @@ extension ReportPage {
         #shown { color: var(--dim); font-size: 13px; }
         .call { margin-bottom: 6px; overflow: hidden; }
         .call > summary {
-          display: grid; grid-template-columns: 62px 74px minmax(0, 1fr) 92px 84px 150px; gap: 10px; align-items: center;
+          display: grid; grid-template-columns: 62px 132px minmax(0, 1fr) 92px 112px 150px; gap: 10px; align-items: center;
           padding: 8px 12px; cursor: pointer; list-style: none;
         }
         .call > summary::-webkit-details-marker { display: none; }
@@ -65,6 +66,7 @@ extension ReportPage {
         .status { font-weight: 600; font-variant-numeric: tabular-nums; overflow: hidden; text-overflow: ellipsis; }
         .good { color: var(--good); } .note { color: var(--note); } .warn { color: var(--warn); }
         .bad { color: var(--bad); } .idle { color: var(--idle); }
+        .number small { color: var(--dim); margin-left: 5px; }
         .number { text-align: right; font-variant-numeric: tabular-nums; }
         .dim { color: var(--dim); }
         .strip { height: 12px; background: var(--stripe); border-radius: 3px; overflow: hidden; }
@@ -84,8 +86,10 @@ extension ReportPage {
         .event:last-child { border-bottom: 1px solid var(--line); border-radius: 0 0 8px 8px; }
         .empty { color: var(--dim); padding: 12px; }
         main { padding-bottom: 48px; }
+        @media (max-width: 1100px) { #tiles { grid-template-columns: repeat(4, minmax(0, 1fr)); } }
         @media (max-width: 700px) {
-          .call > summary { grid-template-columns: 52px minmax(0, 1fr) 76px; gap: 2px 8px; }
+          #tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+          .call > summary { grid-template-columns: 52px minmax(0, 1fr) 112px; gap: 2px 8px; }
           .call > summary .path { grid-column: 1 / -1; grid-row: 2; white-space: normal; overflow-wrap: anywhere; }
           .call > summary .requests, .call > summary .strip { display: none; }
           .event { grid-template-columns: 84px minmax(0, 1fr); }

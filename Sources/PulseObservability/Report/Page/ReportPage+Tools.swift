@@ -69,6 +69,27 @@ extension ReportPage {
           return isDone(call) && !(call.error && NO_VERDICT.includes(call.error.kind));
         }
 
+        // The calls whose durations are comparable: the measured ones. In a recording of a test's clock alone, all.
+        function timed(report) {
+          const done = report.calls.filter(hasVerdict);
+          const measured = done.filter((call) => !call.isVirtual);
+          return measured.length ? measured : done;
+        }
+
+        // Sizes as shares of the largest value. The scale is logarithmic where that value would flatten the others.
+        function scale(values) {
+          const sorted = values.filter((value) => value > 0).sort(ascending);
+          const most = sorted.length ? sorted[sorted.length - 1] : 1;
+          const isLogarithmic = sorted.length > 0 && most > 20 * percentile(sorted, 0.25);
+          const low = isLogarithmic ? Math.log10(sorted[0] / 2) : 0;
+          const high = Math.log10(most);
+          const share = (value) => value <= 0 ? 0 : isLogarithmic ? (Math.log10(value) - low) / (high - low) : value / most;
+          const ticks = [];
+          const step = Math.max(1, Math.ceil((high - low) / 6));
+          for (let power = Math.ceil(low); isLogarithmic && power < high; power += step) ticks.push(Math.pow(10, power));
+          return { most: most, isLogarithmic: isLogarithmic, share: share, ticks: isLogarithmic ? ticks : [0] };
+        }
+
         // Reports how many items are not shown.
         function rest(parent, number, noun, what) {
           if (number > 0) add(parent, "p", { class: "dim rest" }, count(number, noun) + (what || ""));
@@ -92,7 +113,14 @@ extension ReportPage {
         function outcome(call) {
           if (!isDone(call)) return "under way";
           if (call.status) return String(call.status);
-          return call.error ? call.error.kind : "done";
+          return call.error ? kindName(call.error.kind) : "done";
+        }
+
+        const KINDS = { queuedOffline: "queued", sslPinningFailed: "pinning failed", graphQL: "GraphQL", http: "HTTP status" };
+
+        // "deadlineExceeded" as "deadline exceeded".
+        function kindName(kind) {
+          return KINDS[kind] || kind.replace(/[a-z](?=[A-Z])/g, "$& ").replace(/[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase());
         }
 
         function legend(parent, entries) {

@@ -6,20 +6,20 @@ import PulseNetworking
 
 extension TransportConformance {
     /// The conformance of `CurlTransport`: nothing is excluded.
-    package static let curlTransport = TransportConformance("CurlTransport", timeLimit: 60) {
+    package static let curlTransport = TransportConformance("CurlTransport", timeLimit: 600) {
         maximumConnectionsPerHost in
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
 
     /// The conformance of the transport that a client on Linux uses unless it is given another.
-    package static let standardTransport = TransportConformance("Default", timeLimit: 60) { maximumConnectionsPerHost in
+    package static let standardTransport = TransportConformance("Default", timeLimit: 600) { maximumConnectionsPerHost in
         let limit = maximumConnectionsPerHost
         return StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit))
     }
 
     /// The conformance of `CurlTransport` over TLS.
     package static let curlTransportOverTLS = TransportConformance(
-        "CurlTransport over TLS", timeLimit: 60, tls: try? .generated()
+        "CurlTransport over TLS", timeLimit: 600, tls: try? .generated()
     ) { maximumConnectionsPerHost in
         CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
@@ -28,7 +28,7 @@ extension TransportConformance {
     ///
     /// Made for each use: what a global refers to through `Data` is a leak to the address sanitizer.
     package static var engineOverTLS: TransportConformance {
-        TransportConformance("Default over TLS, HTTP/1.1", timeLimit: 60, tls: try? .generated()) { limit in
+        TransportConformance("Default over TLS, HTTP/1.1", timeLimit: 600, tls: try? .generated()) { limit in
             HTTP1Only(base: StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit)))
         }
     }

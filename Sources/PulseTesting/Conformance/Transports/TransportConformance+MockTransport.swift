@@ -11,7 +11,7 @@ extension TransportConformance {
             "a streamed body arrives whole or is refused unsent": hasNoBody,
             "a shutdown ends all requests in progress":
                 "its responses are made in the caller's task, which the transport cannot cancel; later requests are refused",
-        ], timeLimit: 60
+        ], timeLimit: 600
     ) { respond in
         MockTransport(respond)
     }

@@ -7,7 +7,7 @@ extension TransportConformance {
     /// The conformance of `URLSessionTransport` on this platform.
     package static let urlSessionTransport = TransportConformance(
         "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }.merging(ofTLS) { $1 },
-        timeLimit: 60
+        timeLimit: 600
     ) { maximumConnectionsPerHost in
         URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
@@ -16,7 +16,7 @@ extension TransportConformance {
     /// The transport as on other platforms, with streams, to test the common logic: on Linux there is no backpressure.
     package static let streamingURLSessionTransport = TransportConformance(
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
-        timeLimit: 60
+        timeLimit: 600
     ) { maximumConnectionsPerHost in
         URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost, appliesBackpressure: true)
     }

@@ -1,0 +1,1 @@
+../WrittenProgramsTests/Views.swift

@@ -1,0 +1,1 @@
+../WrittenProgramsTests/WrittenProgramsTests.swift
