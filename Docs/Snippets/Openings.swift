@@ -47,7 +47,7 @@ func endpoints(_ client: PulseClient) async throws {
         typealias Response = Article
 
         let id: Int
-        var path: String { get throws { try String(path: "/articles/\(id)") } }
+        var path: PathText { "/articles/\(id)" }
     }
 
     let article = try await client.request(GetArticle(id: 7))

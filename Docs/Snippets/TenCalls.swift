@@ -50,7 +50,7 @@ print(user.name)  // Ada
 
 let id = 7
 // snippet.path
-let found: User = try await client.get("/users/{id}", path: ["id": id])
+let found: User = try await client.get("/users/\(id)")
 // snippet.end
 
 // snippet.query
@@ -63,7 +63,7 @@ let made: User = try await client.post("/users", body: user)
 print(found.id == made.id, users.count)
 
 // snippet.timeout
-let soon: User = try await client.get("/users/7", options: .init().with(\.timeout, value: 5))
+let soon: User = try await client.get("/users/7", timeout: 5)
 // snippet.end
 print(soon.id)
 
@@ -77,12 +77,11 @@ do {
 // snippet.end
 
 // snippet.download
-try await client.download(Request<Data>("/films/1"), to: file)
+try await client.download("/films/1", to: file)
 // snippet.end
 
 // snippet.form
-let form = MultipartFormData(parts: [.init(name: "film", file: file)])
-let receipt: Receipt = try await client.post("/films", body: .multipart(form))
+let receipt: Receipt = try await client.post("/films", body: .multipart { $0.append(file, name: "film") })
 // snippet.end
 print(receipt.bytes > 0)
 
