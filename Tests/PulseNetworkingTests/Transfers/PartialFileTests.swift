@@ -494,7 +494,7 @@ struct PartialFileTests {
                 transport: MockTransport(stubs: [Stub().reply(.file(Self.data, etag: "\"a\""))]),
                 events: PulseEventBus())
             let run = DownloadRun(.file(target), DownloadOptions(), .none, disk: disk, progress: nil)
-            let options = RequestOptions().with(\.deadline, value: 2)
+            let options = RequestOptions().with(\.deadline, value: byDeadline ? 2 : nil)
             let call = Task {
                 defer { isOver.withLock { $0 = true } }
                 _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }

@@ -61,15 +61,15 @@ struct BlockingThreadPoolTests {
         let (pool, disk) = (BlockingThreadPool(count: 2), DispatchSemaphore(value: 0))
         let begun = Locked<[String: Int]>([:])
         let paths = ["/a", "/b", "/c"]
-        let jobs = (0..<9).map { number in
-            let path = paths[number % 3]
-            return Task {
-                await pool.lane(of: path).run {
-                    begun.withLock { $0[path, default: 0] += 1 }
-                    disk.wait()
-                    // For the next one.
-                    disk.signal()
-                }
+        let (ended, end) = AsyncStream<Void>.makeStream()
+        for number in 0..<9 {
+            let path = paths[number / 3]
+            pool.lane(of: path).begin {
+                begun.withLock { $0[path, default: 0] += 1 }
+                disk.wait()
+                // For the next one.
+                disk.signal()
+                end.yield()
             }
         }
         while begun.withLock({ $0.count }) < 3 { await Task.yield() }
@@ -77,11 +77,14 @@ struct BlockingThreadPoolTests {
         await pool.run {}
         #expect(begun.withLock { $0 } == ["/a": 1, "/b": 1, "/c": 1])
         disk.signal()
-        for job in jobs { await job.value }
+        var count = 0
+        for await _ in ended {
+            count += 1
+            if count == 9 { break }
+        }
         #expect(begun.withLock { $0 } == ["/a": 3, "/b": 3, "/c": 3])
     }
 
-    /// Bodies of several files in one directory are written side by side.
     @Test func directoriesThatHangKeepALimitedNumberOfThreads() async {
         let (pool, disk) = (BlockingThreadPool(count: 1), DispatchSemaphore(value: 0))
         let limit = 1 + BlockingThreadPool.extraThreads
@@ -111,6 +114,7 @@ struct BlockingThreadPoolTests {
         #expect(running.withLock { $0.most } == limit)
     }
 
+    /// Bodies of several files in one directory are written side by side.
     @Test func aDirectoryThatRespondsGetsTheThreadsOfThePool() async {
         let pool = BlockingThreadPool(count: 2)
         let first = DispatchSemaphore(value: 0)
