@@ -219,34 +219,31 @@ extension PulseClient {
     /// Sends a GET to that target and returns the body as it arrives.
     @_disfavoredOverload
     public func bytes(
-        _ target: some RequestTarget, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, options: RequestOptions = RequestOptions()
     ) async throws -> (bytes: ByteStream, response: PulseResponse) {
-        try await bytes(target.requestPath, timeout: timeout, options: options)
+        try await bytes(target.requestPath, options: options)
     }
 
     /// The lines of the body of a GET to that target, while it arrives.
     @_disfavoredOverload
-    public func lines(
-        _ target: some RequestTarget, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
-    ) -> Lines {
-        lines(target.requestPath, timeout: timeout, options: options)
+    public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
+        lines(target.requestPath, options: options)
     }
 
     /// The values of a JSON Lines body of a GET to that target, while it arrives.
     @_disfavoredOverload
     public func jsonLines<Value: Decodable & Sendable>(
-        _ target: some RequestTarget, of type: Value.Type, timeout: TimeInterval? = nil,
-        options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
     ) -> JSONLines<Value> {
-        jsonLines(target.requestPath, of: type, timeout: timeout, options: options)
+        jsonLines(target.requestPath, of: type, options: options)
     }
 
     /// The server-sent events of the response to a GET to that target.
     @_disfavoredOverload
     public func events(
         _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
-        timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+        options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        events(target.requestPath, stream: stream, timeout: timeout, options: options)
+        events(target.requestPath, stream: stream, options: options)
     }
 }

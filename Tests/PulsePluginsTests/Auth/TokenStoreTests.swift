@@ -45,6 +45,30 @@ struct TokenStoreTests {
         #expect(secrets.state.withLock { $0.reads } == 1)
     }
 
+    @Test func aCancelledCallDoesNotWaitForASecretStoreThatHangs() async throws {
+        struct HangingStore: SecretStore {
+            let began: AsyncStream<Void>.Continuation
+            let disk = DispatchSemaphore(value: 0)
+
+            func secret(for account: String) -> Data? {
+                began.yield()
+                disk.wait()
+                return nil
+            }
+
+            func setSecret(_ secret: Data, for account: String) {}
+            func removeSecret(for account: String) {}
+        }
+        let (begun, began) = AsyncStream<Void>.makeStream()
+        let hanging = HangingStore(began: began)
+        let store = TokenStore(account: "session", in: hanging, refresh: { _ in self.login })
+        let call = Task { try await store.accessToken() }
+        for await _ in begun { break }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await call.value }
+        hanging.disk.signal()
+    }
+
     @Test func aCallFailsWhileTheSecretStoreIsUnreadableAndTheSessionSurvives() async throws {
         try await makeStore().logIn(login)
         let stage = Stage(makeStore())
