@@ -4,7 +4,8 @@
 import PackageDescription
 
 // The README's programs, word for word, in a typical package of a user; the quick start once with the umbrella, once with
-// single modules. `Scripts/docs` compares the text, `./check` runs all against a server in their own process.
+// single modules. `Scripts/docs` compares the text, `./check` runs all, the first one against the server of `Scripts/readme`,
+// the others against one in their own process.
 let package = Package(
     name: "QuickStart",
     platforms: [.iOS(.v15), .macOS(.v12)],
@@ -16,6 +17,7 @@ let package = Package(
                 .product(name: "PulseKit", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
             ]),
+        .executableTarget(name: "FirstProgram", dependencies: [.product(name: "PulseKit", package: "PulseKit")]),
         .executableTarget(
             name: "SingleModules",
             dependencies: [

@@ -9,8 +9,8 @@ import Testing
 /// Processes queue and drain against a real server and are killed at random moments, repeatedly on one directory.
 /// Either one runs at a time, or two share the directory, as an app and its extension do.
 ///
-/// 20 rounds of the first kind and 10 of the second; 500 and 250 if `PULSE_STEPS` is set. Several series of rounds run
-/// in parallel, each with its own directory and server.
+/// 36 kills: 20 rounds of the first kind and 8 of the second. If `PULSE_STEPS` is set, 996 kills: 500 rounds and 248.
+/// Several series of rounds run in parallel, each with its own directory and server.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(30)))
 struct OfflineKillScheduleTests {
     private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500

@@ -10,7 +10,7 @@ struct SaveNote: Endpoint {
 
     let path = "/notes"
     let method = HTTPMethod.post
-    var body: RequestBody { .json(["text": .string(text)]) }
+    var body: RequestBody { .json(["text": text]) }
     let isQueueableWhenOffline = true
 }
 
@@ -23,7 +23,7 @@ let transport = MockTransport { request in
 let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 
 let client = PulseClient(
-    configuration: PulseConfiguration(baseURL: URL(string: "https://api.example.com")!)
+    configuration: PulseConfiguration(baseURL: "https://api.example.com")
         .with(\.connectivity, value: network)
         .with(\.offlineQueuePolicy, value: OfflineQueuePolicy(directory: directory)),
     transport: transport)
