@@ -49,6 +49,10 @@ let package = Package(
                 .product(name: "PulseTesting", package: "PulseKit"),
             ],
             path: "observability/Probe"),
+        // For a suite whose server is the judge.
+        .executableTarget(
+            name: "sockets-probe", dependencies: [.product(name: "PulseKit", package: "PulseKit")],
+            path: "sockets/Probe"),
         // For tests that change their network.
         .executableTarget(
             name: "offline-probe", dependencies: [.product(name: "PulseKit", package: "PulseKit")],
