@@ -119,7 +119,8 @@ extension Endpoint {
     private var idleTimeout: TimeInterval { timeoutInterval }
 
     private var hasNoQuery: Bool {
-        queryParameters.isEmpty && queryItems.isEmpty && (try? path.requestPath.text)?.utf8.contains(UInt8(ascii: "?")) != true
+        let path = try? path.requestPath.text
+        return queryParameters.isEmpty && queryItems.isEmpty && path?.utf8.contains(UInt8(ascii: "?")) != true
     }
 
     private var misnomers: [UnusedMember.Misnomer] {
@@ -165,7 +166,9 @@ extension Endpoint {
 /// What a property of a likely name may be meant for.
 private enum Meaning {
     static func isTime(_ value: Any) -> Bool {
-        if #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *), value is Duration { return true }
+        if #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) {  // newer: Duration
+            if value is Duration { return true }
+        }
         return value is Int || value is TimeInterval
     }
 

@@ -3,7 +3,7 @@
 // All times are stored as seconds: the oldest supported systems have no `Duration`. A setter takes one through
 // `TimeInterval(_:)`, and the ways to chain settings take one themselves.
 
-@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension TimeInterval {
     /// The seconds of a duration: `client.get("/users", timeout: TimeInterval(limit))`.
     public init(_ duration: Duration) {
@@ -12,7 +12,7 @@ extension TimeInterval {
     }
 }
 
-@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension RequestOptions {
     /// A copy with one time set: `.init().with(\.timeout, value: .seconds(5))`.
     public func with(_ field: WritableKeyPath<RequestOptions, TimeInterval?>, value: Duration) -> RequestOptions {
@@ -20,7 +20,7 @@ extension RequestOptions {
     }
 }
 
-@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension PulseConfiguration {
     /// Returns a copy with one time changed: `.with(\.timeout, value: .seconds(20))`.
     public func with(
@@ -37,7 +37,7 @@ extension PulseConfiguration {
     }
 }
 
-@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
+@available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension Request {
     /// Returns a copy with that idle timeout: `.timeout(.seconds(5))`.
     public func timeout(_ duration: Duration) -> Request {

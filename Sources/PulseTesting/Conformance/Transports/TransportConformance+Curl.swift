@@ -12,7 +12,8 @@ extension TransportConformance {
     }
 
     /// The conformance of the transport that a client on Linux uses unless it is given another.
-    package static let standardTransport = TransportConformance("Default", timeLimit: 600) { maximumConnectionsPerHost in
+    package static let standardTransport = TransportConformance("Default", timeLimit: 600) {
+        maximumConnectionsPerHost in
         let limit = maximumConnectionsPerHost
         return StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit))
     }
