@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(Security)
-public import PulseStorage
+import PulseStorage
 
 /// A ``TokenStore`` with the keychain. This has not run on Apple hardware.
 public typealias KeychainTokenStore = TokenStore
