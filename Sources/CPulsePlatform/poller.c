@@ -92,6 +92,12 @@ bool pulse_poller_add(struct pulse_poller poller, int socket, uint64_t number) {
     return epoll_ctl(poller.epoll, EPOLL_CTL_ADD, socket, &event) == 0;
 }
 
+bool pulse_poller_arm(struct pulse_poller poller, int descriptor, uint64_t number, bool writes) {
+    struct epoll_event event = {.events = (writes ? EPOLLOUT : EPOLLIN) | EPOLLONESHOT, .data.u64 = number};
+    return epoll_ctl(poller.epoll, EPOLL_CTL_MOD, descriptor, &event) == 0
+        || (errno == ENOENT && epoll_ctl(poller.epoll, EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
 void pulse_poller_remove(struct pulse_poller poller, int socket) {
     epoll_ctl(poller.epoll, EPOLL_CTL_DEL, socket, NULL);
 }

@@ -47,6 +47,10 @@ int pulse_poller_wait(
 /// system has no memory for that.
 bool pulse_poller_add(struct pulse_poller poller, int socket, uint64_t number);
 
+/// Reports once that a descriptor can be read, or written, under a number below UINT64_MAX. Called again, it reports the
+/// next time, in place of what was reported before. False where the system has no memory for that.
+bool pulse_poller_arm(struct pulse_poller poller, int descriptor, uint64_t number, bool writes);
+
 /// Ends the reports of a socket. Closing it alone would leave epoll watching a socket that has another descriptor.
 void pulse_poller_remove(struct pulse_poller poller, int socket);
 

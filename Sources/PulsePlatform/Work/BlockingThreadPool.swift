@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import Dispatch
+internal import Dispatch
 import PulseCore
 
 /// A few threads for blocking work, one job at a time on each. A free thread takes the next job in order, so that a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if !canImport(os)
-import Dispatch
+internal import Dispatch
 import PulseCore
 
 /// Writes blocks of text to a descriptor, in order and never interleaved. Its callers never wait for the reader.

@@ -3,38 +3,36 @@
 #if canImport(CPulsePlatform)
 import CPulsePlatform
 import PulseCore
+import PulsePlatform
 
 /// The kernel's routes and interfaces, watched by rtnetlink.
 final class PlatformConnectivitySource: ConnectivitySource {
     private let queue = DispatchQueue(label: "com.pulse.connectivity")
-    private let source = Locked<Source?>(nil)
+    private let source = Locked<ReadinessSource?>(nil)
 
-    // Unchecked: a dispatch source may be cancelled from any thread.
-    private struct Source: @unchecked Sendable {
-        let source: any DispatchSourceRead
-    }
-
-    /// Without rtnetlink, which a sandbox may forbid, the status stays as it was at the start.
+    /// Without rtnetlink, which a sandbox may forbid, or without descriptors the status stays as it was at the start.
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
         let descriptor = pulse_netlink_open()
-        if descriptor >= 0 {
-            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-            source.setEventHandler {
-                // Read everything again after any change: messages may be lost under load.
-                pulse_netlink_drain(descriptor)
-                report(Self.status())
-            }
-            source.setCancelHandler { pulse_netlink_close(descriptor) }
-            let box = Source(source: source)
-            self.source.withLock { $0 = box }
-            source.activate()
-        }
+        if descriptor >= 0 { watch(descriptor, report) }
         // After the subscription, so that no change is missed.
         queue.async { report(Self.status()) }
     }
 
+    private func watch(_ descriptor: Int32, _ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
+        guard let poller = try? ReadinessPoller.shared() else { return pulse_netlink_close(descriptor) }
+        let source = ReadinessSource(.read, of: descriptor, by: poller, on: queue) {
+            // Read everything again after any change: messages may be lost under load.
+            pulse_netlink_drain(descriptor)
+            report(Self.status())
+        } onCancel: {
+            pulse_netlink_close(descriptor)
+        }
+        self.source.withLock { $0 = source }
+        source.resume()
+    }
+
     func stop() {
-        source.withLock { $0 }?.source.cancel()
+        source.withLock { $0.take() }?.cancel()
     }
 
     static func status() -> ConnectivityStatus {

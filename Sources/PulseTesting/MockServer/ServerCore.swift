@@ -2,6 +2,7 @@
 
 import Dispatch
 import PulseCore
+import PulsePlatform
 
 /// The shared state of a server's connections, and the list of open ones.
 final class ServerCore: Sendable {
@@ -22,6 +23,7 @@ final class ServerCore: Sendable {
     let port: Int
     private let tls: TLSServer?
     private let listener: Listener
+    private let poller: ReadinessPoller
     private let queue = DispatchQueue(label: "PulseTesting.MockServer")
     private let state = Locked(State())
 
@@ -29,7 +31,8 @@ final class ServerCore: Sendable {
         self.configuration = configuration
         self.clock = clock
         tls = try configuration.tls.map { try TLSServer($0, configuration) }
-        listener = try Listener(host: configuration.host, backlog: configuration.backlog)
+        poller = try ReadinessPoller.shared()
+        listener = try Listener(host: configuration.host, backlog: configuration.backlog, poller)
         port = listener.port
     }
 
@@ -76,7 +79,7 @@ final class ServerCore: Sendable {
     private func serve(_ descriptor: SocketDescriptor) {
         descriptor.setBufferSizes(receive: configuration.receiveBufferSize, send: configuration.sendBufferSize)
         let channel = tls.map { SocketChannel(descriptor, securedBy: $0) } ?? SocketChannel(descriptor)
-        let socket = SocketStream(channel, queue: queue)
+        let socket = SocketStream(channel, poller, queue: queue)
         let index = log.accepted()
         let isServed = state.withLock { state in
             guard state.isOpen else { return false }

@@ -66,7 +66,8 @@ struct SocketStreamTests {
         let client = try WireClient.connect(to: port)
         let accepted = try #require(try listener.acceptConnection())
         return (
-            SocketStream(SocketChannel(accepted), queue: DispatchQueue(label: "SocketStreamTests")), client
+            SocketStream(
+                SocketChannel(accepted), try .shared(), queue: DispatchQueue(label: "SocketStreamTests")), client
         )
     }
 

@@ -2,6 +2,7 @@
 
 import Dispatch
 import PulseCore
+import PulsePlatform
 
 /// A listening socket that delivers connections until it is closed.
 final class Listener: Sendable {
@@ -14,17 +15,19 @@ final class Listener: Sendable {
 
     let port: Int
     private let descriptor: SocketDescriptor
+    private let poller: ReadinessPoller
     private let state = Locked(State())
 
     /// Binds and listens; accepts no connection before ``open(on:_:)``.
-    init(host: MockServer.Configuration.Host, backlog: Int) throws {
+    init(host: MockServer.Configuration.Host, backlog: Int, _ poller: ReadinessPoller) throws {
+        self.poller = poller
         (descriptor, port) = try SocketDescriptor.listening(on: host, backlog: backlog)
     }
 
     /// Passes each connection to `take`, on `queue`.
     func open(on queue: DispatchQueue, _ take: @escaping @Sendable (SocketDescriptor) -> Void) {
         state.withLock { state in
-            let source = ReadinessSource(.read, of: descriptor, on: queue) {
+            let source = ReadinessSource(.read, of: descriptor.number, by: poller, on: queue) {
                 self.acceptAll(on: queue, take)
             } onCancel: {
                 self.dispose()
@@ -46,7 +49,7 @@ final class Listener: Sendable {
 
     func close() {
         state.withLock { state in
-            state.source?.cancel(isPaused: state.isPaused)
+            state.source?.cancel()
             state.source = nil
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 
 extension SocketStream {
     /// Returns when the handshake is over or has failed.
@@ -107,7 +108,7 @@ extension SocketStream {
     func writeSource(_ state: inout State) throws -> ReadinessSource {
         if let source = state.writeSource { return source }
         let watched = try descriptor.duplicate()
-        let source = ReadinessSource(.write, of: watched, on: queue) {
+        let source = ReadinessSource(.write, of: watched.number, by: poller, on: queue) {
             self.writeReady()
         } onCancel: {
             self.sourceEnded()

@@ -2,6 +2,7 @@
 
 import Dispatch
 import PulseCore
+import PulsePlatform
 
 /// One accepted connection as an async stream of bytes in both directions.
 ///
@@ -38,9 +39,8 @@ final class SocketStream: Sendable {
 
         var readSource: ReadinessSource?
         var isReadPaused = true
-        /// Made on demand, running exactly while data waits to be sent. On Linux the sources of one descriptor share a
-        /// registration: a running handler takes it from the other source, and later sources get none after the
-        /// connection has ended. So each direction has its own descriptor and one source for its whole life.
+        /// Made on demand, running exactly while data waits to be sent. A descriptor has one source, so each direction
+        /// has its own descriptor.
         var writeSource: ReadinessSource?
         var writeDescriptor: SocketDescriptor?
         var isWritePaused = true
@@ -59,13 +59,15 @@ final class SocketStream: Sendable {
 
     let descriptor: SocketDescriptor
     let queue: DispatchQueue
+    let poller: ReadinessPoller
     let state: Locked<State>
     let speaksTLS: Bool
 
-    init(_ channel: SocketChannel, queue: DispatchQueue) {
+    init(_ channel: SocketChannel, _ poller: ReadinessPoller, queue: DispatchQueue) {
         descriptor = channel.descriptor
         speaksTLS = channel.isUnsecured
         self.queue = queue
+        self.poller = poller
         state = Locked(State(channel: channel))
     }
 
@@ -73,7 +75,7 @@ final class SocketStream: Sendable {
     func open() {
         state.withLock { state in
             guard state.isOpen, state.readSource == nil else { return }
-            state.readSource = ReadinessSource(.read, of: descriptor, on: queue) {
+            state.readSource = ReadinessSource(.read, of: descriptor.number, by: poller, on: queue) {
                 self.readReady()
             } onCancel: {
                 self.sourceEnded()
@@ -194,9 +196,9 @@ final class SocketStream: Sendable {
                 var reads = 0
                 while reads < 16, case .bytes = descriptor.readBytes(upTo: Self.readAhead) { reads += 1 }
             }
-            state.readSource?.cancel(isPaused: state.isReadPaused)
+            state.readSource?.cancel()
             let writer = takeWriter(&state)
-            state.writeSource?.cancel(isPaused: state.isWritePaused)
+            state.writeSource?.cancel()
             state.readSource = nil
             state.writeSource = nil
             var woken = Woken(taking: &state)
