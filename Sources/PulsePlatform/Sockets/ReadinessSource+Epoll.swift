@@ -7,8 +7,8 @@ import PulseCore
 
 /// What waits for descriptors: a thread that runs as long as the process, once it is needed.
 ///
-/// Dispatch has a table of the numbers that it watches. Foundation's libcurl closes sockets that Dispatch still watches,
-/// and the next descriptor with such a number would get no events.
+/// Dispatch has a table of the numbers that it watches. Foundation's libcurl closes sockets that Dispatch still
+/// watches, and the next descriptor with such a number would get no events.
 package final class ReadinessPoller: Sendable {
     private struct State {
         var sources: [UInt64: ReadinessSource] = [:]
@@ -68,8 +68,8 @@ package final class ReadinessPoller: Sendable {
     }
 }
 
-/// Reports, on a queue, when a descriptor can be read or written. It starts paused. A descriptor has one source at most:
-/// another direction needs a duplicate.
+/// Reports, on a queue, when a descriptor can be read or written. It starts paused. A descriptor has one source at
+/// most: another direction needs a duplicate.
 package final class ReadinessSource: Sendable {
     package enum Direction: Sendable {
         case read, write
