@@ -33,8 +33,8 @@ func films(_ client: PulseClient, in folder: URL, _ film: String, _ file: URL, _
     // snippet.end
 
     // snippet.upload
-    let upload = Request<EmptyResponse>(.post, "/videos").body(.file(video))
     try await client.upload(
-        upload, in: background, options: RequestOptions().with(\.idempotencyKey, value: .value("video 1")))
+        video, to: "/videos", method: .post, in: background,
+        options: RequestOptions().with(\.idempotencyKey, value: .value("video 1")))
     // snippet.end
 }

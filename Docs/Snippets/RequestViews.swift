@@ -80,6 +80,14 @@ struct TeamCount: View {
     var body: some View { Text("\(team.value?.count ?? 0)") }
 }
 
+struct TeamNames: View {
+    // snippet.brief
+    @APIRequest(Request<[User]>("/team"), autoFetch: true) private var team
+    // snippet.end
+
+    var body: some View { Text((team.value ?? []).map(\.name).joined(separator: ", ")) }
+}
+
 // snippet.endpoint
 struct Orders: PaginatedEndpoint, Hashable {
     struct Order: Codable, Sendable, Identifiable {

@@ -41,14 +41,16 @@ let file = folder.appendingPathComponent("film.mp4")
 
 // snippet.token
 let client = PulseClient(baseURL: url, plugins: [.auth(session)])
+let me: User = try await client.get("/users/7")
 // snippet.end
+print(me.id)
 
 // snippet.value
 let user: User = try await client.get("/users/7")
 // snippet.end
 print(user.name)  // Ada
 
-let id = 7
+let id = "7"
 // snippet.path
 let found: User = try await client.get("/users/\(id)")
 // snippet.end
@@ -71,7 +73,7 @@ print(soon.id)
 do {
     let other: User = try await client.get("/users/8")
     print(other.name)
-} catch PulseError.http(let response) where response.statusCode == 404 {
+} catch let error as PulseError where error.statusCode == 404 {
     print("no such user")
 }
 // snippet.end

@@ -50,12 +50,20 @@ struct BaseURLTests {
     }
 
     @Test(arguments: ["", "not a URL", "api.example.com", "http://[bad", "https://ada:hunter2@[bad?key=hunter2"])
-    func aBaseURLThatIsNoneFailsEachCall(text: String) async {
-        let client = PulseClient(baseURL: text, transport: MockTransport(stubs: []), events: PulseEventBus())
+    func aBaseURLThatIsNoneCausesAWarningAndFailsEachCall(text: String) async {
+        let (bus, sink, mock) = (PulseEventBus(), RecordingSink(), MockTransport(stubs: []))
+        bus.addSink(sink)
+        let client = PulseClient(baseURL: text, transport: mock, events: bus)
+        let warnings = sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
         let error = await #expect(throws: PulseError.self) { try await client.get("/users/1", as: User.self) }
-        #expect(error?.kind == .invalidURL)
-        let shown = error.map { "\($0)" } ?? ""
-        #expect(!shown.contains("hunter2") && shown.contains("base URL"), "\(shown)")
+        #expect(error?.kind == .invalidURL && mock.requests.isEmpty)
+        // Not "a relative path needs a base URL": a client without one would send secrets to any origin.
+        let shown = warnings + [error.map { "\($0)" } ?? ""]
+        #expect(shown.map { $0.contains("the base URL") } == [true, true], "\(shown)")
+        #expect(!shown.joined().contains("hunter2"), "\(shown)")
+        // No part of a text that cannot be parsed is shown.
+        let isParsed = URL(string: text) != nil
+        #expect(isParsed || shown.allSatisfy { $0.contains("the base URL not-a-URL") }, "\(shown)")
     }
 
     @Test func theQueryItemsOfAClientAreSentHomeWithEveryCall() async throws {

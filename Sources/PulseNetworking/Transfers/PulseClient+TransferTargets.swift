@@ -71,6 +71,33 @@ extension PulseClient {
             headers: headers, as: type, resuming: resuming, options: options, progress: progress)
     }
 
+    /// Sends a file in a background session and ignores the body of the response.
+    @_disfavoredOverload
+    @discardableResult
+    public func upload(
+        _ file: URL, to target: some RequestTarget, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        in background: BackgroundTransfers, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> EmptyResponse {
+        try await upload(
+            file, to: target.requestPath, path: values, method: method, contentType: contentType, query: query,
+            headers: headers, in: background, options: options, progress: progress)
+    }
+
+    /// Sends a file in a background session and decodes the response.
+    @_disfavoredOverload
+    public func upload<Value: Decodable & Sendable>(
+        _ file: URL, to target: some RequestTarget, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, in background: BackgroundTransfers,
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> Value {
+        try await upload(
+            file, to: target.requestPath, path: values, method: method, contentType: contentType, query: query,
+            headers: headers, as: type, in: background, options: options, progress: progress)
+    }
+
     /// The steps of an upload of a file, whose response has no value.
     @_disfavoredOverload
     public func uploading(
@@ -89,20 +116,26 @@ extension Downloads {
     @_disfavoredOverload
     @discardableResult
     public func add(
-        _ target: some RequestTarget, to file: URL, download: DownloadOptions = DownloadOptions(),
-        options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, path values: PulseClient.PathValues = [:],
+        query: PulseClient.QueryValues = [:], headers: [String: String] = [:], to file: URL,
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(target.requestPath, to: file, download: download, options: options)
+        try await add(
+            target.requestPath, path: values, query: query, headers: headers, to: file, download: download,
+            options: options)
     }
 
     /// Adds a download of that target into a directory, under the name that the server suggests.
     @_disfavoredOverload
     @discardableResult
     public func add(
-        _ target: some RequestTarget, into directory: URL, download: DownloadOptions = DownloadOptions(),
-        options: RequestOptions = RequestOptions()
+        _ target: some RequestTarget, path values: PulseClient.PathValues = [:],
+        query: PulseClient.QueryValues = [:], headers: [String: String] = [:], into directory: URL,
+        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(target.requestPath, into: directory, download: download, options: options)
+        try await add(
+            target.requestPath, path: values, query: query, headers: headers, into: directory, download: download,
+            options: options)
     }
 }
 

@@ -120,6 +120,35 @@ extension PulseClient {
         }
     }
 
+    /// Sends a file in a background session and ignores the body of the response:
+    /// `try await client.upload(file, to: "/films/1", in: background)`.
+    ///
+    /// The path, the method and the media type are those of an upload by path; the rest is as for an endpoint in the
+    /// background. A later call with the same method, URL and file takes over the upload.
+    @discardableResult
+    public func upload(
+        _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        in background: BackgroundTransfers, options: RequestOptions = RequestOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> EmptyResponse {
+        try await upload(
+            Verb<EmptyResponse>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
+            in: background, options: options, progress: progress)
+    }
+
+    /// Sends a file in a background session and decodes the response.
+    public func upload<Value: Decodable & Sendable>(
+        _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
+        contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, in background: BackgroundTransfers,
+        options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> Value {
+        try await upload(
+            Verb<Value>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
+            in: background, options: options, progress: progress)
+    }
+
     /// The steps of an upload, and its value as the last one. The upload begins when the first element is asked for;
     /// leaving the loop cancels it.
     public func uploading<E: Endpoint>(

@@ -140,6 +140,8 @@ struct PathTextTests {
         #expect(route("/reports/2024/\("ada")") == "GET /reports/2024/{id}")
         #expect(route("/files/\(segments: ["a", "b"])/\(raw: "c/7")") == "GET /files/{id}/c/{id}")
         #expect(route("/users/7") == "GET /users/{id}")
+        // With an interpolation anywhere, the numbers of the literal are no values.
+        #expect(route("/reports/2024?day=\(3)") == "GET /reports/2024")
     }
 
     @Test

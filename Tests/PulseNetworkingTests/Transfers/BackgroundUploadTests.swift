@@ -45,6 +45,34 @@ struct BackgroundUploadTests {
         }
     }
 
+    @Test func anUploadByPathIsThatOfAnUploadInTheForeground() async throws {
+        try await BackgroundWorld.run { world in
+            let (app, file, name) = (try world.launch(), try file(in: world), "a/b")
+            let put = Task {
+                _ = try await app.client.upload(
+                    file, to: "/videos/\(name)", contentType: "video/x-a", query: ["v": 2], headers: ["X-A": "1"],
+                    in: app.transfers)
+            }
+            await world.system.resumed(1)
+            let request = world.system.tasks[1]?.request
+            #expect(request?.httpMethod == "PUT")
+            #expect(request?.url?.absoluteString == "https://example.com/videos/a%2Fb?v=2")
+            #expect(request?.value(forHTTPHeaderField: "Content-Type") == "video/x-a")
+            #expect(request?.value(forHTTPHeaderField: "X-A") == "1")
+            world.system.respond(to: 1, 204)
+            try await put.value
+
+            let url = URL(string: "https://example.com/videos")!
+            let post = Task {
+                try await app.client.upload(file, to: url, method: .post, as: Reply.self, in: app.transfers)
+            }
+            await world.system.resumed(2)
+            #expect(world.system.tasks[2]?.request?.httpMethod == "POST")
+            world.system.respond(to: 2, 201, [:], body)
+            #expect(try await post.value == Reply(id: 7))
+        }
+    }
+
     @Test(arguments: [false, true])
     func aLaterCallTakesOver(finished isFinished: Bool) async throws {
         try await BackgroundWorld.run { world in

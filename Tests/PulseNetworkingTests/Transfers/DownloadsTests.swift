@@ -103,6 +103,26 @@ struct DownloadsTests {
 
     // MARK: The whole way
 
+    @Test func aDownloadByPathTakesWhatAVerbTakes() async throws {
+        try await run { world in
+            world.serve("/files/{name}")
+            let client = world.client()
+            let downloads = Downloads(directory: world.list, client: client)
+            let (name, template) = ("a/b", "/files/{name}")
+            let first = try await downloads.add(
+                "/files/\(name)", query: ["v": 2], headers: ["X-A": "1"], to: world.file("a.bin"))
+            _ = try await first.file()
+            let second = try await downloads.add(
+                template, path: ["name": "c"], query: ["v": 3], headers: ["X-A": "2"], into: world.directory)
+            _ = try await second.file()
+            let requests = world.server.requests
+            #expect(requests.map(\.target) == ["/files/a%2Fb?v=2", "/files/c?v=3"])
+            #expect(requests.map { $0.headers["X-A"] } == ["1", "2"])
+            await downloads.shutdown()
+            await client.shutdown()
+        }
+    }
+
     @Test func aDownloadCompletesAndStaysInTheList() async throws {
         try await run { world in
             world.serve("/file")

@@ -86,7 +86,37 @@ struct TusFileTests {
                     return
                 }
                 #expect(cause == .contentKeepsChanging && uploads.createdCount == 2)
+                #expect(cause.file?.path == file.path)
                 #expect(TusFixture.names(resumption) == [])
+                await client.shutdown()
+            }
+        }
+    }
+
+    enum Fault: CaseIterable { case location, offset }
+
+    /// With several uploads in progress, the text says which one failed.
+    @Test(arguments: Fault.allCases)
+    func anErrorNamesTheFileAndTheRequest(fault: Fault) async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            switch fault {
+            case .location:
+                uploads.answering(.post, with: .status(201))
+            case .offset:
+                for _ in 0..<2 {
+                    uploads.dropping(after: 10)
+                    uploads.answering(.head, with: .status(200))
+                }
+            }
+            try await TusFixture.withFile { file, _, resumption in
+                let client = TusFixture.client(server)
+                let error = await #expect(throws: PulseError.self) {
+                    try await client.upload(Put(file), resuming: resumption)
+                }
+                let text = error.map { "\($0)" } ?? ""
+                #expect(text.hasPrefix("transport failed: badServerResponse"), "\(text)")
+                #expect(text.contains("/video.mp4") && text.contains("PUT \(server.baseURL)/up"), "\(text)")
                 await client.shutdown()
             }
         }

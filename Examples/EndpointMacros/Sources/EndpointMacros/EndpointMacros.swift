@@ -4,9 +4,9 @@ import PulseCore
 
 /// Makes a struct an endpoint with the method GET and that path.
 ///
-/// A placeholder takes the value of the property with its name, as one segment or a part of one: see `PathTemplate`. A
-/// placeholder without a property, and a stored property that is neither in the path nor used by another member, are
-/// errors of the compiler.
+/// A placeholder takes the value of the property with its name, as one segment or a part of one: the path is a
+/// `PathText`, in which `{id}` is the interpolation `\(id)`. A placeholder without a property, and a stored property that
+/// is neither in the path nor used by another member, are errors of the compiler.
 @attached(extension, conformances: Endpoint, names: named(method), named(path))
 public macro GET(_ template: String) = #externalMacro(module: "EndpointMacrosPlugin", type: "EndpointMacro")
 

@@ -17,20 +17,16 @@ public struct EndpointMacro: ExtensionMacro {
         }
         let literal = try literal(of: node)
         let properties = Property.all(of: declaration)
-        let names = try placeholders(in: literal, properties, of: declaration)
+        let template = try template(of: literal, properties, of: declaration)
         let method = node.attributeName.trimmedDescription.split(separator: ".").last?.lowercased() ?? "get"
         let access = declaration.modifiers.first { ["public", "package"].contains($0.name.text) }
         let prefix = access.map { $0.name.text + " " } ?? ""
         let conformance = protocols.isEmpty ? "" : ": " + protocols.map(\.trimmedDescription).joined(separator: ", ")
-        let values = names.map { name in "\"\(name)\": \(properties.first { $0.name == name }?.token.text ?? name)" }
-        let text = literal.trimmedDescription
-        let path =
-            names.isEmpty
-            ? text : "get throws { try PathTemplate(\(text)).expand([\(values.joined(separator: ", "))]) }"
+        let path = template.literal { name in properties.first { $0.name == name }?.token.text ?? name }
         let source: DeclSyntax = """
             extension \(type.trimmed)\(raw: conformance) {
                 \(raw: prefix)var method: HTTPMethod { .\(raw: method) }
-                \(raw: prefix)var path: String { \(raw: path) }
+                \(raw: prefix)var path: PathText { \(raw: path) }
             }
             """
         return source.as(ExtensionDeclSyntax.self).map { [$0] } ?? []
@@ -44,16 +40,17 @@ public struct EndpointMacro: ExtensionMacro {
         return literal
     }
 
-    /// The placeholders. Throws every mismatch between them and the properties at once.
-    private static func placeholders(
-        in literal: StringLiteralExprSyntax, _ properties: [Property], of declaration: StructDeclSyntax
-    ) throws -> [String] {
-        let names: [String]
+    /// The path with its placeholders. Throws every mismatch between them and the properties at once.
+    private static func template(
+        of literal: StringLiteralExprSyntax, _ properties: [Property], of declaration: StructDeclSyntax
+    ) throws -> Template {
+        let template: Template
         do {
-            names = try Template(literal.representedLiteralValue ?? "").names
+            template = try Template(literal.representedLiteralValue ?? "")
         } catch {
             throw Problem.malformed(error.reason).error(at: literal)
         }
+        let names = template.names
         let unknown = names.filter { name in !properties.contains { $0.name == name } }
         let unused = properties.filter { property in
             property.isStored && !names.contains(property.name) && !requirements.contains(property.name)
@@ -63,7 +60,7 @@ public struct EndpointMacro: ExtensionMacro {
             unknown.map { Problem.unknown($0).diagnostic(at: literal) }
             + unused.map { Problem.unused($0.name).diagnostic(at: $0.token) }
         guard diagnostics.isEmpty else { throw DiagnosticsError(diagnostics: diagnostics) }
-        return names
+        return template
     }
 
     /// The properties that the client reads itself.

@@ -6,11 +6,13 @@ struct Template {
         let reason: String
     }
 
-    /// The names of the placeholders, each once, in their order.
-    let names: [String]
+    /// The placeholders in their order, each with the text before it.
+    let placeholders: [(before: String, name: String)]
+    /// The text after the last placeholder.
+    let rest: String
 
     init(_ text: String) throws(Malformed) {
-        var names: [String] = []
+        var placeholders: [(before: String, name: String)] = []
         var remaining = Substring(text)
         while let brace = remaining.firstIndex(where: { "{}".contains($0) }) {
             guard remaining[brace] == "{", let end = remaining[brace...].firstIndex(of: "}") else {
@@ -20,11 +22,27 @@ struct Template {
             guard Self.isIdentifier(name) else {
                 throw Malformed(reason: "'{\(name)}' is not the name of a property in braces")
             }
-            if !names.contains(name) { names.append(name) }
+            placeholders.append((String(remaining[..<brace]), name))
             remaining = remaining[end...].dropFirst()
         }
-        self.names = names
+        self.placeholders = placeholders
+        rest = String(remaining)
     }
+
+    /// The names of the placeholders, each once, in their order.
+    var names: [String] {
+        placeholders.reduce(into: []) { names, next in
+            if !names.contains(next.name) { names.append(next.name) }
+        }
+    }
+
+    /// A string literal with an interpolation in place of each placeholder.
+    func literal(interpolating expression: (String) -> String) -> String {
+        let parts = placeholders.map { Self.escaped($0.before) + "\\(\(expression($0.name)))" }
+        return "\"\(parts.joined())\(Self.escaped(rest))\""
+    }
+
+    private static func escaped(_ text: String) -> String { String(text.debugDescription.dropFirst().dropLast()) }
 
     private static func isIdentifier(_ name: String) -> Bool {
         guard let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {

@@ -52,10 +52,8 @@ struct EndpointMacroTests {
                     var method: HTTPMethod {
                         .get
                     }
-                    var path: String {
-                        get throws {
-                            try PathTemplate("/users/{id}").expand(["id": id])
-                        }
+                    var path: PathText {
+                        "/users/\\(id)"
                     }
                 }
                 """)
@@ -78,7 +76,7 @@ struct EndpointMacroTests {
                     public var method: HTTPMethod {
                         .delete
                     }
-                    public var path: String {
+                    public var path: PathText {
                         "/session"
                     }
                 }
@@ -106,10 +104,34 @@ struct EndpointMacroTests {
                     var method: HTTPMethod {
                         .patch
                     }
-                    var path: String {
-                        get throws {
-                            try PathTemplate("/{default}/{day}/{day}").expand(["default": `default`, "day": day])
-                        }
+                    var path: PathText {
+                        "/\\(`default`)/\\(day)/\\(day)"
+                    }
+                }
+                """)
+    }
+
+    @Test func theTextAroundPlaceholdersStays() {
+        expands(
+            """
+            @GET(#"/a"b/{id}.{kind}/posts?sort=new"#)
+            struct GetPosts {
+                let id: Int
+                let kind: String
+            }
+            """,
+            to: """
+                struct GetPosts {
+                    let id: Int
+                    let kind: String
+                }
+
+                extension GetPosts: Endpoint {
+                    var method: HTTPMethod {
+                        .get
+                    }
+                    var path: PathText {
+                        "/a\\"b/\\(id).\\(kind)/posts?sort=new"
                     }
                 }
                 """)
@@ -163,7 +185,7 @@ struct EndpointMacroTests {
                     var method: HTTPMethod {
                         .post
                     }
-                    var path: String {
+                    var path: PathText {
                         "/users"
                     }
                 }

@@ -30,7 +30,7 @@ extension Upstream {
 
     /// Calls the upstream within the caller's trace and deadline, as long as the caller is there.
     private func product(_ id: String, for request: Hummingbird.Request) async throws -> Response {
-        let call = PulseKit.Request<Data>(.get, "/products/{id}", path: ["id": id])
+        let call = PulseKit.Request<Data>(.get, "/products/\(id)")
             .option(\.deadline, request.milliseconds(in: DeadlineHeader.name).map { min($0 / 1000, timeout) })
         let trace = request.field("traceparent").flatMap {
             TraceContext(traceparent: $0, tracestate: request.field("tracestate"))

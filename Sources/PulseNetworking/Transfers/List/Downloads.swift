@@ -79,24 +79,28 @@ public final class Downloads: Sendable {
         try await list.add(endpoint, .directory(directory), download, options)
     }
 
-    /// Adds a download of a path or a URL to a file: `try await downloads.add("/films/1", to: file)`. Does and throws
-    /// the same.
+    /// Adds a download of a path or a URL to a file: `try await downloads.add("/films/1", to: file)`. The path, its
+    /// values, the query and the headers are those of `get`. Does and throws the same.
     @discardableResult
     public func add(
-        _ target: PathText, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, path values: PulseClient.PathValues = [:], query: PulseClient.QueryValues = [:],
+        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(Request<EmptyResponse>(.get, target), to: file, download: download, options: options)
+        let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
+        return try await add(endpoint, to: file, download: download, options: options)
     }
 
     /// Adds a download of a path or a URL into a directory, under the name that the server suggests. Does and throws
     /// the same.
     @discardableResult
     public func add(
-        _ target: PathText, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, path values: PulseClient.PathValues = [:], query: PulseClient.QueryValues = [:],
+        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
-        try await add(Request<EmptyResponse>(.get, target), into: directory, download: download, options: options)
+        let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
+        return try await add(endpoint, into: directory, download: download, options: options)
     }
 
     /// Stops all transfers, keeps what has come, and closes the list. The next list of the directory goes on with what
