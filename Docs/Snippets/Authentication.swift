@@ -118,7 +118,7 @@ try await MockServer.run { server in
         // Log in again: handleAuthenticationFailure() has been called, once.
     } catch PulseError.unauthorized {
         // The server refused a new token too, or there was none.
-    } catch PulseError.custom(let error as AccountMismatch) {
+    } catch PulseError.custom(let error as PulseError.AccountMismatch) {
         print(error)  // Another user logged in during the call.
     }
     // snippet.end

@@ -24,7 +24,7 @@ struct HostSlots: Sendable {
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile, and a ``TransportFailure`` with
-    /// a ``PoolTimeout`` after the timeout; then it holds none.
+    /// a ``PulseError/PoolTimeout`` after the timeout; then it holds none.
     ///
     /// - Parameters:
     ///   - timeout: seconds; infinity for no limit.
@@ -53,7 +53,7 @@ struct HostSlots: Sendable {
         defer { if let alarm = alarm.withLock({ $0 }) { timeouts.remove(alarm) } }
         try await permits.wait(origin, id, priority: priority) { [limit, permits, clock, timeouts] in
             let added = timeouts.add(clock.uptime + timeout) {
-                let error = PoolTimeout(host: origin.host, limit: timeout, connections: limit)
+                let error = PulseError.PoolTimeout(host: origin.host, limit: timeout, connections: limit)
                 permits.fail(origin, id, with: error.failure)
             }
             alarm.withLock { $0 = added }

@@ -161,7 +161,7 @@ struct PulseClientRunTests {
     func aDelayOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
         let call = CallSummary(
             id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
-        let error = ErrorSummary(kind: .http, message: "HTTP status 503")
+        let error = PulseError.Summary(kind: .http, message: "HTTP status 503")
         #expect(EventText.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
         #expect(EventText.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
     }

@@ -15,9 +15,9 @@ struct ConsoleContentTests {
 
     @Test func aRowShowsOutcomeDurationSizeAndAttempts() {
         #expect(summary(.sample(bytes: 12)) == "200, 250 ms, 12 bytes")
-        let timeout = ErrorSummary(kind: .timeout, message: "timed out")
+        let timeout = PulseError.Summary(kind: .timeout, message: "timed out")
         #expect(summary(.sample(failure: timeout, latency: 2)) == "timed out, 2.00 s")
-        let unavailable = ErrorSummary(kind: .http, statusCode: 503, message: "unavailable")
+        let unavailable = PulseError.Summary(kind: .http, statusCode: 503, message: "unavailable")
         #expect(
             summary(
                 .sample(
@@ -102,7 +102,7 @@ struct ConsoleContentTests {
     }
 
     @Test func headersAreMissingOnlyWhereAServerRespondedToNoRecordedRequest() {
-        let unreachable = ErrorSummary(kind: .noConnection, message: "offline")
+        let unreachable = PulseError.Summary(kind: .noConnection, message: "offline")
         let samples: [([RecordedCall], Bool)] = [
             ([.sample(failure: .init(kind: .http, statusCode: 500, message: "error"))], true),
             ([.sample(failure: unreachable)], false),

@@ -7,7 +7,7 @@ extension RecordedCall {
     /// A call that ended with that status, or failed.
     static func sample(
         _ path: String = "/a", method: HTTPMethod = .get, host: String = "api.example.com", status: Int? = 200,
-        failure: ErrorSummary? = nil, latency: TimeInterval? = 0.25, bytes: Int = 0,
+        failure: PulseError.Summary? = nil, latency: TimeInterval? = 0.25, bytes: Int = 0,
         origin: PulseResponse.Origin = .network, exchanges: [RecordedExchange] = [], marks: [Mark] = []
     ) -> RecordedCall {
         let success = status.map { ResponseSummary(statusCode: $0, byteCount: bytes, origin: origin) }
@@ -22,7 +22,7 @@ extension RecordedExchange {
     static func sample(
         id: UInt64 = 1, attempt: Int = 1, hop: Int = 0, url: String = "https://api.example.com/a",
         requestHeaders: HTTPHeaders = [:], requestBody: RecordedBody = .none,
-        response: Response? = .init(statusCode: 200), failure: ErrorSummary? = nil, duration: TimeInterval? = 0.1
+        response: Response? = .init(statusCode: 200), failure: PulseError.Summary? = nil, duration: TimeInterval? = 0.1
     ) -> RecordedExchange {
         RecordedExchange(
             id: id, attempt: attempt, hop: hop,

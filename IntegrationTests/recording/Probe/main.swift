@@ -81,16 +81,16 @@ func crowd() -> PulseRecording {
     let recorder = PulseRecorder(options: .init(maximumEvents: 616), clock: TestClock())
     let bus = PulseEventBus()
     recorder.attach(to: bus)
-    func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) {
+    func call(_ outcome: Result<ResponseSummary, PulseError.Summary>, _ latency: TimeInterval) {
         let call = CallSummary(
             id: UUID(), endpointPath: "/", route: "/", method: .get, host: "api.example.com")
         bus.emit(.requestStarted(call))
         bus.emit(.requestCompleted(outcome, call, latency: latency))
     }
     let undecided: [PulseError.Kind] = [.cancelled, .queuedOffline]
-    for kind in undecided { call(.failure(ErrorSummary(kind: kind, message: "")), 9) }
+    for kind in undecided { call(.failure(PulseError.Summary(kind: kind, message: "")), 9) }
     for kind in PulseError.Kind.allCases.filter({ !undecided.contains($0) }).prefix(12) {
-        call(.failure(ErrorSummary(kind: kind, message: "")), 0.03)
+        call(.failure(PulseError.Summary(kind: kind, message: "")), 0.03)
     }
     for status in [200, 404] {
         let response = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)

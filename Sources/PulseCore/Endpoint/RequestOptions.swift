@@ -70,7 +70,7 @@ public struct RequestOptions: Sendable {
     }
 
     /// The pool timeout: the longest wait of an attempt for a connection slot of the host, in seconds. Then the attempt
-    /// fails with a ``PoolTimeout``, and nothing was sent.
+    /// fails with a ``PulseError/PoolTimeout``, and nothing was sent.
     public var poolTimeout: TimeInterval? {
         get { box?.fields.poolTimeout }
         set { fields.poolTimeout = newValue }

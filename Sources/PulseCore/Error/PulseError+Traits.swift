@@ -49,7 +49,7 @@ extension PulseError {
 
     /// Whether the default ``RetryPolicy`` counts this failure as transient: statuses 408, 425, 429, 500, 502, 503,
     /// 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection. A
-    /// ``PoolTimeout`` is none of them.
+    /// ``PulseError/PoolTimeout`` is none of them.
     ///
     /// Whether the *request* may be repeated depends on its method and on ``phase``; that is the policy's rule.
     public var isRetryable: Bool {
@@ -99,7 +99,7 @@ extension PulseError {
         case .transport(_, let failure as TransportFailure): failure.response?.statusCode
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
-        case .custom(let summary as ErrorSummary): summary.statusCode
+        case .custom(let summary as PulseError.Summary): summary.statusCode
         default: nil
         }
     }
@@ -187,7 +187,7 @@ extension PulseError {
             // The same cause after bytes were sent is a lost connection: the server may have the request.
             self = phase == .beforeSend ? .noConnection : .transport(.networkConnectionLost, underlying: underlying)
         case .timedOut:
-            if (underlying as? TransportFailure)?.underlying is PoolTimeout {
+            if (underlying as? TransportFailure)?.underlying is PulseError.PoolTimeout {
                 self = .transport(.timedOut, underlying: underlying)
             } else if phase == .beforeSend {
                 // A connect timeout means that nothing was sent, and a retry may rely on it.

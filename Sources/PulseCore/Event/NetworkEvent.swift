@@ -15,13 +15,13 @@ public enum NetworkEvent: Sendable {
     /// A redirect is followed; `status` is its 3xx status.
     case requestRedirected(CallSummary, status: Int)
     /// A call has ended, with success or failure. Emitted once per call; `latency` is in seconds.
-    case requestCompleted(Result<ResponseSummary, ErrorSummary>, CallSummary, latency: TimeInterval)
+    case requestCompleted(Result<ResponseSummary, PulseError.Summary>, CallSummary, latency: TimeInterval)
     /// A failed attempt will be retried. `attempt` is the number of the next attempt, ``CallSummary/retryDelay`` the
     /// wait before it in seconds.
-    case requestRetrying(CallSummary, ErrorSummary, attempt: Int)
+    case requestRetrying(CallSummary, PulseError.Summary, attempt: Int)
     /// A failure would be retried, but the number of attempts, the deadline, the budget or the server's `Retry-After`
     /// does not allow it.
-    case retryGivenUp(CallSummary, ErrorSummary)
+    case retryGivenUp(CallSummary, PulseError.Summary)
     /// A transfer has progressed; `completed` and `total` are bytes, and `total` is nil if it is not known. At most ten
     /// a second for each attempt, and always the last value, before ``responseReceived(_:status:byteCount:)``.
     ///
@@ -33,7 +33,7 @@ public enum NetworkEvent: Sendable {
     /// A token refresh has returned a new token.
     case authRefreshSucceeded(CallSummary)
     /// A token refresh has failed or timed out.
-    case authRefreshFailed(CallSummary, ErrorSummary)
+    case authRefreshFailed(CallSummary, PulseError.Summary)
     /// The session cannot be refreshed any more: the user must log in.
     case sessionExpired(CallSummary)
     /// A call is served from the cache, with a fresh or a stale response.
@@ -257,28 +257,4 @@ public struct ResponseSummary: Sendable {
             statusCode: response.statusCode, byteCount: bytesRead ?? response.data.count, origin: response.origin,
             timings: response.timings)
     }
-}
-
-/// The failure of a call: the kind of error and a redacted text, without the request or the response.
-public struct ErrorSummary: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of the error.
-    public let kind: PulseError.Kind
-    /// The status of the failure, if a server sent one.
-    public let statusCode: Int?
-    /// The failure in one line, without queries, secrets or text from a server.
-    public let message: String
-
-    /// Creates a summary. The message is shown unchanged, so it must not hold a secret.
-    public init(kind: PulseError.Kind, statusCode: Int? = nil, message: String) {
-        self.kind = kind
-        self.statusCode = statusCode
-        self.message = message
-    }
-
-    package init(_ error: PulseError) {
-        // The error's own text contains the URL, whose query an event must not hold.
-        self.init(kind: error.kind, statusCode: error.statusCode, message: error.summary)
-    }
-
-    public var description: String { message }
 }

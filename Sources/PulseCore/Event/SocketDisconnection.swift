@@ -19,7 +19,7 @@ public struct SocketDisconnection: Sendable, Hashable {
     /// The side that closed the connection first; nil for a connection that was lost.
     public let endedBy: Side?
     /// Why the connection was lost, or why this side gave it up; nil if a side closed it as intended.
-    public let error: ErrorSummary?
+    public let error: PulseError.Summary?
     /// The seconds from the end of the handshake to the end of the connection, by the client's clock.
     public let duration: TimeInterval
     /// The messages of this connection that the system has taken all bytes of.
@@ -36,7 +36,8 @@ public struct SocketDisconnection: Sendable, Hashable {
     /// Creates a value, for tests and for tools that create events. `duration` is in seconds. Masks the secrets in
     /// `reason`; the error is shown unchanged.
     public init(
-        code: Int, reason: String = "", endedBy: Side? = nil, error: ErrorSummary? = nil, duration: TimeInterval = 0,
+        code: Int, reason: String = "", endedBy: Side? = nil, error: PulseError.Summary? = nil,
+        duration: TimeInterval = 0,
         messagesSent: Int = 0, messagesReceived: Int = 0, bytesSent: Int64 = 0, bytesReceived: Int64 = 0,
         unconfirmed: Int = 0
     ) {
@@ -47,7 +48,7 @@ public struct SocketDisconnection: Sendable, Hashable {
     }
 
     package init(
-        code: Int, reason: String, maskedBy redaction: Redaction, endedBy: Side?, error: ErrorSummary?,
+        code: Int, reason: String, maskedBy redaction: Redaction, endedBy: Side?, error: PulseError.Summary?,
         duration: TimeInterval, messagesSent: Int, messagesReceived: Int, bytesSent: Int64, bytesReceived: Int64,
         unconfirmed: Int
     ) {

@@ -40,7 +40,8 @@ public struct TransportRequest: Sendable {
     public var idleTimeout: TimeInterval
     /// The pool timeout: the longest wait in seconds for a connection slot of the host, if the transport limits its
     /// requests. 60 by default, infinity for no limit. At its end a transport throws a ``TransportFailure`` with the
-    /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PoolTimeout`` as its `underlying` error.
+    /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PulseError/PoolTimeout`` as its `underlying`
+    /// error.
     public var poolTimeout: TimeInterval = 60
     /// Whether the client resends this request if its connection turns out stale. False by default.
     ///

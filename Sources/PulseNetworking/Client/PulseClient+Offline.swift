@@ -74,7 +74,7 @@ extension PulseClient {
         let environment = background.map { self.environment(for: $0) } ?? environment
         let wire = background.map { self.wire(over: $0, environment) } ?? pipeline.wire
         let pipeline = pipeline(for: [], retry: nil) { request, context, plugins in
-            guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
+            guard !context.call.isOfOtherAccount else { throw PulseError.custom(PulseError.AccountMismatch()) }
             return try await wire(request, context, plugins)
         }
         let call = call(
@@ -91,7 +91,7 @@ extension PulseError {
     /// error, since a call may also fail before that check.
     var meansAnotherAccount: Bool {
         switch self {
-        case .custom(is AccountMismatch): true
+        case .custom(is PulseError.AccountMismatch): true
         case .retryExhausted(let last, _), .deadlineExceeded(let last?): last.meansAnotherAccount
         default: false
         }

@@ -22,7 +22,7 @@ extension SocketCore {
         let (initial, final) = (ended.link.initial, ended.statistics)
         let event = SocketDisconnection(
             code: close.code, reason: close.reason, maskedBy: environment.redaction, endedBy: ended.side,
-            error: ended.error.map { ErrorSummary($0) }, duration: max(0, time - ended.link.openedAt),
+            error: ended.error.map { PulseError.Summary($0) }, duration: max(0, time - ended.link.openedAt),
             messagesSent: final.messagesSent - initial.messagesSent,
             messagesReceived: final.messagesReceived - initial.messagesReceived,
             bytesSent: final.bytesSent - initial.bytesSent, bytesReceived: final.bytesReceived - initial.bytesReceived,

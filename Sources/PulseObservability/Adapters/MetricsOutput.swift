@@ -87,7 +87,7 @@ public final class MetricsOutputSink: EventSink {
     }
 }
 
-extension Result<ResponseSummary, ErrorSummary> {
+extension Result<ResponseSummary, PulseError.Summary> {
     fileprivate var outcome: String {
         switch self {
         case .success: "succeeded"

@@ -51,7 +51,7 @@ extension HARDocument.Entry {
 }
 
 extension HARDocument.Failure {
-    init(_ error: ErrorSummary, _ fault: RecordedFault?) {
+    init(_ error: PulseError.Summary, _ fault: RecordedFault?) {
         self.init(kind: error.kind.rawValue, message: error.message)
         switch fault {
         case .wire(let code, let phase)?: (self.code, self.phase) = (code, "\(phase)")

@@ -93,7 +93,8 @@ struct MetricsState: Sendable {
     }
 
     private mutating func end(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval, at tick: Int
+        _ call: CallSummary, _ result: Result<ResponseSummary, PulseError.Summary>, _ latency: TimeInterval,
+        at tick: Int
     ) {
         counts.objectives.count(result, route: call.route, latency: latency, at: tick)
         let known = inFlight.remove(call.rootID)
@@ -149,7 +150,7 @@ extension NetworkEvent {
 }
 
 extension CallMetrics {
-    fileprivate mutating func end(_ result: Result<ResponseSummary, ErrorSummary>, _ seconds: TimeInterval) {
+    fileprivate mutating func end(_ result: Result<ResponseSummary, PulseError.Summary>, _ seconds: TimeInterval) {
         switch result {
         case .success(let response):
             succeeded += 1

@@ -81,8 +81,8 @@ package struct ExchangeCapture: Sendable {
         LogExcerpt(redaction, limit: 4096).text(text)
     }
 
-    package func failure(_ error: PulseError) -> ErrorSummary {
-        ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: text(error.summary))
+    package func failure(_ error: PulseError) -> PulseError.Summary {
+        PulseError.Summary(kind: error.kind, statusCode: error.statusCode, message: text(error.summary))
     }
 
     // MARK: Parts

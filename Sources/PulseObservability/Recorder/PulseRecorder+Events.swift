@@ -38,7 +38,7 @@ extension PulseRecorder {
         case .requestStarted(let call): begin(call, at: uptime)
         case .requestCompleted(let result, let call, let latency):
             let outcome = result.mapError { error in
-                ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
+                PulseError.Summary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
             }
             change { $0.end(call.id, latency: latency, outcome: outcome, traceID: call.traceID) }
         case .requestRetrying(let call, let error, _):

@@ -161,7 +161,7 @@ public final class PulseRecorder: PulsePlugin {
     }
 
     private func streamEnded(
-        _ id: UUID, _ exchange: UInt64, _ failure: ErrorSummary?, bytesRead: Int, after seconds: TimeInterval
+        _ id: UUID, _ exchange: UInt64, _ failure: PulseError.Summary?, bytesRead: Int, after seconds: TimeInterval
     ) {
         change { state in
             state.update(id, exchange: exchange) { exchange in

@@ -63,7 +63,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     /// The response; nil while it is pending, or if there is none.
     public internal(set) var response: Response?
     /// Why there is no response, or why the response's stream failed.
-    public internal(set) var failure: ErrorSummary?
+    public internal(set) var failure: PulseError.Summary?
     /// Seconds until the response was complete, for a stream until its end; nil while it is in progress.
     public internal(set) var duration: TimeInterval?
     /// The details that a cassette needs to replay the failure, besides its kind and text.
@@ -72,7 +72,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     /// Creates an exchange with these values; by default one whose response is pending.
     package init(
         id: UInt64, attempt: Int = 1, hop: Int = 0, offset: TimeInterval = 0, request: Request,
-        response: Response? = nil, failure: ErrorSummary? = nil, duration: TimeInterval? = nil
+        response: Response? = nil, failure: PulseError.Summary? = nil, duration: TimeInterval? = nil
     ) {
         self.id = id
         self.attempt = attempt
@@ -85,7 +85,7 @@ public struct RecordedExchange: Sendable, Identifiable {
     }
 
     package init(
-        id: UInt64, request: Request, response: Response?, failure: ErrorSummary?, duration: TimeInterval,
+        id: UInt64, request: Request, response: Response?, failure: PulseError.Summary?, duration: TimeInterval,
         fault: RecordedFault?
     ) {
         self.init(id: id, request: request, response: response, failure: failure, duration: duration)

@@ -173,7 +173,7 @@ extension ReportData.Exchange {
 }
 
 extension ReportData.Failure {
-    init(_ error: ErrorSummary) {
+    init(_ error: PulseError.Summary) {
         self.init(kind: error.kind.rawValue, message: error.message)
     }
 }

@@ -41,11 +41,11 @@ struct OpenTrace: Sendable {
 
     /// The complete trace of a call that has ended.
     func closed(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, at uptime: TimeInterval
+        _ call: CallSummary, _ result: Result<ResponseSummary, PulseError.Summary>, at uptime: TimeInterval
     ) -> CallTrace {
         var copy = self
         let end = elapsed(at: uptime)
-        var error: ErrorSummary?
+        var error: PulseError.Summary?
         if case .failure(let failure) = result { error = failure }
         for index in running { copy.close(index, at: end, error) }
         copy.addPhases(of: result)
@@ -76,13 +76,13 @@ struct OpenTrace: Sendable {
                 start: time, duration: 0, statusCode: nil, byteCount: 0, error: nil, phases: []))
     }
 
-    private mutating func close(_ index: Int, at time: TimeInterval, _ error: ErrorSummary?) {
+    private mutating func close(_ index: Int, at time: TimeInterval, _ error: PulseError.Summary?) {
         running.removeAll { $0 == index }
         attempts[index].duration = max(0, time - attempts[index].start)
         attempts[index].error = error
     }
 
-    private mutating func addPhases(of result: Result<ResponseSummary, ErrorSummary>) {
+    private mutating func addPhases(of result: Result<ResponseSummary, PulseError.Summary>) {
         // A cached response has the timings of the exchange that filled the cache.
         guard case .success(let response) = result, let timings = response.timings,
             response.origin == .network || response.origin == .revalidated,

@@ -132,13 +132,13 @@ public struct ValidatorPlugin: PulsePlugin {
                 context.call.environment.retryBudgets.takeRetry(of: context.host, at: now)
             else {
                 let error = PulseError(wrapping: demand.otherwise)
-                context.emit(.retryGivenUp(context.summary, ErrorSummary(error)))
+                context.emit(.retryGivenUp(context.summary, PulseError.Summary(error)))
                 throw error
             }
         }
         context.emit(
             .requestRetrying(
-                context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: demand.otherwise)),
+                context.summary(retryDelay: delay), PulseError.Summary(PulseError(wrapping: demand.otherwise)),
                 attempt: context.attempt))
         switch demand.kind {
         case .wait: if delay > 0 { try await context.clock.sleep(delay, for: .backoff) }

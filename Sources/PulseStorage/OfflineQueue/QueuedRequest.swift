@@ -65,7 +65,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// The request, as stored in the journal.
     public let request: QueuedRequest
     /// The last failure, of the server or the client.
-    public let reason: ErrorSummary
+    public let reason: PulseError.Summary
     /// When the request was given up, by the wall clock.
     public let deadLetteredAt: Date
 

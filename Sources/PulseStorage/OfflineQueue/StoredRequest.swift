@@ -130,13 +130,13 @@ package struct StoredReason: Codable, Sendable {
     var diedAt: Int64
 
     package init(_ error: PulseError, now: Date) {
-        let summary = ErrorSummary(error)
+        let summary = PulseError.Summary(error)
         (kind, status, message) = (summary.kind.rawValue, summary.statusCode, summary.message)
         diedAt = now.milliseconds
     }
 
-    package var summary: ErrorSummary {
-        ErrorSummary(kind: PulseError.Kind(rawValue: kind) ?? .custom, statusCode: status, message: message)
+    package var summary: PulseError.Summary {
+        PulseError.Summary(kind: PulseError.Kind(rawValue: kind) ?? .custom, statusCode: status, message: message)
     }
 
     var encoded: Data {

@@ -111,7 +111,7 @@ struct CassetteTrack: Sendable {
         let reason = recorded.message.range(of: ": ").map { String(recorded.message[$0.upperBound...]) }
         switch PulseError.Kind(rawValue: recorded.kind) {
         case .sslPinningFailed: return .sslPinningFailed(host: URL(string: url)?.host ?? "")
-        case .proxyRefused: return .proxyRefused(ProxyRefusal(proxy: nil, reason: .unknown))
+        case .proxyRefused: return .proxyRefused(PulseError.ProxyRefusal(proxy: nil, reason: .unknown))
         case .responseTooLarge: return recorded.limit.map { .responseTooLarge(limit: $0) }
         case .unsupported: return .unsupported(reason ?? recorded.message)
         case .invalidRequest: return .invalidRequest(reason: reason ?? recorded.message)

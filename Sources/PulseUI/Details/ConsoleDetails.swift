@@ -24,7 +24,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
     /// The details of a call, with times in that zone, the user's by default.
     package init(_ call: RecordedCall, in zone: TimeZone = .current) {
         row = ConsoleRow(call)
-        let error: ErrorSummary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
+        let error: PulseError.Summary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
         facts = ConsoleField.list([
             ("Method", call.method.rawValue), ("Host", call.host), ("Path", row.path), ("Route", call.route),
             ("Started", ConsoleText.time(call.startedAt, in: zone)),

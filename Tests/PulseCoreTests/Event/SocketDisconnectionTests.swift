@@ -15,7 +15,7 @@ struct SocketDisconnectionTests {
             "\(closed)" == "closed by the server with 1012 after 7250 ms: sent 1 message in 100 bytes, "
                 + "received 20 messages in 1 byte")
         let lost = SocketDisconnection(
-            code: 1006, error: ErrorSummary(kind: .transport, message: "cut\nforged"), unconfirmed: 2)
+            code: 1006, error: PulseError.Summary(kind: .transport, message: "cut\nforged"), unconfirmed: 2)
         #expect(
             "\(lost)" == "lost with 1006 after 0 ms: sent 0 messages in 0 bytes, received 0 messages in 0 bytes, "
                 + "2 messages unconfirmed: cut\\nforged")

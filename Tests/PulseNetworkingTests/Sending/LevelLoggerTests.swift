@@ -19,7 +19,7 @@ struct LevelLoggerTests {
         }
         let call = CallSummary(
             id: UUID(), endpointPath: "/users/1", route: "GetUser", method: .get, host: "api.example.com")
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: "HTTP status 503")
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: "HTTP status 503")
         logger.emit(.requestStarted(call))
         logger.emit(.attemptStarted(call))
         logger.emit(.requestRetrying(call, error, attempt: 2))
@@ -53,7 +53,7 @@ struct LevelLoggerTests {
         let call = CallSummary(id: UUID(), endpointPath: forged, route: "r", method: .get, host: "h\(text)")
         logger.emit(.requestStarted(call))
         logger.emit(.warning("one\(text)two"))
-        let error = ErrorSummary(kind: .custom, message: "one\(text)two")
+        let error = PulseError.Summary(kind: .custom, message: "one\(text)two")
         logger.emit(.requestCompleted(.failure(error), call, latency: 1))
         let written = lines.withLock { $0 }
         #expect(written.count == 3)

@@ -135,7 +135,7 @@ struct DownloadTests {
                         requests += 1
                         return requests
                     }
-                    if number == 2 { throw PoolTimeout(host: "server", limit: 60, connections: 6).failure }
+                    if number == 2 { throw PulseError.PoolTimeout(host: "server", limit: 60, connections: 6).failure }
                     return try await next(request)
                 }
                 let client = PulseClient(

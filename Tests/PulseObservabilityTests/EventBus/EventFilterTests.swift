@@ -49,7 +49,7 @@ struct EventFilterTests {
     }
 
     @Test func aCancellationIsNotAFailure() {
-        func matches(_ result: Result<ResponseSummary, ErrorSummary>) -> Bool {
+        func matches(_ result: Result<ResponseSummary, PulseError.Summary>) -> Bool {
             EventFilter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
         }
         #expect(matches(.error(.timeout)))

@@ -82,7 +82,7 @@ struct OTLPTests {
     }
 
     private func spans(
-        _ results: [Result<ResponseSummary, ErrorSummary>], call: CallSummary = .sample()
+        _ results: [Result<ResponseSummary, PulseError.Summary>], call: CallSummary = .sample()
     ) throws -> [JSONValue] {
         let buffer = CallTraceBuffer()
         let tracer = CallTracer(output: buffer, clock: clock)

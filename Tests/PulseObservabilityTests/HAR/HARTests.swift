@@ -64,7 +64,7 @@ struct HARTests {
     }
 
     @Test func aRequestWithoutAResponseHasStatusZeroAndAnError() throws {
-        let failure = ErrorSummary(kind: .timeout, message: "timed out")
+        let failure = PulseError.Summary(kind: .timeout, message: "timed out")
         let entry = try #require(
             try entries(PulseRecording(calls: [.sample(response: nil, failure: failure)])).first)
         #expect(entry["response"]?["status"] == 0)

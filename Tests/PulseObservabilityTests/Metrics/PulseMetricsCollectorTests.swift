@@ -106,7 +106,7 @@ struct PulseMetricsCollectorTests {
     @Test func theEventsOfACallAreCounted() async {
         let collector = collector()
         let call = CallSummary.sample()
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: "")
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: "")
         bus.emit(.requestStarted(call))
         bus.emit(.cacheMiss(call))
         bus.emit(.attemptStarted(call))

@@ -37,7 +37,7 @@ extension RecordedCall {
     static func sample(
         _ number: Int = 1, url: String = "https://api.example.com/a", requestHeaders: HTTPHeaders = [:],
         requestBody: RecordedBody = .none, response: RecordedExchange.Response? = .init(statusCode: 200),
-        failure: ErrorSummary? = nil, latency: TimeInterval = 0.25
+        failure: PulseError.Summary? = nil, latency: TimeInterval = 0.25
     ) -> RecordedCall {
         RecordedCall(
             id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",

@@ -103,9 +103,10 @@ struct RecorderStateMachineTests {
                 startedAt: Date(timeIntervalSince1970: 0)), id: id, at: 0)
         #expect(machine.byteCount > 3000)
         let message = String(repeating: "m", count: 5000)
-        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: message)), traceID: nil)
+        machine.end(
+            id, latency: 1, outcome: .failure(PulseError.Summary(kind: .custom, message: message)), traceID: nil)
         #expect(machine.byteCount > 8000)
-        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: "m")), traceID: nil)
+        machine.end(id, latency: 1, outcome: .failure(PulseError.Summary(kind: .custom, message: "m")), traceID: nil)
         #expect(machine.byteCount < 5000)
     }
 
@@ -141,7 +142,7 @@ struct RecorderStateMachineTests {
         let id = UUID()
         let number = send(id, body: "", in: &machine)
         machine.update(id, exchange: number) { $0.response = .init(statusCode: 200) }
-        let error = ErrorSummary(kind: .decodingFailed, message: "no User")
+        let error = PulseError.Summary(kind: .decodingFailed, message: "no User")
         machine.end(id, latency: 2, outcome: .failure(error), traceID: "t")
         machine.end(id, latency: 9, outcome: nil, traceID: nil)
         let call = machine.recording.calls.first

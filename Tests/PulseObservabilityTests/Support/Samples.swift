@@ -15,20 +15,20 @@ extension CallSummary {
     }
 }
 
-extension Result<ResponseSummary, ErrorSummary> {
+extension Result<ResponseSummary, PulseError.Summary> {
     static func ok(_ status: Int = 200, bytes: Int = 47, timings: TransferTimings? = nil) -> Self {
         .success(ResponseSummary(statusCode: status, byteCount: bytes, origin: .network, timings: timings))
     }
 
     static func error(_ kind: PulseError.Kind, status: Int? = nil, _ message: String = "it failed") -> Self {
-        .failure(ErrorSummary(kind: kind, statusCode: status, message: message))
+        .failure(PulseError.Summary(kind: kind, statusCode: status, message: message))
     }
 }
 
 extension NetworkEvent {
     /// One event of each kind.
     static func all(of call: CallSummary, text: String = "text") -> [NetworkEvent] {
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: text)
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: text)
         let id = UUID()
         let url = URL(string: "https://api.example.com/users?token=hunter2") ?? URL(fileURLWithPath: "/")
         return [
@@ -57,7 +57,8 @@ extension NetworkEvent {
 extension EventSink {
     /// Emits the usual events of one call.
     func emitCall(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary> = .ok(), latency: TimeInterval = 0.012
+        _ call: CallSummary, _ result: Result<ResponseSummary, PulseError.Summary> = .ok(),
+        latency: TimeInterval = 0.012
     ) {
         emit(.requestStarted(call))
         emit(.attemptStarted(call))

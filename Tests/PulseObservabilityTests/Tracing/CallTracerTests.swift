@@ -10,7 +10,7 @@ import Testing
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
     private let buffer = CallTraceBuffer()
-    private let error = ErrorSummary(kind: .timeout, message: "timed out")
+    private let error = PulseError.Summary(kind: .timeout, message: "timed out")
 
     private func tracer(maximumOpenCalls: Int = 10) -> CallTracer {
         CallTracer(output: buffer, maximumOpenCalls: maximumOpenCalls, clock: clock)
@@ -145,7 +145,7 @@ struct CallTracerTests {
         #expect(marks.map(\.kind) == [.socketStateChanged, .socketStateChanged])
         #expect(marks.first?.text.hasPrefix("open, subprotocol chat") == true)
         #expect(marks.first?.text.contains("hunter2") == false)
-        #expect(marks.last?.text == "closed: \(ErrorSummary(.noConnection))")
+        #expect(marks.last?.text == "closed: \(PulseError.Summary(.noConnection))")
     }
 
     @Test func attemptsAndMarksOfATraceAreBounded() {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct WaterfallTests {
     private static func trace(
-        _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, ErrorSummary>
+        _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, PulseError.Summary>
     ) async -> CallTrace? {
         let (clock, buffer, id) = (TestClock(), CallTraceBuffer(), UUID())
         let tracer = CallTracer(output: buffer, clock: clock)
@@ -24,7 +24,7 @@ struct WaterfallTests {
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.5, 1)
         let trace = await Self.trace(
             { tracer, clock, id in
-                let error = ErrorSummary(kind: .timeout, message: "timed out")
+                let error = PulseError.Summary(kind: .timeout, message: "timed out")
                 tracer.emit(.attemptStarted(.sample(id: id)))
                 await clock.advance(by: 2)
                 tracer.emit(.requestRetrying(.sample(id: id, retryDelay: 1), error, attempt: 2))
@@ -67,7 +67,7 @@ struct WaterfallTests {
         let trace = await Self.trace(
             { tracer, _, id in
                 tracer.emit(.attemptStarted(.sample(id: id)))
-                tracer.emit(.authRefreshFailed(.sample(id: id), ErrorSummary(kind: .custom, message: text)))
+                tracer.emit(.authRefreshFailed(.sample(id: id), PulseError.Summary(kind: .custom, message: text)))
             }, ending: .error(.custom, text))
         let waterfall = trace?.waterfall() ?? ""
         #expect(waterfall.split(separator: "\n").count == 3)

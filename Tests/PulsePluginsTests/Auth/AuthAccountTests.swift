@@ -71,7 +71,7 @@ struct AuthAccountTests {
             Issue.record("sent for another account")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
         #expect(stage.transport.requests.count == 1)
     }
 
@@ -95,7 +95,7 @@ struct AuthAccountTests {
                 Issue.record("\(error)")
                 return
             }
-            #expect(cause is AccountMismatch)
+            #expect(cause is PulseError.AccountMismatch)
             #expect((error as? PulseError)?.isRetryable == false)
         }
         #expect(sent.withLock { $0 } == (account == "ada" ? 1 : 0))
@@ -152,7 +152,7 @@ struct AuthAccountTests {
             Issue.record("not an AccountMismatch")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
     }
 
     @Test func aCallIsNotResentForAUserWhoHasLoggedInMeanwhile() async {
@@ -168,7 +168,7 @@ struct AuthAccountTests {
             Issue.record("not an AccountMismatch")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
         #expect(stage.sentTokens == ["Bearer t1"])
     }
 }

@@ -153,7 +153,7 @@ struct CircuitBreakerPluginTests {
 
     /// The client's own requests are in the way.
     @Test func aWaitForASlotThatEndedIsIgnored() async {
-        let failure = PoolTimeout(host: "h", limit: 60, connections: 6).failure
+        let failure = PulseError.PoolTimeout(host: "h", limit: 60, connections: 6).failure
         #expect(await meaning(.failure(failure)) == .ignored)
         #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: failure.phase))) == .failure)
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-extension ProxyRefusal {
+extension PulseError.ProxyRefusal {
     /// The proxy's refusal in an error of `URLSession`; nil for another error.
     init?(_ error: any Error) {
         guard let reason = Reason(error as NSError) else { return nil }
@@ -16,7 +16,7 @@ extension ProxyRefusal {
     }
 }
 
-extension ProxyRefusal.Reason {
+extension PulseError.ProxyRefusal.Reason {
     fileprivate init?(_ error: NSError) {
         if error.domain == "kCFErrorDomainCFNetwork" {
             // Codes of CFNetwork/CFNetworkErrors.h.
