@@ -159,7 +159,7 @@ struct PulseClientRunTests {
 
     @Test(arguments: [TimeInterval.infinity, 1e300, -.infinity, .nan])
     func aDelayOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
         let error = PulseError.Summary(kind: .http, message: "HTTP status 503")
         #expect(EventText.line(for: .requestRetrying(call, error, attempt: 2)) != nil)

@@ -10,7 +10,7 @@ extension RecordedCall {
         failure: PulseError.Summary? = nil, latency: TimeInterval? = 0.25, bytes: Int = 0,
         origin: PulseResponse.Origin = .network, exchanges: [RecordedExchange] = [], marks: [Mark] = []
     ) -> RecordedCall {
-        let success = status.map { ResponseSummary(statusCode: $0, byteCount: bytes, origin: origin) }
+        let success = status.map { NetworkEvent.ResponseSummary(statusCode: $0, byteCount: bytes, origin: origin) }
         return RecordedCall(
             id: UUID(), endpointPath: path, route: "Route", method: method, host: host,
             startedAt: Date(timeIntervalSince1970: 1_767_225_600), latency: latency,

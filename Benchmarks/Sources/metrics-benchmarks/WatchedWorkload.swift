@@ -50,9 +50,9 @@ enum WatchedWorkload {
     static let events = events("GetUser", latency: 0.012)
 
     static func events(_ route: String, latency: TimeInterval) -> [NetworkEvent] {
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/users/42", route: route, method: .get, host: "api.example.com")
-        let response = ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
+        let response = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
         return [
             .requestStarted(call), .attemptStarted(call), .responseReceived(call, status: 200, byteCount: 47),
             .requestCompleted(.success(response), call, latency: latency),

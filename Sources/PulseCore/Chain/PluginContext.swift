@@ -219,7 +219,7 @@ public struct PluginContext: Sendable {
     }
 
     /// The summary of this call and attempt, for events.
-    public var summary: CallSummary {
+    public var summary: NetworkEvent.CallSummary {
         summary(retryDelay: 0)
     }
 
@@ -229,24 +229,24 @@ public struct PluginContext: Sendable {
     }
 
     /// The summary of this call with the span of a request, for the events of that request.
-    package func summary(sending request: URLRequest) -> CallSummary {
+    package func summary(sending request: URLRequest) -> NetworkEvent.CallSummary {
         let (identity, trace) = identityAndTrace
         // Reading a header is expensive: it is read only if a plugin has added the call to a trace.
         guard let trace, let header = request.header("traceparent") else {
-            return CallSummary(identity, attempt: attempt, of: trace)
+            return NetworkEvent.CallSummary(identity, attempt: attempt, of: trace)
         }
         let fields = header.split(separator: "-")
-        return CallSummary(
+        return NetworkEvent.CallSummary(
             identity, attempt: attempt, of: trace,
             spanID: fields.count > 2 && fields[1] == trace.id ? String(fields[2]) : nil)
     }
 
-    package func summary(retryDelay: TimeInterval = 0) -> CallSummary {
+    package func summary(retryDelay: TimeInterval = 0) -> NetworkEvent.CallSummary {
         let (identity, trace) = identityAndTrace
-        return CallSummary(identity, attempt: attempt, retryDelay: retryDelay, of: trace)
+        return NetworkEvent.CallSummary(identity, attempt: attempt, retryDelay: retryDelay, of: trace)
     }
 
-    private var identityAndTrace: (identity: CallSummary.Identity, trace: Call.Trace?) {
+    private var identityAndTrace: (identity: NetworkEvent.CallSummary.Identity, trace: Call.Trace?) {
         let (identity, trace) = call.identityAndTrace
         // A redirect may have changed the host and the method.
         return hop == 0 && method == call.method ? (identity, trace) : (identity.rebased(onto: host, by: method), trace)

@@ -6,9 +6,9 @@ extension Result<PulseResponse, PulseError> {
     // `map` and `mapError` would each copy the whole response.
     fileprivate func summary(
         _ call: Call, _ canceller: ActiveCall.Canceller?, bytesRead: Int?
-    ) -> Result<ResponseSummary, PulseError.Summary> {
+    ) -> Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
         switch self {
-        case .success(let response): .success(ResponseSummary(response, bytesRead: bytesRead))
+        case .success(let response): .success(NetworkEvent.ResponseSummary(response, bytesRead: bytesRead))
         case .failure(.cancelled):
             .failure(PulseError.Summary(kind: .cancelled, message: "cancelled: \(canceller.reason)"))
         case .failure(.deadlineExceeded(let last)):

@@ -87,7 +87,7 @@ extension SocketCore {
         var inbox: SocketInbox
         var outbox = SocketOutbox()
         /// The socket in events. It names the latest handshake as the call that caused them.
-        var summary: CallSummary
+        var summary: NetworkEvent.CallSummary
         /// The request of the latest handshake, for the texts of errors; without its headers, which would take room in
         /// each idle socket.
         var request: URLRequest?

@@ -44,7 +44,7 @@ public final class EventLogSink: EventSink {
             EventLogRecord(level: severity, message: EventText.shown(text), metadata: Self.metadata(of: event.call)))
     }
 
-    private static func metadata(of call: CallSummary?) -> [String: String] {
+    private static func metadata(of call: NetworkEvent.CallSummary?) -> [String: String] {
         guard let call else { return [:] }
         var metadata = [
             "call": call.id.uuidString, "method": "\(call.method)", "host": SeriesName.shown(call.host),

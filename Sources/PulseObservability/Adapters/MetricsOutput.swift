@@ -64,7 +64,7 @@ public final class MetricsOutputSink: EventSink {
         }
     }
 
-    private func count(_ end: SocketDisconnection, _ call: CallSummary) {
+    private func count(_ end: NetworkEvent.SocketDisconnection, _ call: NetworkEvent.CallSummary) {
         let labels = labels(of: call)
         let code = SocketMetrics.label(of: SocketMetrics.codeClass(of: end.code))
         output.increment("pulse.socket.disconnections", by: 1, labels: labels + [("code", code)])
@@ -77,17 +77,17 @@ public final class MetricsOutputSink: EventSink {
         }
     }
 
-    private func count(_ result: String, _ call: CallSummary) {
+    private func count(_ result: String, _ call: NetworkEvent.CallSummary) {
         output.increment("pulse.cache.requests", by: 1, labels: labels(of: call) + [("result", result)])
     }
 
-    private func labels(of call: CallSummary) -> [(String, String)] {
+    private func labels(of call: NetworkEvent.CallSummary) -> [(String, String)] {
         let (route, host) = names.withLock { ($0.routes.name(of: call.route), $0.hosts.name(of: call.host)) }
         return [("route", route), ("host", host)]
     }
 }
 
-extension Result<ResponseSummary, PulseError.Summary> {
+extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
     fileprivate var outcome: String {
         switch self {
         case .success: "succeeded"

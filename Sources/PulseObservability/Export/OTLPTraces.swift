@@ -108,7 +108,7 @@ package struct OTLPTraces: Sendable {
     }
 }
 
-extension Result<ResponseSummary, PulseError.Summary> {
+extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
     /// The error in displayable form; nil for a success.
     fileprivate var failure: String? {
         guard case .failure(let error) = self else { return nil }

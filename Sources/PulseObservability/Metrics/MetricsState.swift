@@ -85,7 +85,7 @@ struct MetricsState: Sendable {
 
     // MARK: Calls
 
-    private mutating func begin(_ call: CallSummary) {
+    private mutating func begin(_ call: NetworkEvent.CallSummary) {
         guard inFlight.count < Self.maximumInFlight else { return }
         let slot = counts.series.slot(route: call.route, host: call.host)
         if let known = inFlight.insert(slot, for: call.rootID) { counts.series.changeInFlight(known, by: -1) }
@@ -93,7 +93,8 @@ struct MetricsState: Sendable {
     }
 
     private mutating func end(
-        _ call: CallSummary, _ result: Result<ResponseSummary, PulseError.Summary>, _ latency: TimeInterval,
+        _ call: NetworkEvent.CallSummary, _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>,
+        _ latency: TimeInterval,
         at tick: Int
     ) {
         counts.objectives.count(result, route: call.route, latency: latency, at: tick)
@@ -104,7 +105,7 @@ struct MetricsState: Sendable {
     }
 
     /// Counts for a call under its initial route and host, including separate requests of its plugins.
-    private mutating func count(_ call: CallSummary, at tick: Int, _ body: (inout CallMetrics) -> Void) {
+    private mutating func count(_ call: NetworkEvent.CallSummary, at tick: Int, _ body: (inout CallMetrics) -> Void) {
         let slot = inFlight[call.rootID] ?? counts.series.slot(route: call.route, host: call.host)
         counts.series.update(slot, at: tick, body)
     }
@@ -150,7 +151,9 @@ extension NetworkEvent {
 }
 
 extension CallMetrics {
-    fileprivate mutating func end(_ result: Result<ResponseSummary, PulseError.Summary>, _ seconds: TimeInterval) {
+    fileprivate mutating func end(
+        _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, _ seconds: TimeInterval
+    ) {
         switch result {
         case .success(let response):
             succeeded += 1

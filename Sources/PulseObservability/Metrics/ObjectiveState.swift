@@ -17,7 +17,8 @@ struct ObjectiveState: Sendable {
     }
 
     mutating func count(
-        _ result: Result<ResponseSummary, PulseError.Summary>, route: String, latency: TimeInterval, at tick: Int
+        _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, route: String, latency: TimeInterval,
+        at tick: Int
     ) {
         for index in entries.indices {
             let objective = entries[index].objective

@@ -66,7 +66,7 @@ extension PulseRecorder {
         }
     }
 
-    private func begin(_ summary: CallSummary, at uptime: TimeInterval) {
+    private func begin(_ summary: NetworkEvent.CallSummary, at uptime: TimeInterval) {
         let call = RecordedCall(
             id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
             method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID,
@@ -75,7 +75,8 @@ extension PulseRecorder {
     }
 
     private func mark(
-        _ call: CallSummary, _ kind: RecordedCall.Mark.Kind, _ uptime: TimeInterval, wait: TimeInterval? = nil,
+        _ call: NetworkEvent.CallSummary, _ kind: RecordedCall.Mark.Kind, _ uptime: TimeInterval,
+        wait: TimeInterval? = nil,
         detail: String? = nil
     ) {
         let detail = detail.map { shown($0) }

@@ -86,7 +86,8 @@ extension PulseRecorder {
 
         /// Ends a call. Without an outcome, the last exchange determines how it ended, unless the end is known already.
         mutating func end(
-            _ id: UUID, latency: TimeInterval, outcome: Result<ResponseSummary, PulseError.Summary>?, traceID: String?
+            _ id: UUID, latency: TimeInterval, outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>?,
+            traceID: String?
         ) {
             guard let call = entries[id]?.call, outcome != nil || call.outcome == nil,
                 let outcome = outcome ?? call.outcomeOfRequests
@@ -217,12 +218,12 @@ extension PulseRecorder {
 
 extension RecordedCall {
     /// The outcome of a call without a completion event, as far as it is known.
-    fileprivate var outcomeOfRequests: Result<ResponseSummary, PulseError.Summary>? {
+    fileprivate var outcomeOfRequests: Result<NetworkEvent.ResponseSummary, PulseError.Summary>? {
         guard let last = exchanges.last else { return nil }
         if let failure = last.failure { return .failure(failure) }
         return last.response.map {
             .success(
-                ResponseSummary(
+                NetworkEvent.ResponseSummary(
                     statusCode: $0.statusCode, byteCount: Int(clamping: $0.body.byteCount ?? 0), origin: $0.origin,
                     timings: $0.timings))
         }

@@ -57,7 +57,7 @@ public struct RecordedCall: Sendable, Identifiable {
     public internal(set) var latency: TimeInterval?
     /// The outcome according to the call's event, or without one the outcome of its last request. Nil while the call is
     /// in progress.
-    public internal(set) var outcome: Result<ResponseSummary, PulseError.Summary>?
+    public internal(set) var outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>?
     /// The requests of the call, in the order of their start. Includes requests that plugins made for it in the
     /// background, or for it and other calls at once.
     public internal(set) var exchanges: [RecordedExchange]
@@ -74,7 +74,7 @@ public struct RecordedCall: Sendable, Identifiable {
     package init(
         id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, startedAt: Date,
         traceID: String? = nil, latency: TimeInterval? = nil,
-        outcome: Result<ResponseSummary, PulseError.Summary>? = nil,
+        outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>? = nil,
         exchanges: [RecordedExchange] = [], marks: [Mark] = [], isInVirtualTime: Bool = false
     ) {
         self.id = id

@@ -63,7 +63,7 @@ public struct CallTrace: Sendable {
     /// The duration of the call, in seconds of the tracer's clock.
     public let duration: TimeInterval
     /// The result of the call.
-    public let result: Result<ResponseSummary, PulseError.Summary>
+    public let result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>
     /// The first 50 attempts, in the order of their start.
     public let attempts: [Attempt]
     /// The first 50 marks, in the order of their time.

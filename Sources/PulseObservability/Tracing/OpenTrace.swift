@@ -41,7 +41,8 @@ struct OpenTrace: Sendable {
 
     /// The complete trace of a call that has ended.
     func closed(
-        _ call: CallSummary, _ result: Result<ResponseSummary, PulseError.Summary>, at uptime: TimeInterval
+        _ call: NetworkEvent.CallSummary, _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>,
+        at uptime: TimeInterval
     ) -> CallTrace {
         var copy = self
         let end = elapsed(at: uptime)
@@ -65,7 +66,7 @@ struct OpenTrace: Sendable {
         return elapsed > 0 && elapsed.isFinite ? elapsed : 0
     }
 
-    private mutating func begin(_ call: CallSummary, at time: TimeInterval) {
+    private mutating func begin(_ call: NetworkEvent.CallSummary, at time: TimeInterval) {
         guard attempts.count < Self.maximumEntries else { return omittedCount += 1 }
         running.append(attempts.count)
         attempts.append(
@@ -82,7 +83,7 @@ struct OpenTrace: Sendable {
         attempts[index].error = error
     }
 
-    private mutating func addPhases(of result: Result<ResponseSummary, PulseError.Summary>) {
+    private mutating func addPhases(of result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) {
         // A cached response has the timings of the exchange that filled the cache.
         guard case .success(let response) = result, let timings = response.timings,
             response.origin == .network || response.origin == .revalidated,

@@ -87,7 +87,7 @@ extension CachePlugin {
     }
 
     private func count(
-        _ event: (CallSummary) -> NetworkEvent, _ lookup: CacheLookup,
+        _ event: (NetworkEvent.CallSummary) -> NetworkEvent, _ lookup: CacheLookup,
         _ add: (inout CacheStatistics.Counters) -> Void
     ) {
         cache.counters.withLock(add)

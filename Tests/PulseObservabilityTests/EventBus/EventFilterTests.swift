@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct EventFilterTests {
-    private static let call = CallSummary.sample()
+    private static let call = NetworkEvent.CallSummary.sample()
 
     private static func kinds(_ filter: EventFilter) -> Set<NetworkEvent.Kind> {
         Set(NetworkEvent.all(of: call).filter(filter.matches).map(\.kind))
@@ -24,7 +24,9 @@ struct EventFilterTests {
 
     @Test func anEventNamesItsCallIfItHasOne() {
         for event in NetworkEvent.all(of: Self.call) {
-            let hasCall = Mirror(reflecting: event).children.contains { "\($0.value)".contains("CallSummary(") }
+            let hasCall = Mirror(reflecting: event).children.contains {
+                "\($0.value)".contains("CallSummary(")
+            }
             #expect((event.call == Self.call) == hasCall, "\(event.kind)")
             #expect((event.call == nil) != hasCall, "\(event.kind)")
         }
@@ -49,7 +51,7 @@ struct EventFilterTests {
     }
 
     @Test func aCancellationIsNotAFailure() {
-        func matches(_ result: Result<ResponseSummary, PulseError.Summary>) -> Bool {
+        func matches(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) -> Bool {
             EventFilter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
         }
         #expect(matches(.error(.timeout)))

@@ -70,7 +70,7 @@ struct OTLPTests {
     @Test func socketsHaveTheirHostAndCode() async throws {
         let metrics = try await metrics { bus in
             bus.emit(.socketStateChanged(.sample(), .open(subprotocol: nil)))
-            bus.emit(.socketDisconnected(.sample(), SocketDisconnection(code: 1006, bytesSent: 40)))
+            bus.emit(.socketDisconnected(.sample(), NetworkEvent.SocketDisconnection(code: 1006, bytesSent: 40)))
         }
         #expect(metrics["pulse.sockets.open"]?["gauge"]?["dataPoints"]?[0]?["asInt"] == "1")
         let end = try #require(metrics["pulse.socket.disconnections"]?["sum"]?["dataPoints"]?[0])
@@ -82,7 +82,8 @@ struct OTLPTests {
     }
 
     private func spans(
-        _ results: [Result<ResponseSummary, PulseError.Summary>], call: CallSummary = .sample()
+        _ results: [Result<NetworkEvent.ResponseSummary, PulseError.Summary>],
+        call: NetworkEvent.CallSummary = .sample()
     ) throws -> [JSONValue] {
         let buffer = CallTraceBuffer()
         let tracer = CallTracer(output: buffer, clock: clock)
@@ -125,7 +126,7 @@ struct OTLPTests {
 
     /// After a 303, a POST is redirected as a GET.
     @Test func theSpanOfAnAttemptHasItsOwnMethod() throws {
-        let call = CallSummary.sample(method: .post)
+        let call = NetworkEvent.CallSummary.sample(method: .post)
         let buffer = CallTraceBuffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         tracer.emit(.requestStarted(call))

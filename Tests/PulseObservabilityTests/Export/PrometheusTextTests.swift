@@ -120,13 +120,13 @@ struct PrometheusTextTests {
 
     @Test func socketsHaveAGaugeAndCountersByHost() async {
         let lines = await Self.lines { bus in
-            let (open, lost) = (CallSummary.sample(), CallSummary.sample())
+            let (open, lost) = (NetworkEvent.CallSummary.sample(), NetworkEvent.CallSummary.sample())
             for socket in [open, lost] { bus.emit(.socketStateChanged(socket, .open(subprotocol: nil))) }
             for code in [1006, 4001] {
                 bus.emit(
                     .socketDisconnected(
                         lost,
-                        SocketDisconnection(
+                        NetworkEvent.SocketDisconnection(
                             code: code, messagesSent: 2, messagesReceived: 3, bytesSent: 40, bytesReceived: 50,
                             unconfirmed: 1)))
             }

@@ -9,8 +9,8 @@ import Testing
 
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RecorderChangesTests {
-    private static func call(_ path: String = "/a", id: UUID = UUID()) -> CallSummary {
-        CallSummary(id: id, endpointPath: path, route: "GetA", method: .get, host: "api.example.com")
+    private static func call(_ path: String = "/a", id: UUID = UUID()) -> NetworkEvent.CallSummary {
+        NetworkEvent.CallSummary(id: id, endpointPath: path, route: "GetA", method: .get, host: "api.example.com")
     }
 
     @Test func eachChangeWakesTheReadersAndSeveralCountAsOne() async {

@@ -43,7 +43,8 @@ extension RecordedCall {
             id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",
             startedAt: Date(timeIntervalSince1970: 1_767_225_600 + TimeInterval(number)), latency: latency,
             outcome: failure.map { .failure($0) }
-                ?? .success(ResponseSummary(statusCode: response?.statusCode ?? 0, byteCount: 0, origin: .network)),
+                ?? .success(
+                    NetworkEvent.ResponseSummary(statusCode: response?.statusCode ?? 0, byteCount: 0, origin: .network)),
             exchanges: [
                 RecordedExchange(
                     id: UInt64(number),

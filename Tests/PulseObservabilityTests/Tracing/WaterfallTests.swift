@@ -9,7 +9,8 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct WaterfallTests {
     private static func trace(
-        _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, PulseError.Summary>
+        _ body: (CallTracer, TestClock, UUID) async -> Void,
+        ending result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>
     ) async -> CallTrace? {
         let (clock, buffer, id) = (TestClock(), CallTraceBuffer(), UUID())
         let tracer = CallTracer(output: buffer, clock: clock)

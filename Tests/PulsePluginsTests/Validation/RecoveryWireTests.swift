@@ -150,7 +150,7 @@ struct RecoveryWireTests {
                 return PulseResponse(statusCode: 200, request: request)
             }, events: bus)
         _ = try await client.rawRequest(Request<Data>(.get, "/data"))
-        let calls = log.events.compactMap { event -> CallSummary? in
+        let calls = log.events.compactMap { event -> NetworkEvent.CallSummary? in
             switch event {
             case .attemptStarted(let call), .responseReceived(let call, _, _): call
             default: nil

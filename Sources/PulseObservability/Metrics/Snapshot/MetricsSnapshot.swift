@@ -11,8 +11,8 @@ public struct MetricsSnapshot: Sendable {
     public let countingSince: Date
     /// The counts of all calls.
     public let total: SeriesMetrics
-    /// The counts by ``CallSummary/route``. Names are truncated at 120 bytes and have secrets masked. Names beyond the
-    /// collector's maximum are under `other`.
+    /// The counts by ``NetworkEvent/CallSummary/route``. Names are truncated at 120 bytes and have secrets masked.
+    /// Names beyond the collector's maximum are under `other`.
     public let routes: [String: SeriesMetrics]
     /// The counts by the initial host of a call.
     public let hosts: [String: SeriesMetrics]

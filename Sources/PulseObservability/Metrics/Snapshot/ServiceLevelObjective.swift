@@ -37,7 +37,7 @@ public struct ServiceLevelObjective: Sendable, Hashable {
 
     /// Whether a call was good, or nil if it does not count.
     func verdict(
-        on result: Result<ResponseSummary, PulseError.Summary>, latency seconds: TimeInterval
+        on result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, latency seconds: TimeInterval
     ) -> Bool? {
         switch result {
         case .success: return seconds <= latency || seconds.isNaN

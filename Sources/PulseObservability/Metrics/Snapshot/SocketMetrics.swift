@@ -42,7 +42,7 @@ public struct SocketMetrics: Sendable, Hashable {
         unconfirmed = unconfirmed.addingClamped(other.unconfirmed)
     }
 
-    mutating func count(_ end: SocketDisconnection) {
+    mutating func count(_ end: NetworkEvent.SocketDisconnection) {
         disconnections[Self.codeClass(of: end.code), default: 0] += 1
         messagesSent = messagesSent.addingClamped(end.messagesSent)
         messagesReceived = messagesReceived.addingClamped(end.messagesReceived)

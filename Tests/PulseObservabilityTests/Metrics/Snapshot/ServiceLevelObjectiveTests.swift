@@ -9,7 +9,8 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ServiceLevelObjectiveTests {
     private static func counts(
-        _ objective: ServiceLevelObjective, _ calls: [(Result<ResponseSummary, PulseError.Summary>, TimeInterval)],
+        _ objective: ServiceLevelObjective,
+        _ calls: [(Result<NetworkEvent.ResponseSummary, PulseError.Summary>, TimeInterval)],
         route: String = "GetUser"
     ) async -> ObjectiveCounts? {
         let collector = PulseMetricsCollector(objectives: [objective], clock: TestClock())
@@ -19,7 +20,7 @@ struct ServiceLevelObjectiveTests {
         return await collector.snapshot().objectives.first?.overall
     }
 
-    private static func verdict(_ result: Result<ResponseSummary, PulseError.Summary>) async -> Bool? {
+    private static func verdict(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) async -> Bool? {
         let counts = await counts(ServiceLevelObjective("all", target: 0.99), [(result, 1)])
         return counts?.valid == 1 ? counts?.good == 1 : nil
     }
