@@ -6,7 +6,7 @@ package final class Call: Sendable {
         var sends = SendLog()
         var secrets = MarkedSecrets()
         var plugins = EnteredPlugins()
-        var store = ContextStore.Values()
+        var store = PluginContext.Store.Values()
         var idempotencyKey: String?
         var lastFailure: PulseError?
         var failsForOtherWork = false
@@ -200,7 +200,7 @@ package final class Call: Sendable {
         }
     }
 
-    func withStore<Value>(_ body: (inout ContextStore.Values) -> Value) -> Value {
+    func withStore<Value>(_ body: (inout PluginContext.Store.Values) -> Value) -> Value {
         state.withLock { body(&$0.store) }
     }
 

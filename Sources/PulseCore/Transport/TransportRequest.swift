@@ -11,7 +11,7 @@ public struct TransportRequest: Sendable {
         /// A file on disk, read while it is sent.
         case file(URL)
         /// Bytes that are produced while they are sent.
-        case stream(BodyStream)
+        case stream(RequestBody.Stream)
     }
 
     /// How the body of the response is delivered. `.streamed` and `.file` apply only to 2xx. The body of any other

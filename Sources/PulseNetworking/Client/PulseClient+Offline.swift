@@ -81,7 +81,7 @@ extension PulseClient {
             to: replay.request.url?.absoluteString ?? "", nil,
             HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options, delivery,
             isQueueable: isQueueable, environment: environment)
-        ContextStore(call: call)[ExpectedAccount.self] = replay.account
+        PluginContext.Store(call: call)[ExpectedAccount.self] = replay.account
         return (call, pipeline)
     }
 }
@@ -101,7 +101,7 @@ extension PulseError {
 extension Call {
     /// Whether the account under which the call was queued is no longer logged in.
     fileprivate var isOfOtherAccount: Bool {
-        guard let expected = ContextStore(call: self)[ExpectedAccount.self] else { return false }
+        guard let expected = PluginContext.Store(call: self)[ExpectedAccount.self] else { return false }
         return account != .known(expected)
     }
 }

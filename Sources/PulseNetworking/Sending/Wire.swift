@@ -249,7 +249,7 @@ extension PluginContext {
 }
 
 extension TransportRequest.Body {
-    fileprivate init(_ source: BodySource, in request: URLRequest) {
+    fileprivate init(_ source: PluginContext.Body, in request: URLRequest) {
         switch source {
         case .inRequest: self = request.httpBody.map { .bytes($0) } ?? .none
         case .file(let url): self = .file(url)

@@ -38,7 +38,7 @@ package struct ExchangeCapture: Sendable {
         RecordedExchange.Request(method: method(of: request), url: url(of: request))
     }
 
-    package func request(_ request: URLRequest, body source: BodySource) -> RecordedExchange.Request {
+    package func request(_ request: URLRequest, body source: PluginContext.Body) -> RecordedExchange.Request {
         let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
             .map { HTTPHeaders.Field(name: $0.key, value: $0.value) }
         let headers = HTTPHeaders(fields)

@@ -121,7 +121,7 @@ extension RecordedExchange {
         case .text(let text) where !request.body.isTruncated: copy.httpBody = Data(text.utf8)
         case .bytes(let data): copy.httpBody = data
         case .text, .omitted:
-            let stream = BodyStream(length: request.body.byteCount) { ByteStream([]) }
+            let stream = RequestBody.Stream(length: request.body.byteCount) { ByteStream([]) }
             return copy.curlCommand(body: .stream(stream), redaction: nil)
         }
         return copy.curlCommand(redaction: nil, maxBodyLength: .max)

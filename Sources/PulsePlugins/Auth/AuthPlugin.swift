@@ -118,7 +118,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
 extension AuthPlugin {
     private struct Credential {
         var token: String?
-        var account: CallAccount
+        var account: PluginContext.Account
     }
 
     /// The token and account for the call. The account is noted in the context.
@@ -169,13 +169,14 @@ extension AuthPlugin {
             let account = await provider.accountID
             let token = try await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
-            return Credential(token: token?.isEmpty == true ? nil : token, account: CallAccount(provided: account))
+            return Credential(
+                token: token?.isEmpty == true ? nil : token, account: PluginContext.Account(provided: account))
         }
         throw PulseError.custom(PulseError.AccountMismatch())
     }
 
     /// Throws unless the new token belongs to the account that the call was made for.
-    private func check(_ account: CallAccount, _ provider: any TokenProvider) async throws {
+    private func check(_ account: PluginContext.Account, _ provider: any TokenProvider) async throws {
         if account != .none, await provider.account != account { throw PulseError.custom(PulseError.AccountMismatch()) }
     }
 }
@@ -227,7 +228,7 @@ extension AuthPlugin: AsksForAccount {
         if case .provider = source { true } else { false }
     }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account {
         guard case .provider(let provider, let refresh) = source, !WorkScope.isWithin(refresh),
             options.auth != .anonymous, !request.carries("Authorization")
         else { return .none }
@@ -237,8 +238,8 @@ extension AuthPlugin: AsksForAccount {
 
 extension TokenProvider {
     /// The account of the current user.
-    fileprivate var account: CallAccount {
-        get async { CallAccount(provided: await accountID) }
+    fileprivate var account: PluginContext.Account {
+        get async { PluginContext.Account(provided: await accountID) }
     }
 }
 

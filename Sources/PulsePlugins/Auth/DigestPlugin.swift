@@ -158,7 +158,7 @@ public struct DigestPlugin: PulsePlugin {
 extension DigestPlugin: AsksForAccount {
     package var asksForAccount: Bool { true }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account {
         options.auth == .anonymous || request.carries("Authorization") ? .none : .known(username)
     }
 }

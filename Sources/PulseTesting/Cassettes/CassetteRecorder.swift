@@ -45,7 +45,8 @@ public final class CassetteRecorder: Transport {
         let (date, start) = (clock.now, clock.uptime)
         let capture = capture.masking(request.redaction)
         let take = Take(
-            capture: capture, request: capture.request(request.urlRequest, body: BodySource(request.body)), date: date)
+            capture: capture, request: capture.request(request.urlRequest, body: PluginContext.Body(request.body)),
+            date: date)
         do {
             var response = try await transport.send(request)
             if let stream = response.bytes {

@@ -13,7 +13,7 @@ struct CassetteRequest: Sendable {
     let json: JSONValue?
 
     init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {
-        let recorded = capture.request(request, body: BodySource(body))
+        let recorded = capture.request(request, body: PluginContext.Body(body))
         method = recorded.method
         url = HARDocument.url(recorded.url)
         address = CassetteAddress(url)
@@ -31,7 +31,7 @@ struct CassetteRequest: Sendable {
     }
 }
 
-extension BodySource {
+extension PluginContext.Body {
     init(_ body: TransportRequest.Body) {
         switch body {
         case .none, .bytes: self = .inRequest

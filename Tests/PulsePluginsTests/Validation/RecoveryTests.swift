@@ -497,7 +497,7 @@ struct RecoveryTests {
     }
 }
 
-extension BodySource {
+extension PluginContext.Body {
     fileprivate var isInRequest: Bool {
         if case .inRequest = self { return true }
         return false

@@ -98,7 +98,7 @@ final class DownloadRun: Sendable {
         let key = wholeKey == nil ? Self.digest(of: name) : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk, clock: call.environment.clock)
         let meter = TransferMeter(call, progress)
-        ContextStore(call: call)[StoresBody.self] = true
+        PluginContext.Store(call: call)[StoresBody.self] = true
         var work = Work(
             options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter,
             restarted: restarted)

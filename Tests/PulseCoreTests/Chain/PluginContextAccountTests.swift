@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct CallAccountTests {
+struct PluginContextAccountTests {
     @Test
     func nothingIsKnownOfACallBeforeAPluginSaysIt() {
         let context = PluginContext.mock()
@@ -40,7 +40,7 @@ struct CallAccountTests {
     func noAccountIsNoUnknownAccount() {
         let context = PluginContext.mock()
         context.account = .none
-        #expect(context.account == CallAccount.none)
+        #expect(context.account == PluginContext.Account.none)
         #expect(context.account != .unknown)
     }
 
@@ -48,7 +48,7 @@ struct CallAccountTests {
     func aCallWithoutAnAccountKeepsThatOfAnEarlierHop() {
         let context = PluginContext.mock()
         context.noteNoAccount()
-        #expect(context.account == CallAccount.none)
+        #expect(context.account == PluginContext.Account.none)
         context.account = .known("ada")
         context.noteNoAccount()
         #expect(context.account == .known("ada"))
@@ -56,15 +56,15 @@ struct CallAccountTests {
 
     @Test
     func onlyAKnownAccountHasAnIdentifier() {
-        #expect(CallAccount.unknown.identifier == nil)
-        #expect(CallAccount.none.identifier == nil)
-        #expect(CallAccount.known("ada").identifier == "ada")
+        #expect(PluginContext.Account.unknown.identifier == nil)
+        #expect(PluginContext.Account.none.identifier == nil)
+        #expect(PluginContext.Account.known("ada").identifier == "ada")
     }
 
     @Test
     func anEmptyIdentifierCountsAsNone() {
-        #expect(CallAccount(provided: nil) == CallAccount.none)
-        #expect(CallAccount(provided: "") == CallAccount.none)
-        #expect(CallAccount(provided: "ada") == .known("ada"))
+        #expect(PluginContext.Account(provided: nil) == PluginContext.Account.none)
+        #expect(PluginContext.Account(provided: "") == PluginContext.Account.none)
+        #expect(PluginContext.Account(provided: "ada") == .known("ada"))
     }
 }

@@ -7,9 +7,9 @@ import Testing
 @testable import PulseCore
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct ContextStoreTests {
-    private enum Account: ContextKey { typealias Value = String }
-    private enum Session: ContextKey { typealias Value = String }
+struct PluginContextStoreTests {
+    private enum Account: PluginContext.Key { typealias Value = String }
+    private enum Session: PluginContext.Key { typealias Value = String }
 
     @Test
     func valuesAreStoredByName() throws {
@@ -78,15 +78,15 @@ struct ContextStoreStressTests {
     }
 }
 
-extension ContextStoreTests {
+extension PluginContextStoreTests {
     @Test
     func aValueMayUseTheStoreInItsDeinitializer() {
         final class Last: Sendable {
-            let store: ContextStore
-            init(_ store: ContextStore) { self.store = store }
+            let store: PluginContext.Store
+            init(_ store: PluginContext.Store) { self.store = store }
             deinit { store["gone"] = true }
         }
-        enum Key: ContextKey { typealias Value = Last }
+        enum Key: PluginContext.Key { typealias Value = Last }
 
         // The contexts outlive the values: a value that retained its own call's store would be a cycle.
         let context = PluginContext.mock()
