@@ -30,7 +30,7 @@ struct HostSlots: Sendable {
     ///   - timeout: seconds; infinity for no limit.
     ///   - context: the call's context, which records the waiting request as unsent.
     func acquire(
-        _ origin: Origin, priority: RequestPriority = .normal, timeout: TimeInterval = .infinity,
+        _ origin: Origin, priority: RequestOptions.Priority = .normal, timeout: TimeInterval = .infinity,
         _ context: PluginContext? = nil
     ) async throws {
         guard let id = permits.enter(origin) else { return }
@@ -46,7 +46,7 @@ struct HostSlots: Sendable {
     }
 
     private func wait(
-        _ origin: Origin, _ id: UInt64, priority: RequestPriority, timeout: TimeInterval
+        _ origin: Origin, _ id: UInt64, priority: RequestOptions.Priority, timeout: TimeInterval
     ) async throws {
         guard timeout < .infinity else { return try await permits.wait(origin, id, priority: priority) }
         let alarm = Locked<DeadlineHeap.Alarm?>(nil)

@@ -44,7 +44,7 @@ struct PulseClientRunTests {
             for try await _ in try #require(response.bytes) {}
             await client.shutdown()
         }
-        let timings = sink.events.compactMap { event -> TransferTimings? in
+        let timings = sink.events.compactMap { event -> PulseResponse.Timings? in
             guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
             return summary.timings
         }

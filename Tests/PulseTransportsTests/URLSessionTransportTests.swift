@@ -38,7 +38,7 @@ struct URLSessionTransportTests {
     }
 
     private static let unenforced: [@Sendable (inout TransportRequest) -> Void] = [
-        { $0.pins = PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]) },
+        { $0.pins = SSLPinningPolicy.PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]) },
         { $0.tls = TLSSettings(minimumVersion: .tls13) },
         { $0.proxy = .direct },
     ]

@@ -12,7 +12,7 @@ struct ConsoleDetailsTests {
     private func lines(_ fields: [ConsoleField]) -> [String] { fields.map { "\($0.name): \($0.value)" } }
 
     @Test func detailsShowFactsMarksAndRequests() throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.networkProtocol, timings.remoteAddress, timings.isConnectionReused) = ("h2", "10.0.0.1", true)
         let first = RecordedExchange.sample(
             requestHeaders: ["Accept": "a"], response: nil, failure: .init(kind: .timeout, message: "timed out"))
@@ -61,7 +61,7 @@ struct ConsoleDetailsTests {
     }
 
     @Test func aLineIsDrawnByItsPhasesOrAsOnePart() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.05, 0.1)
         let measured = RecordedExchange.sample(response: .init(statusCode: 200, timings: timings))
         let lines = RecordedCall.sample(exchanges: [measured, .sample(id: 2)]).chart.lines

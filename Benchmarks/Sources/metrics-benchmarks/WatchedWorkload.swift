@@ -28,8 +28,8 @@ enum WatchedWorkload {
     }
 
     /// As a transport measures them: the size of every event, and the collector's work, depend on them.
-    private static var timings: TransferTimings {
-        var timings = TransferTimings()
+    private static var timings: PulseResponse.Timings {
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.nameResolved, timings.connected) = (0.0001, 0.001, 0.002)
         (timings.secured, timings.requestSent, timings.firstByte) = (0.005, 0.0052, 0.011)
         (timings.lastByte, timings.isConnectionReused) = (0.012, false)

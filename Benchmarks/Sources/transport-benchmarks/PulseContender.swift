@@ -10,7 +10,8 @@ struct PulseContender: Contender {
 
     /// - Parameter authority: the certificate authority that the client trusts. URLSession on Linux accepts none.
     init(
-        _ transport: any Transport, server: URL, authority: Data? = nil, httpVersions: HTTPVersions = .automatic
+        _ transport: any Transport, server: URL, authority: Data? = nil,
+        httpVersions: PulseConfiguration.HTTPVersions = .automatic
     ) {
         self.transport = transport
         let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default

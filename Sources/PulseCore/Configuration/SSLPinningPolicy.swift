@@ -68,7 +68,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     }
 
     /// The pins for a host at that time, or nil if there are none.
-    package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
+    package func pinSet(forHost host: String, now: Date) throws -> SSLPinningPolicy.PinSet? {
         guard isEnabled, !hasExpired(by: now) else { return nil }
         for pattern in hosts where !Self.isPattern(pattern) {
             throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has a pattern that is no host: \(pattern)")
@@ -80,7 +80,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
             throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has no pin")
         }
-        return PinSet(
+        return SSLPinningPolicy.PinSet(
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
     }
 
@@ -140,22 +140,5 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         var copy = self
         change(&copy)
         return copy
-    }
-}
-
-/// The pins that the server of one request must satisfy.
-public struct PinSet: Sendable, Hashable {
-    /// The pins: `sha256/` and the base64 of the SHA-256 of a key's SubjectPublicKeyInfo.
-    public let publicKeyHashes: Set<String>
-    /// DER certificates whose keys are pinned.
-    public let certificates: [Data]
-    /// Whether a mismatch is only reported and the request proceeds.
-    public let isReportOnly: Bool
-
-    /// Creates a set of pins; the server must prove one of them.
-    public init(publicKeyHashes: Set<String>, certificates: [Data] = [], isReportOnly: Bool = false) {
-        self.publicKeyHashes = publicKeyHashes
-        self.certificates = certificates
-        self.isReportOnly = isReportOnly
     }
 }

@@ -133,14 +133,14 @@ public struct RequestOptions: Sendable {
         set { fields.route = newValue }
     }
 
-    /// The urgency of the call relative to others of its client; nil means ``RequestPriority/normal``.
-    public var priority: RequestPriority? {
+    /// The urgency of the call relative to others of its client; nil means ``RequestOptions/Priority/normal``.
+    public var priority: RequestOptions.Priority? {
         get { box?.fields.priority }
         set { fields.priority = newValue }
     }
 
     /// The statuses that count as a success; nil means 200 to 299.
-    public var acceptedStatuses: AcceptedStatuses? {
+    public var acceptedStatuses: RequestOptions.AcceptedStatuses? {
         get { box?.fields.acceptedStatuses }
         set { fields.acceptedStatuses = newValue }
     }
@@ -272,16 +272,6 @@ public struct RequestOptions: Sendable {
         var copy = self
         copy[keyPath: field] = value
         return copy
-    }
-}
-
-/// The urgency of a request relative to others of its client; a hint to the transport and to limits.
-public enum RequestPriority: Int, Sendable, Hashable, Comparable {
-    /// Ordered from the least to the most urgent; `normal` is the default.
-    case low, normal, high
-
-    public static func < (left: RequestPriority, right: RequestPriority) -> Bool {
-        left.rawValue < right.rawValue
     }
 }
 

@@ -137,11 +137,13 @@ extension PulseError {
 extension PulseError {
     /// Creates the failure for a status, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
     /// ``rateLimited(retryAfter:)``, any other is ``http(_:)``.
-    public init?(validating response: PulseResponse, accepted: AcceptedStatuses) {
+    public init?(validating response: PulseResponse, accepted: RequestOptions.AcceptedStatuses) {
         self.init(validating: response, accepted: accepted, now: SystemClock.wallNow)
     }
 
-    package init?(validating response: PulseResponse, accepted: AcceptedStatuses, now: @autoclosure () -> Date) {
+    package init?(
+        validating response: PulseResponse, accepted: RequestOptions.AcceptedStatuses, now: @autoclosure () -> Date
+    ) {
         guard !accepted.contains(response.statusCode) else { return nil }
         switch response.statusCode {
         case 401: self = .unauthorized(response)

@@ -13,7 +13,9 @@ extension NetworkEvent {
         private let measured: Measured?
 
         /// Creates a summary; `byteCount` is in bytes.
-        public init(statusCode: Int, byteCount: Int, origin: PulseResponse.Origin, timings: TransferTimings? = nil) {
+        public init(
+            statusCode: Int, byteCount: Int, origin: PulseResponse.Origin, timings: PulseResponse.Timings? = nil
+        ) {
             self.statusCode = statusCode
             self.byteCount = byteCount
             self.origin = origin
@@ -21,13 +23,13 @@ extension NetworkEvent {
         }
 
         /// When the phases of the transfer ended; nil if the transport measured nothing.
-        public var timings: TransferTimings? { measured?.timings }
+        public var timings: PulseResponse.Timings? { measured?.timings }
 
         /// In a box: every event has the size of the largest one, and is copied from listener to listener.
         private final class Measured: Sendable, CustomDebugStringConvertible {
-            let timings: TransferTimings
+            let timings: PulseResponse.Timings
 
-            init(_ timings: TransferTimings) {
+            init(_ timings: PulseResponse.Timings) {
                 self.timings = timings
             }
 

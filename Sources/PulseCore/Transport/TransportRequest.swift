@@ -58,7 +58,7 @@ public struct TransportRequest: Sendable {
     /// ``needsNewConnection`` is set too then. False by default.
     public var wasMisdirected = false
     /// The urgency of the request relative to others of its client.
-    public var priority: RequestPriority
+    public var priority: RequestOptions.Priority
     /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty
     /// body is 0 of 0 bytes. Called from any thread, as often as there is progress: the client reduces the number of
     /// reports. Nil without a listener.
@@ -76,13 +76,14 @@ public struct TransportRequest: Sendable {
 
     /// How a client's connections are made, secured and routed, in a box that its requests share.
     package final class Policies: Sendable {
-        let pins: PinSet?
+        let pins: SSLPinningPolicy.PinSet?
         let tls: TLSSettings
         let proxy: ProxySettings
-        let httpVersions: HTTPVersions
+        let httpVersions: PulseConfiguration.HTTPVersions
 
         package init(
-            pins: PinSet? = nil, tls: TLSSettings, proxy: ProxySettings, httpVersions: HTTPVersions = .automatic
+            pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings, proxy: ProxySettings,
+            httpVersions: PulseConfiguration.HTTPVersions = .automatic
         ) {
             self.pins = pins
             self.tls = tls
@@ -92,7 +93,7 @@ public struct TransportRequest: Sendable {
     }
 
     /// The pinned keys, one of which the server must prove; nil if there are no pins.
-    public var pins: PinSet? {
+    public var pins: SSLPinningPolicy.PinSet? {
         get { policies.pins }
         set { policies = Policies(pins: newValue, tls: tls, proxy: proxy, httpVersions: httpVersions) }
     }
@@ -110,7 +111,7 @@ public struct TransportRequest: Sendable {
     }
 
     /// The versions of HTTP that the connection may speak. An upgrade speaks HTTP/1.1, whatever this says.
-    public var httpVersions: HTTPVersions {
+    public var httpVersions: PulseConfiguration.HTTPVersions {
         get { policies.httpVersions }
         set { policies = Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: newValue) }
     }
@@ -124,11 +125,11 @@ public struct TransportRequest: Sendable {
         connectTimeout: TimeInterval = 10,
         idleTimeout: TimeInterval = 30,
         mayBeResent: Bool = false,
-        pins: PinSet? = nil,
+        pins: SSLPinningPolicy.PinSet? = nil,
         tls: TLSSettings = .default,
         proxy: ProxySettings = .environment,
-        httpVersions: HTTPVersions = .automatic,
-        priority: RequestPriority = .normal,
+        httpVersions: PulseConfiguration.HTTPVersions = .automatic,
+        priority: RequestOptions.Priority = .normal,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         events: (any EventSink)? = nil
     ) {
@@ -141,7 +142,7 @@ public struct TransportRequest: Sendable {
 
     package init(
         urlRequest: URLRequest, body: Body, delivery: Delivery, connectTimeout: TimeInterval, idleTimeout: TimeInterval,
-        mayBeResent: Bool, policies: Policies, priority: RequestPriority,
+        mayBeResent: Bool, policies: Policies, priority: RequestOptions.Priority,
         progress: (@Sendable (TransferProgress) -> Void)? = nil, events: (any EventSink)?
     ) {
         self.urlRequest = urlRequest

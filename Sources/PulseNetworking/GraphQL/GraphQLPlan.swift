@@ -43,7 +43,8 @@ struct GraphQLPlan {
     }
 
     /// Whether a response is the outcome of a GraphQL call although its status is not accepted.
-    static func isOutcome(_ response: PulseResponse, of call: Call, _ accepted: AcceptedStatuses) -> Bool {
+    static func isOutcome(_ response: PulseResponse, of call: Call, _ accepted: RequestOptions.AcceptedStatuses) -> Bool
+    {
         guard PluginContext.Store(call: call)[OnlyReads.self] != nil else { return false }
         return switch GraphQLVerdict(response, accepted: accepted) {
         case .body, .errors: true

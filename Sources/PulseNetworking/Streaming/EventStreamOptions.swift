@@ -49,7 +49,7 @@ public struct EventStreamOptions: Sendable {
         public var maximumAttempts: Int?
         /// The statuses that are waited out once the stream has been open; before that, and for other statuses, the
         /// stream fails. 429, 502, 503 and 504 by default.
-        public var statuses = AcceptedStatuses.only(429, 502, 503, 504)
+        public var statuses = RequestOptions.AcceptedStatuses.only(429, 502, 503, 504)
 
         /// The defaults.
         public static let standard = Reconnection()

@@ -35,12 +35,12 @@ public struct RecordedExchange: Sendable, Identifiable {
         /// The source of the response, such as the network or the cache.
         public let origin: PulseResponse.Origin
         /// The transport's measurements; nil if it made none.
-        public let timings: TransferTimings?
+        public let timings: PulseResponse.Timings?
 
         /// Creates a response; by default from the network, without headers and body.
         package init(
             statusCode: Int, headers: HTTPHeaders = [:], body: RecordedBody = .none,
-            origin: PulseResponse.Origin = .network, timings: TransferTimings? = nil
+            origin: PulseResponse.Origin = .network, timings: PulseResponse.Timings? = nil
         ) {
             self.statusCode = statusCode
             self.headers = headers

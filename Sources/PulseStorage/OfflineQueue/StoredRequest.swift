@@ -82,7 +82,8 @@ package struct StoredRequest: Codable, Sendable {
         options.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess
         if let statuses {
             let pairs = stride(from: 0, to: statuses.count - 1, by: 2).map { (statuses[$0], statuses[$0 + 1]) }
-            options.acceptedStatuses = AcceptedStatuses(ranges: pairs.filter { $0 <= $1 }.map { $0...$1 })
+            options.acceptedStatuses = RequestOptions.AcceptedStatuses(
+                ranges: pairs.filter { $0 <= $1 }.map { $0...$1 })
         }
         return options
     }

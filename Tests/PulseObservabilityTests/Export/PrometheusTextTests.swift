@@ -85,7 +85,7 @@ struct PrometheusTextTests {
 
     /// Prometheus reads them itself, and rejects the page if it cannot.
     @Test func sharedLabelsWithNamesOfPrometheusAreIgnored() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.firstByte, timings.lastByte) = (0.25, 0.5)
         let record = { [timings] (bus: PulseEventBus) in bus.emitCall(.sample(), .ok(timings: timings)) }
         let plain = await Self.lines(PrometheusText(), record)
@@ -94,7 +94,7 @@ struct PrometheusTextTests {
     }
 
     @Test func phasesAreASummary() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.firstByte, timings.lastByte) = (0.25, 0.5)
         let lines = await Self.lines { [timings] in $0.emitCall(.sample(), .ok(timings: timings)) }
         #expect(lines.contains("# TYPE pulse_phase_duration_seconds summary"))

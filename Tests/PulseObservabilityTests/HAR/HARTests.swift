@@ -22,7 +22,7 @@ struct HARTests {
     }
 
     @Test func anEntryHasAllFieldsThatTheFormatRequires() throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = 0
         timings.connected = 0.010
         timings.secured = 0.030
@@ -103,7 +103,7 @@ struct HARTests {
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
     func anyNumberResultsInAReadableFile(value: TimeInterval) throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.firstByte = value
         timings.remoteAddress = "not an address"
         let call = RecordedCall(

@@ -149,7 +149,7 @@ struct PulseMetricsCollectorTests {
 
     @Test func onlyNetworkResponsesCountInThePhases() async {
         let collector = collector()
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.connected, timings.firstByte, timings.lastByte) = (0.5, 0.75, 1, 0.9)
         bus.emitCall(.sample(), .ok(timings: timings))
         let hit = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 1, origin: .cache, timings: timings)

@@ -8,14 +8,14 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct RecordedPhasesTests {
-    private func exchange(duration: TimeInterval? = 1, _ timings: TransferTimings?) -> RecordedExchange {
+    private func exchange(duration: TimeInterval? = 1, _ timings: PulseResponse.Timings?) -> RecordedExchange {
         RecordedExchange(
             id: 1, request: .init(method: "GET", url: "u"), response: .init(statusCode: 200, timings: timings),
             duration: duration)
     }
 
     @Test func phasesFollowOneAnotherWithoutGaps() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = 0.125
         timings.nameResolved = 0.25
         timings.connected = 0.5
@@ -36,7 +36,7 @@ struct RecordedPhasesTests {
     }
 
     @Test func invalidOrDecreasingTimingsAreIgnored() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = .nan
         timings.connected = 1
         timings.secured = 0.5

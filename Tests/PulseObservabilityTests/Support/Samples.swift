@@ -16,7 +16,7 @@ extension NetworkEvent.CallSummary {
 }
 
 extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
-    static func ok(_ status: Int = 200, bytes: Int = 47, timings: TransferTimings? = nil) -> Self {
+    static func ok(_ status: Int = 200, bytes: Int = 47, timings: PulseResponse.Timings? = nil) -> Self {
         .success(NetworkEvent.ResponseSummary(statusCode: status, byteCount: bytes, origin: .network, timings: timings))
     }
 

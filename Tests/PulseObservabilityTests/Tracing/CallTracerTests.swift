@@ -28,7 +28,7 @@ struct CallTracerTests {
         await clock.advance(by: 0.125)
         tracer.emit(.responseReceived(.sample(id: id, attempt: 2), status: 200, byteCount: 47))
         await clock.advance(by: 0.125)
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.firstByte) = (0.025, 0.125)
         tracer.emit(.requestCompleted(.ok(timings: timings), .sample(id: id), latency: 99))
 

@@ -11,7 +11,7 @@ struct WaterfallChartTests {
     private func bars(_ chart: WaterfallChart) -> [[Double]] { chart.lines.map { [$0.bar.start, $0.bar.end] } }
 
     @Test func barsAreFractionsOfTheWholeCall() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 1, 2)
         var call = RecordedCall.sample(response: .init(statusCode: 503), latency: 1)
         call.latency = 4

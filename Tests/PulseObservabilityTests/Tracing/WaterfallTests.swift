@@ -21,7 +21,7 @@ struct WaterfallTests {
     }
 
     @Test func aWaterfallShowsAttemptsPhasesAndMarks() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.5, 1)
         let trace = await Self.trace(
             { tracer, clock, id in

@@ -11,7 +11,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ConcurrencyLimitPluginTests {
     private static func start(
-        _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestPriority? = nil,
+        _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestOptions.Priority? = nil,
         through gate: Turnstile
     ) async -> Task<PulseResponse, any Error> {
         let request = URLRequest.mock(.get, target)
@@ -31,7 +31,7 @@ struct ConcurrencyLimitPluginTests {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         var calls = [await Self.start(plugin, "/first", through: gate)]
         for (name, priority) in [
-            ("/low", RequestPriority.low), ("/a", nil), ("/high", .high), ("/b", .normal), ("/high2", .high),
+            ("/low", RequestOptions.Priority.low), ("/a", nil), ("/high", .high), ("/b", .normal), ("/high2", .high),
         ] {
             calls.append(await Self.start(plugin, name, priority, through: gate))
         }

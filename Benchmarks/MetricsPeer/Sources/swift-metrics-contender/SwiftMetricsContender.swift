@@ -33,7 +33,7 @@ struct SwiftMetricsContender {
     private static var events: [NetworkEvent] {
         let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/users/42", route: "GetUser", method: .get, host: "api.example.com")
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0.0002, 0.011, 0.012)
         let response = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
         return [

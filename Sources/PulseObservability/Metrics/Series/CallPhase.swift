@@ -30,7 +30,7 @@ package struct PhaseTiming: Sendable, Hashable {
     package let duration: TimeInterval
 }
 
-extension TransferTimings {
+extension PulseResponse.Timings {
     /// The measured phases, each from the end of the one before. An end that is NaN or infinite, or lies before the
     /// previous one, is ignored.
     package var phases: [PhaseTiming] {

@@ -49,7 +49,7 @@ public struct PhaseTotals: Sendable {
         }
     }
 
-    mutating func add(_ timings: TransferTimings) {
+    mutating func add(_ timings: PulseResponse.Timings) {
         timings.forEachPhase { phase, _, duration in
             switch phase {
             case .queued: queued.add(duration)
