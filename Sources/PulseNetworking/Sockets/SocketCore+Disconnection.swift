@@ -11,7 +11,7 @@ extension SocketCore {
         let close: SocketClose?
         let closeError: PulseError?
         let hasSentClose: Bool
-        let statistics: SocketStatistics
+        let statistics: PulseSocket.Statistics
         let summary: NetworkEvent.CallSummary
     }
 

@@ -27,7 +27,7 @@ public protocol SocketEndpoint: WholeSecondPing, Sendable {
     var plugins: [any PulsePlugin] { get }
 
     /// Settings of each handshake; fields that are nil inherit the client's. A reconnect is not retried: it has the
-    /// waits of ``SocketReconnect`` instead. Nothing is set by default.
+    /// waits of ``SocketOptions/Reconnect`` instead. Nothing is set by default.
     var options: RequestOptions { get }
 
     /// The subprotocols to offer, the preferred one first (RFC 6455, section 1.9): different tokens. Empty by default.
