@@ -234,14 +234,14 @@ extension PulseClient {
     @_disfavoredOverload
     public func jsonLines<Value: Decodable & Sendable>(
         _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> JSONLines<Value> {
+    ) -> PulseClient.JSONLines<Value> {
         jsonLines(target.requestPath, of: type, options: options)
     }
 
     /// The server-sent events of the response to a GET to that target.
     @_disfavoredOverload
     public func events(
-        _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
+        _ target: some RequestTarget, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
         events(target.requestPath, stream: stream, options: options)

@@ -48,15 +48,15 @@ extension PulseClient {
     /// `Accept` names the formats unless it is set. The call's decoder decodes each value.
     public func jsonLines<E: Endpoint, Value: Decodable & Sendable>(
         _ endpoint: E, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> JSONLines<Value> {
+    ) -> PulseClient.JSONLines<Value> {
         let accept = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
-        return JSONLines { try await self.open(endpoint, options, accept: accept) }
+        return PulseClient.JSONLines { try await self.open(endpoint, options, accept: accept) }
     }
 
     /// The values of a JSON Lines body of a GET, while it arrives.
     public func jsonLines<Value: Decodable & Sendable>(
         _ path: PathText, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> JSONLines<Value> {
+    ) -> PulseClient.JSONLines<Value> {
         jsonLines(Verb<EmptyResponse>(get: path), of: type, options: options)
     }
 
@@ -67,7 +67,7 @@ extension PulseClient {
     /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
     /// without bytes, such as comments, is lost then. The statuses that the call accepts have no meaning here.
     public func events<E: Endpoint>(
-        _ endpoint: E, stream: EventStreamOptions = EventStreamOptions(), options: RequestOptions = RequestOptions()
+        _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
         var merged = options
         merged.inherit(endpoint.options)
@@ -105,7 +105,7 @@ extension PulseClient {
 
     /// The server-sent events of the response to a GET.
     public func events(
-        _ path: PathText, stream: EventStreamOptions = EventStreamOptions(),
+        _ path: PathText, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
         events(Verb<EmptyResponse>(get: path), stream: stream, options: options)

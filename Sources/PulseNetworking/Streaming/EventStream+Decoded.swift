@@ -2,35 +2,37 @@
 
 public import PulseCore
 
-/// The values of server-sent events. Reading it reads its ``EventStream``, which has one reader.
-public struct DecodedEvents<Value: Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
+extension EventStream {
+    /// The values of server-sent events. Reading it reads its ``EventStream``, which has one reader.
+    public struct Decoded<Value: Sendable>: AsyncSequence, Sendable {
+        public typealias Element = Value
 
-    let stream: EventStream
-    let decode: @Sendable (ServerSentEvent) throws -> Value?
+        let stream: EventStream
+        let decode: @Sendable (ServerSentEvent) throws -> Value?
 
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(events: stream.makeAsyncIterator(), decode: decode)
-    }
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(events: stream.makeAsyncIterator(), decode: decode)
+        }
 
-    /// The reader of the events.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var events: EventStream.Iterator
-        fileprivate let decode: @Sendable (ServerSentEvent) throws -> Value?
+        /// The reader of the events.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate var events: EventStream.Iterator
+            fileprivate let decode: @Sendable (ServerSentEvent) throws -> Value?
 
-        /// Returns the next value, or nil after the last. Throws ``PulseError``.
-        ///
-        /// An event without a value, such as one that does not decode, throws. It does not end the stream: the next
-        /// call goes on after it.
-        public mutating func next() async throws -> Value? {
-            while let event = try await events.next() {
-                do {
-                    if let value = try decode(event) { return value }
-                } catch {
-                    throw PulseError(wrapping: error)
+            /// Returns the next value, or nil after the last. Throws ``PulseError``.
+            ///
+            /// An event without a value, such as one that does not decode, throws. It does not end the stream: the next
+            /// call goes on after it.
+            public mutating func next() async throws -> Value? {
+                while let event = try await events.next() {
+                    do {
+                        if let value = try decode(event) { return value }
+                    } catch {
+                        throw PulseError(wrapping: error)
+                    }
                 }
+                return nil
             }
-            return nil
         }
     }
 }
@@ -72,7 +74,7 @@ extension EventStream {
     ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type, named names: Set<String>? = nil, skipsFailures: Bool = false
-    ) -> DecodedEvents<Value> {
+    ) -> EventStream.Decoded<Value> {
         let environment = connection.environment
         return decoded { event in
             guard names?.contains(event.type) ?? !event.isError else {
@@ -104,8 +106,8 @@ extension EventStream {
     ///   it throws reaches the reader as a ``PulseError``; the next call of the iterator goes on after it.
     public func decoded<Value: Sendable>(
         _ decode: @escaping @Sendable (ServerSentEvent) throws -> Value?
-    ) -> DecodedEvents<Value> {
-        DecodedEvents(stream: self, decode: decode)
+    ) -> EventStream.Decoded<Value> {
+        EventStream.Decoded(stream: self, decode: decode)
     }
 }
 
