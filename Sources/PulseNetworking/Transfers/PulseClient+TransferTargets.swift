@@ -11,7 +11,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(
@@ -24,7 +24,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(
@@ -36,9 +36,9 @@ extension PulseClient {
     @_disfavoredOverload
     public func downloading(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
-    ) -> TransferUpdates<PulseResponse> {
+    ) -> PulseClient.TransferUpdates<PulseResponse> {
         downloading(
             target.requestPath, path: values, query: query, headers: headers, to: file, download: download,
             options: options)
@@ -77,7 +77,7 @@ extension PulseClient {
         _ file: URL, to target: some RequestTarget, path values: PathValues = [:], method: HTTPMethod = .put,
         contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
         resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
-    ) -> TransferUpdates<EmptyResponse> {
+    ) -> PulseClient.TransferUpdates<EmptyResponse> {
         uploading(
             file, to: target.requestPath, path: values, method: method, contentType: contentType, query: query,
             headers: headers, resuming: resuming, options: options)
@@ -89,7 +89,7 @@ extension Downloads {
     @_disfavoredOverload
     @discardableResult
     public func add(
-        _ target: some RequestTarget, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: some RequestTarget, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(target.requestPath, to: file, download: download, options: options)
@@ -99,7 +99,7 @@ extension Downloads {
     @_disfavoredOverload
     @discardableResult
     public func add(
-        _ target: some RequestTarget, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: some RequestTarget, into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(target.requestPath, into: directory, download: download, options: options)

@@ -64,7 +64,7 @@ public final class Downloads: Sendable {
     ///   same content into the same directory.
     @discardableResult
     public func add<E: Endpoint>(
-        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await list.add(endpoint, .file(file), download, options)
@@ -73,7 +73,7 @@ public final class Downloads: Sendable {
     /// Adds a download into a directory, under the name that the server suggests. Does and throws the same.
     @discardableResult
     public func add<E: Endpoint>(
-        _ endpoint: E, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await list.add(endpoint, .directory(directory), download, options)
@@ -83,7 +83,7 @@ public final class Downloads: Sendable {
     /// the same.
     @discardableResult
     public func add(
-        _ target: PathText, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(Request<EmptyResponse>(.get, target), to: file, download: download, options: options)
@@ -93,7 +93,7 @@ public final class Downloads: Sendable {
     /// the same.
     @discardableResult
     public func add(
-        _ target: PathText, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ target: PathText, into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(Request<EmptyResponse>(.get, target), into: directory, download: download, options: options)
