@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-extension CachedHead {
+extension CachedResponse.Head {
     /// The validator that two responses share only if their bytes are the same, as the text for `If-Range` (RFC 9110,
     /// section 8.8.1). Parts are joined only under equal validators.
     ///

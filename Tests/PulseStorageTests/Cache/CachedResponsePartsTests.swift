@@ -8,16 +8,16 @@ import Testing
 @testable import PulseStorage
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct CachedPartsTests {
+struct CachedResponsePartsTests {
     @Test func rangesAscendWithGapsAndEndWithinTheLength() {
-        #expect(CachedParts(ranges: [0..<2, 3..<4], length: 4) != nil)
-        #expect(CachedParts(ranges: [0..<2, 3..<4], length: nil) != nil)
+        #expect(CachedResponse.Parts(ranges: [0..<2, 3..<4], length: 4) != nil)
+        #expect(CachedResponse.Parts(ranges: [0..<2, 3..<4], length: nil) != nil)
         for ranges in [[], [0..<0], [0..<2, 2..<4], [3..<4, 0..<2], [0..<3, 2..<4], [-1..<2], [0..<5]] {
-            #expect(CachedParts(ranges: ranges, length: 4) == nil, "\(ranges)")
+            #expect(CachedResponse.Parts(ranges: ranges, length: 4) == nil, "\(ranges)")
         }
-        let many = (0...CachedParts.maximumCount).map { $0 * 2..<$0 * 2 + 1 }
-        #expect(CachedParts(ranges: many, length: nil) == nil)
-        #expect(CachedParts(ranges: many.dropLast(), length: nil) != nil)
+        let many = (0...CachedResponse.Parts.maximumCount).map { $0 * 2..<$0 * 2 + 1 }
+        #expect(CachedResponse.Parts(ranges: many, length: nil) == nil)
+        #expect(CachedResponse.Parts(ranges: many.dropLast(), length: nil) != nil)
     }
 
     /// Compared with sets of offsets.
@@ -30,7 +30,7 @@ struct CachedPartsTests {
         }
         for step in 0..<2_000 {
             let first = range()
-            var parts = try #require(CachedParts(ranges: [first], length: nil))
+            var parts = try #require(CachedResponse.Parts(ranges: [first], length: nil))
             var held = Set(first)
             for _ in 0..<number(6) {
                 let next = range()
@@ -57,11 +57,11 @@ struct CachedPartsTests {
             // Larger than one chunk, and not a multiple of it.
             let whole = Data((0..<(DiskBody.chunkSize * 2 + 77)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
             let disk = DiskCacheStorage(directory: folder.url)
-            let head = CachedHead.test()
-            _ = try await disk.store(CachedResponse(head: head, body: CachedBody(whole)), for: .test("/a"))
+            let head = CachedResponse.Head.test()
+            _ = try await disk.store(CachedResponse(head: head, body: CachedResponse.Body(whole)), for: .test("/a"))
             let stored = try #require(await disk.responses(for: .test("/a")).first?.body)
             let edge = DiskBody.chunkSize
-            for body in [CachedBody(whole), stored] {
+            for body in [CachedResponse.Body(whole), stored] {
                 for range in [0..<1, 0..<edge, (edge - 1)..<(edge + 1), edge..<whole.count, 5..<5, 0..<whole.count] {
                     let slice = body.slice(range)
                     #expect(slice.count == range.count)
@@ -79,7 +79,7 @@ struct CachedPartsTests {
         try await TestFolder.run { folder in
             let whole = Data(repeating: 7, count: DiskBody.chunkSize * 3)
             let disk = DiskCacheStorage(directory: folder.url)
-            _ = try await disk.store(CachedResponse(head: .test(), body: CachedBody(whole)), for: .test("/a"))
+            _ = try await disk.store(CachedResponse(head: .test(), body: CachedResponse.Body(whole)), for: .test("/a"))
             let body = try #require(await disk.responses(for: .test("/a")).first?.body)
             let opened = try await body.slice(0..<10).stream()
             let file = try #require(folder.files.first)

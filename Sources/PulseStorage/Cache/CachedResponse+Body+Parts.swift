@@ -2,18 +2,18 @@
 
 package import PulseCore
 
-extension CachedBody {
+extension CachedResponse.Body {
     /// The bytes of a range, clamped to the body.
-    package func slice(_ range: Range<Int>) -> CachedBody {
+    package func slice(_ range: Range<Int>) -> CachedResponse.Body {
         let range = range.clamped(to: 0..<count)
         guard range.count < count else { return self }
-        if let data = inMemory { return CachedBody(data.slice(range)) }
-        return CachedBody(SlicedBody(body: self, range: range))
+        if let data = inMemory { return CachedResponse.Body(data.slice(range)) }
+        return CachedResponse.Body(SlicedBody(body: self, range: range))
     }
 }
 
-private struct SlicedBody: CachedBodySource {
-    let body: CachedBody
+private struct SlicedBody: CachedResponse.BodySource {
+    let body: CachedResponse.Body
     let range: Range<Int>
 
     var count: Int { range.count }
