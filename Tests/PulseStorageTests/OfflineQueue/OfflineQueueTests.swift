@@ -23,7 +23,7 @@ struct OfflineQueueTests {
     }
 
     /// The entries that a later process finds.
-    private func found() async throws -> [QueuedRequest] {
+    private func found() async throws -> [OfflineQueue.Entry] {
         let later = queue(starts: false)
         let pending = try await later.queue.pending()
         await later.queue.close()
