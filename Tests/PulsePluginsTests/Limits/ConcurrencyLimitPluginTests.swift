@@ -25,7 +25,7 @@ struct ConcurrencyLimitPluginTests {
         }
     }
 
-    private static let key = LimitKey.origin.value(.mock(), .mock())
+    private static let key = RateLimitPlugin.Key.origin.value(.mock(), .mock())
 
     @Test func urgentCallsGoFirstAndEachPriorityIsFirstComeFirstServed() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
@@ -57,7 +57,7 @@ struct ConcurrencyLimitPluginTests {
 
     /// As where each call starts the task of the next one.
     @Test func aChainOfTasksRetainsNoReleasedPermit() {
-        let (permits, owner) = (KeyedSemaphore<LimitKey.Value>(limit: 1), NSObject())
+        let (permits, owner) = (KeyedSemaphore<RateLimitPlugin.Key.Value>(limit: 1), NSObject())
         var last: HeldPermit?
         for _ in 0..<3 {
             let permit = HeldPermit.$innermost.withValue(last) { HeldPermit(permits, of: owner, .name("a")) }

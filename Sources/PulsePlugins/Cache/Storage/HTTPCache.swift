@@ -13,7 +13,7 @@ final class HTTPCache: Sendable {
     let memory: MemoryCacheStorage?
     private let disk: DiskCacheStorage?
     let flights = Flights(cancelled: .failed(.cancelled))
-    let counters = Locked(CacheStatistics.Counters())
+    let counters = Locked(CachePlugin.Statistics.Counters())
     /// Held while parts are joined: otherwise one of two concurrent parts would be lost. Never held while a body
     /// arrives.
     let parts = KeyedSemaphore<CacheKey>(limit: 1)

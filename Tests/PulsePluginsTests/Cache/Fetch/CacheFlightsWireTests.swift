@@ -154,7 +154,7 @@ struct CacheFlightsWireTests {
     @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
         let held = Locked<CacheStage?>(nil)
         // The recovery requests the same resource with the same options as the waiting call.
-        let recovery = Recovery.task("renew") {
+        let recovery = Validator.Recovery.task("renew") {
             if let stage = held.withLock({ $0 }) { _ = try await Self.call(stage) }
         }
         let validator = Validator { _, response, _ in

@@ -3,16 +3,14 @@
 #if canImport(Security)
 import PulseStorage
 
-/// A ``TokenStore`` with the keychain. This has not run on Apple hardware.
-public typealias KeychainTokenStore = TokenStore
-
 extension TokenStore {
-    /// Keeps the tokens in the keychain, readable from the first unlock after a start on. See
+    /// Keeps the tokens in the keychain, readable from the first unlock after a start on. This has not run on Apple
+    /// hardware. See
     /// ``KeychainSecretStore/init(service:accessGroup:isForThisDeviceOnly:)`` and
     /// ``TokenStore/init(account:in:refresh:onSessionEnd:)``.
     public convenience init(
         account: String, service: String, accessGroup: String? = nil,
-        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> SessionTokens,
+        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> TokenStore.Tokens,
         onSessionEnd: @escaping @Sendable () async -> Void = {}
     ) {
         self.init(

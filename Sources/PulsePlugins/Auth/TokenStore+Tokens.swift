@@ -2,31 +2,33 @@
 
 public import PulseCore
 
-/// The tokens of a session, as a login or a refresh returns them. No description shows them.
-public struct SessionTokens: Sendable, Hashable {
-    /// What the calls carry.
-    public var accessToken: String
-    /// Nil: the session cannot be refreshed. In the result of a refresh: the earlier refresh token stays valid
-    /// (RFC 6749, section 6).
-    public var refreshToken: String?
-    /// When the access token expires; nil if that is unknown, which leaves it to the server.
-    public var expiry: Date?
-    /// A stable identifier of the account, see ``TokenProvider/accountID``. Nil in the result of a refresh: the account
-    /// is the earlier one.
-    public var accountID: String?
+extension TokenStore {
+    /// The tokens of a session, as a login or a refresh returns them. No description shows them.
+    public struct Tokens: Sendable, Hashable {
+        /// What the calls carry.
+        public var accessToken: String
+        /// Nil: the session cannot be refreshed. In the result of a refresh: the earlier refresh token stays valid
+        /// (RFC 6749, section 6).
+        public var refreshToken: String?
+        /// When the access token expires; nil if that is unknown, which leaves it to the server.
+        public var expiry: Date?
+        /// A stable identifier of the account, see ``TokenProvider/accountID``. Nil in the result of a refresh: the
+        /// account is the earlier one.
+        public var accountID: String?
 
-    /// Creates the tokens of a session. Only the access token is required.
-    public init(accessToken: String, refreshToken: String? = nil, expiry: Date? = nil, accountID: String? = nil) {
-        self.accessToken = accessToken
-        self.refreshToken = refreshToken
-        self.expiry = expiry
-        self.accountID = accountID
+        /// Creates the tokens of a session. Only the access token is required.
+        public init(accessToken: String, refreshToken: String? = nil, expiry: Date? = nil, accountID: String? = nil) {
+            self.accessToken = accessToken
+            self.refreshToken = refreshToken
+            self.expiry = expiry
+            self.accountID = accountID
+        }
     }
 }
 
-extension SessionTokens {
+extension TokenStore.Tokens {
     /// The tokens of the session after a refresh.
-    func refreshed(to new: SessionTokens) -> SessionTokens {
+    func refreshed(to new: TokenStore.Tokens) -> TokenStore.Tokens {
         var new = new
         new.refreshToken = new.refreshToken ?? refreshToken
         new.accountID = new.accountID ?? accountID
@@ -62,9 +64,9 @@ extension SessionTokens {
     }
 }
 
-extension SessionTokens: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension TokenStore.Tokens: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The expiry only.
-    public var description: String { "SessionTokens(expiry: \(expiry.map { "\($0)" } ?? "unknown"))" }
+    public var description: String { "TokenStore.Tokens(expiry: \(expiry.map { "\($0)" } ?? "unknown"))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["expiry": expiry as Any]) }
 }
