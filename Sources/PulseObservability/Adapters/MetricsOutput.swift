@@ -66,7 +66,7 @@ public final class MetricsOutputSink: EventSink {
 
     private func count(_ end: NetworkEvent.SocketDisconnection, _ call: NetworkEvent.CallSummary) {
         let labels = labels(of: call)
-        let code = SocketMetrics.label(of: SocketMetrics.codeClass(of: end.code))
+        let code = MetricsSnapshot.Sockets.label(of: MetricsSnapshot.Sockets.codeClass(of: end.code))
         output.increment("pulse.socket.disconnections", by: 1, labels: labels + [("code", code)])
         for (direction, messages, bytes) in [
             ("sent", end.messagesSent, end.bytesSent), ("received", end.messagesReceived, end.bytesReceived),
@@ -106,6 +106,6 @@ extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
 extension TimeInterval {
     /// A duration that every metrics system accepts: some trap on NaN, or on more nanoseconds than an integer holds.
     fileprivate var asDuration: TimeInterval {
-        self > 0 ? Swift.min(self, LatencyHistogram.longest * 24) : 0
+        self > 0 ? Swift.min(self, MetricsSnapshot.Histogram.longest * 24) : 0
     }
 }

@@ -71,7 +71,7 @@ package struct OTLPMetrics: Sendable {
         return .object(point)
     }
 
-    private func fields(of histogram: LatencyHistogram) -> [String: JSONValue] {
+    private func fields(of histogram: MetricsSnapshot.Histogram) -> [String: JSONValue] {
         let upTo = buckets.map { histogram.count(atMost: $0) } + [histogram.count]
         let counts = zip(upTo, [0] + upTo).map { $0 - $1 }
         var fields: [String: JSONValue] = [

@@ -100,7 +100,7 @@ extension HARDocument.Response {
 extension HARDocument.Timings {
     /// The phases in milliseconds; -1 for a phase that the transport did not measure. `connect` includes `ssl`.
     init(_ phases: [PhaseTiming]) {
-        func milliseconds(_ phase: CallPhase) -> Double? {
+        func milliseconds(_ phase: MetricsSnapshot.Phase) -> Double? {
             phases.first { $0.phase == phase }.map { HARDocument.milliseconds($0.duration) }
         }
         let (connect, ssl) = (milliseconds(.connecting), milliseconds(.securing))

@@ -6,7 +6,7 @@ import PulseCore
 struct ObjectiveState: Sendable {
     private struct Entry: Sendable {
         let objective: ServiceLevelObjective
-        var counts = TimeSlices<ObjectiveCounts>()
+        var counts = TimeSlices<MetricsSnapshot.Objective.Counts>()
     }
 
     private var entries: [Entry]
@@ -35,10 +35,10 @@ struct ObjectiveState: Sendable {
         entries = entries.map { Entry(objective: $0.objective) }
     }
 
-    func metrics(at tick: Int) -> [ObjectiveMetrics] {
+    func metrics(at tick: Int) -> [MetricsSnapshot.Objective] {
         entries.map { entry in
             let sums = entry.counts.sums(at: tick)
-            return ObjectiveMetrics(
+            return MetricsSnapshot.Objective(
                 objective: entry.objective, overall: sums.overall, lastMinute: sums.lastMinute,
                 lastFiveMinutes: sums.lastFiveMinutes)
         }

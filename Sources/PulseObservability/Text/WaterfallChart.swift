@@ -16,7 +16,7 @@ package struct WaterfallChart: Sendable, Hashable {
     /// A phase of a request, as a part of its line.
     package struct Phase: Sendable, Hashable {
         /// The phase.
-        package let phase: CallPhase
+        package let phase: MetricsSnapshot.Phase
         /// Its part of the timeline.
         package let bar: Bar
         /// Its duration in seconds.

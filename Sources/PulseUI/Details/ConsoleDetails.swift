@@ -53,7 +53,7 @@ extension WaterfallChart.Line {
     /// A coloured part of a line; without a phase, the whole of it.
     struct Segment: Identifiable {
         let id: Int
-        let phase: CallPhase?
+        let phase: MetricsSnapshot.Phase?
         let bar: WaterfallChart.Bar
     }
 

@@ -329,7 +329,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.countingSince == clock.now)
         #expect(snapshot.routes.mapValues(\.inFlight) == ["open": 1])
         #expect(snapshot.total.completed == 0 && snapshot.eventCounts.isEmpty)
-        #expect(snapshot.circuits == ["https://a.example": CircuitMetrics(state: .open)])
+        #expect(snapshot.circuits == ["https://a.example": MetricsSnapshot.Circuit(state: .open)])
         #expect(snapshot.connectivity?.path == .satisfied)
         #expect(snapshot.objectives.map(\.overall.valid) == [0])
         bus.emit(.requestCompleted(.ok(), open, latency: 1))

@@ -53,30 +53,3 @@ public struct ServiceLevelObjective: Sendable, Hashable {
         }
     }
 }
-
-/// The counts of an objective in a span of time.
-public struct ObjectiveCounts: Sendable, Hashable {
-    /// Good calls.
-    public internal(set) var good = 0
-    /// Calls that count, including the good ones.
-    public internal(set) var valid = 0
-
-    /// Creates counts that are 0.
-    package init() {}
-
-    /// The share of good calls among those that count; 1 if none counted.
-    public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }
-
-    /// How fast the calls use up the error budget: 1 is exactly as fast as allowed, 10 ten times that. 0 if all were
-    /// good; infinite if some were bad and none is allowed to be.
-    public func burnRate(target: Double) -> Double {
-        guard valid > good else { return 0 }
-        let allowed = 1 - target
-        return allowed > 0 ? (1 - ratio) / allowed : .infinity
-    }
-
-    mutating func merge(_ other: ObjectiveCounts) {
-        good += other.good
-        valid += other.valid
-    }
-}

@@ -12,7 +12,7 @@ struct ServiceLevelObjectiveTests {
         _ objective: ServiceLevelObjective,
         _ calls: [(Result<NetworkEvent.ResponseSummary, PulseError.Summary>, TimeInterval)],
         route: String = "GetUser"
-    ) async -> ObjectiveCounts? {
+    ) async -> MetricsSnapshot.Objective.Counts? {
         let collector = PulseMetricsCollector(objectives: [objective], clock: TestClock())
         let bus = PulseEventBus()
         collector.attach(to: bus)
@@ -78,7 +78,9 @@ struct ServiceLevelObjectiveTests {
         #expect(ServiceLevelObjective("a", target: .nan).target == 1)
         #expect(ServiceLevelObjective("a", target: -1).target == 0)
         #expect(ServiceLevelObjective("a", target: 7).target == 1)
-        #expect(ObjectiveCounts().ratio == 1 && ObjectiveCounts().burnRate(target: 1) == 0)
+        #expect(
+            MetricsSnapshot.Objective.Counts().ratio == 1 && MetricsSnapshot.Objective.Counts().burnRate(target: 1) == 0
+        )
         let counts = await Self.counts(ServiceLevelObjective("a", target: 1), [(.error(.timeout), .nan)])
         #expect(counts?.burnRate(target: 1) == .infinity)
     }

@@ -2,28 +2,30 @@
 
 package import PulseCore
 
-/// A phase of an exchange. The cases are in chronological order.
-public enum CallPhase: String, Sendable, Hashable, CaseIterable {
-    /// Waiting for a connection slot.
-    case queued
-    /// Looking up the host's addresses.
-    case nameResolution
-    /// Opening the connection, without the TLS handshake.
-    case connecting
-    /// The TLS handshake.
-    case securing
-    /// Sending the request, up to its last byte.
-    case sending
-    /// From the request's last byte to the response's first.
-    case waiting
-    /// From the response's first byte to its last.
-    case receiving
+extension MetricsSnapshot {
+    /// A phase of an exchange. The cases are in chronological order.
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
+        /// Waiting for a connection slot.
+        case queued
+        /// Looking up the host's addresses.
+        case nameResolution
+        /// Opening the connection, without the TLS handshake.
+        case connecting
+        /// The TLS handshake.
+        case securing
+        /// Sending the request, up to its last byte.
+        case sending
+        /// From the request's last byte to the response's first.
+        case waiting
+        /// From the response's first byte to its last.
+        case receiving
+    }
 }
 
 /// One phase of an exchange and its time.
 package struct PhaseTiming: Sendable, Hashable {
     /// The phase that was measured.
-    package let phase: CallPhase
+    package let phase: MetricsSnapshot.Phase
     /// Its start, in seconds from the exchange's start.
     package let start: TimeInterval
     /// Its duration in seconds.
@@ -40,9 +42,9 @@ extension PulseResponse.Timings {
     }
 
     /// Calls `body` with each phase, without allocating an array: this runs for every call.
-    func forEachPhase(_ body: (CallPhase, _ start: TimeInterval, _ duration: TimeInterval) -> Void) {
+    func forEachPhase(_ body: (MetricsSnapshot.Phase, _ start: TimeInterval, _ duration: TimeInterval) -> Void) {
         var last: TimeInterval = 0
-        func end(_ phase: CallPhase, _ seconds: TimeInterval?) {
+        func end(_ phase: MetricsSnapshot.Phase, _ seconds: TimeInterval?) {
             guard let seconds, seconds.isFinite, seconds >= last else { return }
             body(phase, last, seconds - last)
             last = seconds
