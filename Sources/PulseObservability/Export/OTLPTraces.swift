@@ -4,10 +4,10 @@ package import PulseCore
 
 /// Encodes traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
 package struct OTLPTraces: Sendable {
-    private let resource: TelemetryResource
+    private let resource: OTLPUpload.Resource
 
     /// Creates an encoder for that resource.
-    package init(resource: TelemetryResource) {
+    package init(resource: OTLPUpload.Resource) {
         self.resource = resource
     }
 

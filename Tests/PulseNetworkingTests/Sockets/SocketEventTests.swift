@@ -150,7 +150,8 @@ struct SocketEventTests {
         let (one, two) = (calls[0], calls[1])
         // The first state is that before the first handshake.
         #expect(sockets.dropFirst().map(\.rootID) == [one, one, one, one, two, two, two, two])
-        #expect(events.filter { EventFilter.call(two).matches($0) && $0.kind == .socketDisconnected }.count == 1)
+        #expect(
+            events.filter { PulseEventBus.Filter.call(two).matches($0) && $0.kind == .socketDisconnected }.count == 1)
     }
 
     // MARK: How it ends

@@ -7,13 +7,14 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct EventLogSinkTests {
-    private final class Log: EventLogOutput {
-        private let written = Locked<[EventLogRecord]>([])
-        var records: [EventLogRecord] { written.withLock { $0 } }
-        func write(_ record: EventLogRecord) { written.withLock { $0.append(record) } }
+    private final class Log: EventLogSink.Output {
+        private let written = Locked<[EventLogSink.Record]>([])
+        var records: [EventLogSink.Record] { written.withLock { $0 } }
+        func write(_ record: EventLogSink.Record) { written.withLock { $0.append(record) } }
     }
 
-    private static func records(_ level: PulseConfiguration.LogLevel, _ events: [NetworkEvent]) -> [EventLogRecord] {
+    private static func records(_ level: PulseConfiguration.LogLevel, _ events: [NetworkEvent]) -> [EventLogSink.Record]
+    {
         let log = Log()
         let sink = EventLogSink(level: level, output: log)
         let bus = PulseEventBus()

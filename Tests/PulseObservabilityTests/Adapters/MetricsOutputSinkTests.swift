@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct MetricsOutputSinkTests {
-    private final class Output: MetricsOutput {
+    private final class Output: MetricsOutputSink.Output {
         private let written = Locked<[String]>([])
         var lines: [String] { written.withLock { $0 } }
 

@@ -9,7 +9,7 @@ import Testing
 struct EventFilterTests {
     private static let call = NetworkEvent.CallSummary.sample()
 
-    private static func kinds(_ filter: EventFilter) -> Set<NetworkEvent.Kind> {
+    private static func kinds(_ filter: PulseEventBus.Filter) -> Set<NetworkEvent.Kind> {
         Set(NetworkEvent.all(of: call).filter(filter.matches).map(\.kind))
     }
 
@@ -40,7 +40,7 @@ struct EventFilterTests {
         #expect(Self.kinds(.host("API.example.com")) == Self.kinds(.call(Self.call.id)))
         #expect(Self.kinds(.call(UUID())).isEmpty)
         #expect(Self.kinds(.failures).isEmpty)
-        #expect(Self.kinds(EventFilter { $0.call == nil }).count == 12)
+        #expect(Self.kinds(PulseEventBus.Filter { $0.call == nil }).count == 12)
     }
 
     @Test func filtersCanBeCombined() {
@@ -52,7 +52,7 @@ struct EventFilterTests {
 
     @Test func aCancellationIsNotAFailure() {
         func matches(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) -> Bool {
-            EventFilter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
+            PulseEventBus.Filter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
         }
         #expect(matches(.error(.timeout)))
         #expect(!matches(.error(.cancelled)))
@@ -60,8 +60,8 @@ struct EventFilterTests {
     }
 
     @Test func aHostFilterMatchesPinningFailuresOfThatHostOnly() {
-        #expect(EventFilter.host("a.example").matches(.pinningFailed(host: "A.example", seen: [])))
-        #expect(!EventFilter.host("a.example").matches(.pinningFailed(host: "b.example", seen: [])))
+        #expect(PulseEventBus.Filter.host("a.example").matches(.pinningFailed(host: "A.example", seen: [])))
+        #expect(!PulseEventBus.Filter.host("a.example").matches(.pinningFailed(host: "b.example", seen: [])))
     }
 
     @Test func filteredEventsTakeNoSpaceInTheBuffer() async {

@@ -9,7 +9,7 @@ import Testing
 /// Checks the JSON's form. IntegrationTests check that OpenTelemetry's own definitions can read it.
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct OTLPTests {
-    private let resource = TelemetryResource(
+    private let resource = OTLPUpload.Resource(
         serviceName: "shop", serviceVersion: "1.2", attributes: ["deployment.environment.name": "test"])
     private let clock = TestClock()
 
@@ -85,13 +85,13 @@ struct OTLPTests {
         _ results: [Result<NetworkEvent.ResponseSummary, PulseError.Summary>],
         call: NetworkEvent.CallSummary = .sample()
     ) throws -> [JSONValue] {
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         for result in results { tracer.emitCall(call, result) }
         return try spans(of: buffer)
     }
 
-    private func spans(of buffer: CallTraceBuffer) throws -> [JSONValue] {
+    private func spans(of buffer: CallTracer.Buffer) throws -> [JSONValue] {
         let value = try JSONDecoder().decode(
             JSONValue.self, from: OTLPTraces(resource: resource).json(of: buffer.takeAll()))
         let resource = Self.attributes(value["resourceSpans"]?[0]?["resource"]?["attributes"])
@@ -127,7 +127,7 @@ struct OTLPTests {
     /// After a 303, a POST is redirected as a GET.
     @Test func theSpanOfAnAttemptHasItsOwnMethod() throws {
         let call = NetworkEvent.CallSummary.sample(method: .post)
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         tracer.emit(.requestStarted(call))
         tracer.emit(.attemptStarted(call))
@@ -168,7 +168,7 @@ struct OTLPTests {
         #expect(snapshot.countingSince <= snapshot.takenAt)
         let json = try OTLPMetrics(resource: resource).json(of: snapshot)
         #expect(!json.isEmpty)
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         CallTracer(output: buffer, clock: clock).emitCall(.sample())
         #expect(try !OTLPTraces(resource: resource).json(of: buffer.takeAll()).isEmpty)
     }
@@ -183,7 +183,7 @@ struct OTLPTests {
         let metrics = try OTLPUpload.metrics(snapshot, from: resource, buckets: [0.1, 1])
         #expect(metrics.path == "/v1/metrics" && metrics.method == .post)
         #expect(try metrics.json == OTLPMetrics(resource: resource, buckets: [0.1, 1]).json(of: snapshot))
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         CallTracer(output: buffer, clock: clock).emitCall(.sample())
         let ended = buffer.takeAll()
         let traces = try OTLPUpload.traces(ended, from: resource)

@@ -99,7 +99,7 @@ struct MetricsCollectorStressTests {
 
     @Test func concurrentTracesAreKeptSeparate() async {
         let bus = PulseEventBus()
-        let buffer = CallTraceBuffer(capacity: Self.writers * Self.callsOfEach)
+        let buffer = CallTracer.Buffer(capacity: Self.writers * Self.callsOfEach)
         let tracer = CallTracer(output: buffer)
         bus.addSink(tracer)
         await Threads.run(Self.writers) { Self.write(Self.callsOfEach, to: bus, as: $0) }

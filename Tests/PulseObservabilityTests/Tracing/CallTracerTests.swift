@@ -9,7 +9,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
-    private let buffer = CallTraceBuffer()
+    private let buffer = CallTracer.Buffer()
     private let error = PulseError.Summary(kind: .timeout, message: "timed out")
 
     private func tracer(maximumOpenCalls: Int = 10) -> CallTracer {
@@ -186,7 +186,7 @@ struct CallTracerTests {
     }
 
     @Test func aBufferKeepsTheNewestTracesAndCountsTheDroppedOnes() {
-        let buffer = CallTraceBuffer(capacity: 3)
+        let buffer = CallTracer.Buffer(capacity: 3)
         let tracer = CallTracer(output: buffer, clock: clock)
         let calls = (0..<8).map { _ in NetworkEvent.CallSummary.sample() }
         for call in calls { tracer.emitCall(call) }
@@ -194,6 +194,6 @@ struct CallTracerTests {
         #expect(buffer.droppedCount == 5)
         tracer.emitCall(calls[0])
         #expect(buffer.takeAll().map(\.id) == [calls[0].id])
-        #expect(CallTraceBuffer(capacity: -1).takeAll().isEmpty)
+        #expect(CallTracer.Buffer(capacity: -1).takeAll().isEmpty)
     }
 }

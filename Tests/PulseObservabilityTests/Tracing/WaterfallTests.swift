@@ -12,7 +12,7 @@ struct WaterfallTests {
         _ body: (CallTracer, TestClock, UUID) async -> Void,
         ending result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>
     ) async -> CallTrace? {
-        let (clock, buffer, id) = (TestClock(), CallTraceBuffer(), UUID())
+        let (clock, buffer, id) = (TestClock(), CallTracer.Buffer(), UUID())
         let tracer = CallTracer(output: buffer, clock: clock)
         tracer.emit(.requestStarted(.sample(id: id)))
         await body(tracer, clock, id)

@@ -44,7 +44,7 @@ struct SwiftMetricsContender {
 }
 
 /// Single measurements for swift-metrics.
-private struct SwiftMetricsOutput: MetricsOutput {
+private struct SwiftMetricsOutput: MetricsOutputSink.Output {
     func increment(_ counter: String, by count: Int64, labels: [(String, String)]) {
         CoreMetrics.Counter(label: counter, dimensions: labels).increment(by: count)
     }

@@ -2,17 +2,6 @@
 
 public import PulseCore
 
-/// An output for single measurements: an adapter to a metrics system such as swift-metrics.
-///
-/// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
-/// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
-public protocol MetricsOutput: Sendable {
-    /// Adds `count`, which is never negative, to the counter of that name and those labels.
-    func increment(_ counter: String, by count: Int64, labels: [(String, String)])
-    /// Records one duration, in seconds: from 0 to 24 hours, never NaN.
-    func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])
-}
-
 /// A sink that converts the events of calls to single measurements.
 ///
 /// The number of labels is bounded: routes, hosts and circuits beyond a maximum share the name `other`. For circuits,
@@ -24,14 +13,14 @@ public final class MetricsOutputSink: EventSink {
         var circuits = BoundedNames(maximum: MetricsState.maximumCircuits)
     }
 
-    private let output: any MetricsOutput
+    private let output: any MetricsOutputSink.Output
     private let names: Locked<Names>
 
     /// Creates a sink that passes measurements to that output.
     ///
     /// - Parameter maximumRoutes: the number of routes with labels of their own, first come, first served.
     /// - Parameter maximumHosts: the number of hosts with labels of their own, first come, first served.
-    public init(output: any MetricsOutput, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
+    public init(output: any MetricsOutputSink.Output, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
         self.output = output
         names = Locked(
             Names(routes: BoundedNames(maximum: maximumRoutes), hosts: BoundedNames(maximum: maximumHosts)))
@@ -84,6 +73,19 @@ public final class MetricsOutputSink: EventSink {
     private func labels(of call: NetworkEvent.CallSummary) -> [(String, String)] {
         let (route, host) = names.withLock { ($0.routes.name(of: call.route), $0.hosts.name(of: call.host)) }
         return [("route", route), ("host", host)]
+    }
+}
+
+extension MetricsOutputSink {
+    /// An output for single measurements: an adapter to a metrics system such as swift-metrics.
+    ///
+    /// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
+    /// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
+    public protocol Output: Sendable {
+        /// Adds `count`, which is never negative, to the counter of that name and those labels.
+        func increment(_ counter: String, by count: Int64, labels: [(String, String)])
+        /// Records one duration, in seconds: from 0 to 24 hours, never NaN.
+        func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])
     }
 }
 
