@@ -26,14 +26,14 @@ extension PulseRecording {
 }
 
 extension HARDocument.Entry {
-    package init(_ exchange: RecordedExchange, of call: RecordedCall) {
+    package init(_ exchange: PulseRecording.Exchange, of call: PulseRecording.Call) {
         self.init(exchange, startedAt: call.startedAt.addingTimeInterval(exchange.offset.finite))
         _pulse = HARDocument.Origin(
             call: call.id.uuidString, route: call.route, attempt: exchange.attempt, hop: exchange.hop,
             origin: exchange.response?.origin.rawValue)
     }
 
-    package init(_ exchange: RecordedExchange, startedAt date: Date) {
+    package init(_ exchange: PulseRecording.Exchange, startedAt date: Date) {
         let timings = HARDocument.Timings(exchange.phases)
         let measured = exchange.response?.timings
         let version = HARDocument.httpVersion(measured?.networkProtocol)
@@ -62,7 +62,7 @@ extension HARDocument.Failure {
 }
 
 extension HARDocument.Request {
-    init(_ request: RecordedExchange.Request, httpVersion: String) {
+    init(_ request: PulseRecording.Exchange.Request, httpVersion: String) {
         let body = request.body
         self.init(
             method: request.method, url: HARDocument.url(request.url), httpVersion: httpVersion, cookies: [],
@@ -79,7 +79,7 @@ extension HARDocument.Request {
 }
 
 extension HARDocument.Response {
-    init(_ response: RecordedExchange.Response?, httpVersion: String) {
+    init(_ response: PulseRecording.Exchange.Response?, httpVersion: String) {
         let body = response?.body ?? .none
         var content = HARDocument.Content(
             size: body.byteCount ?? 0, mimeType: body.contentType ?? "", text: body.text, comment: body.comment)
@@ -118,7 +118,7 @@ extension HARDocument.Timings {
     }
 }
 
-extension RecordedBody {
+extension PulseRecording.Body {
     fileprivate var isBytes: Bool {
         if case .bytes = content { true } else { false }
     }

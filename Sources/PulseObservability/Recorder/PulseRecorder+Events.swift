@@ -67,7 +67,7 @@ extension PulseRecorder {
     }
 
     private func begin(_ summary: NetworkEvent.CallSummary, at uptime: TimeInterval) {
-        let call = RecordedCall(
+        let call = PulseRecording.Call(
             id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
             method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID,
             isInVirtualTime: summary.isInVirtualTime)
@@ -75,7 +75,7 @@ extension PulseRecorder {
     }
 
     private func mark(
-        _ call: NetworkEvent.CallSummary, _ kind: RecordedCall.Mark.Kind, _ uptime: TimeInterval,
+        _ call: NetworkEvent.CallSummary, _ kind: PulseRecording.Call.Mark.Kind, _ uptime: TimeInterval,
         wait: TimeInterval? = nil,
         detail: String? = nil
     ) {

@@ -8,7 +8,7 @@ struct CassetteRequest: Sendable {
     let method: String
     let url: String
     let address: CassetteAddress
-    let body: RecordedBody
+    let body: PulseRecording.Body
     /// The body's JSON, parsed once for all comparisons.
     let json: JSONValue?
 
@@ -22,7 +22,7 @@ struct CassetteRequest: Sendable {
     }
 
     /// A request that was recorded.
-    init(method: String, url: String, address: CassetteAddress, body: RecordedBody) {
+    init(method: String, url: String, address: CassetteAddress, body: PulseRecording.Body) {
         self.method = method
         self.url = url
         self.address = address

@@ -28,9 +28,9 @@ struct CassetteTrack: Sendable {
 
     /// The request without files and streams, which a stub does not see.
     var requestForStubs: CassetteRequest {
-        let hidden: [RecordedBody.Omission] = [.file, .stream]
+        let hidden: [PulseRecording.Body.Omission] = [.file, .stream]
         let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
-        let kept = body?.recorded ?? RecordedBody(.omitted(.binary))
+        let kept = body?.recorded ?? PulseRecording.Body(.omitted(.binary))
         return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
     }
 

@@ -22,7 +22,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
     package var id: UUID { row.id }
 
     /// The details of a call, with times in that zone, the user's by default.
-    package init(_ call: RecordedCall, in zone: TimeZone = .current) {
+    package init(_ call: PulseRecording.Call, in zone: TimeZone = .current) {
         row = ConsoleRow(call)
         let error: PulseError.Summary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
         facts = ConsoleField.list([
@@ -39,7 +39,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
         note = Self.note(on: call)
     }
 
-    private static func note(on call: RecordedCall) -> String? {
+    private static func note(on call: PulseRecording.Call) -> String? {
         if call.omittedExchangeCount > 0 {
             return "\(LogText.count(call.omittedExchangeCount, "request")) in the middle made room for later ones."
         }
@@ -71,7 +71,7 @@ extension WaterfallChart.Line {
     var timeText: String { (kind == .mark ? "+" : "") + ConsoleText.duration(time) }
 }
 
-extension RecordedCall.Mark {
+extension PulseRecording.Call.Mark {
     /// `+64.0 ms, waits 500 ms: service unavailable`.
     fileprivate var text: String {
         "+" + ConsoleText.duration(offset) + (wait.map { ", waits " + ConsoleText.duration($0) } ?? "")

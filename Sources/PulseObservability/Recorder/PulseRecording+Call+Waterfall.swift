@@ -2,7 +2,7 @@
 
 private import PulseCore
 
-extension RecordedCall {
+extension PulseRecording.Call {
     /// A chart of the call's time, in the format of ``CallTrace/waterfall(width:)``: the whole call, each of its
     /// requests with the phases that the transport measured, and the events in between.
     ///
@@ -46,12 +46,12 @@ extension RecordedCall {
     }
 }
 
-extension RecordedCall.Mark {
+extension PulseRecording.Call.Mark {
     /// Whether the mark is about the socket that the call opened: it comes after the end of the call.
     package var isOfSocket: Bool { kind == .socketStateChanged || kind == .socketDisconnected }
 }
 
-extension RecordedExchange {
+extension PulseRecording.Exchange {
     fileprivate var length: TimeInterval {
         let measured = phases.last.map { $0.start + $0.duration } ?? 0
         return max((duration ?? 0).finite, measured)

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-extension RecordedExchange {
+extension PulseRecording.Exchange {
     /// The phases of the exchange as the transport measured them, or one wait if it did not measure any. Phases without
     /// a duration are left out.
     package var phases: [PhaseTiming] {
