@@ -6,7 +6,7 @@ public import PulseCore
 ///
 /// Only ``path`` is required. Each handshake is a GET of its own that passes all plugins, so that a reconnect gets a
 /// new token. Mind the types: a property of another type than the requirement compiles as an unrelated member.
-public protocol SocketEndpoint: WholeSecondPing, Sendable {
+public protocol SocketEndpoint: SocketOptions.WholeSecondPing, Sendable {
     /// The type of ``path``, which the compiler infers: a `PathText`, a `String`, a `URL` or a custom target.
     associatedtype PathValue: RequestTarget = String
 
