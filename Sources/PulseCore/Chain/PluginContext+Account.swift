@@ -33,7 +33,7 @@ private enum AccountKey: PluginContext.Key {
 
 extension PluginContext {
     /// Whose call it is. All hops, attempts and copies of a call share it.
-    public var account: PluginContext.Account {
+    public var account: Account {
         get { store[AccountKey.self] ?? .unknown }
         nonmutating set { store[AccountKey.self] = newValue }
     }

@@ -16,7 +16,7 @@ public struct PluginContext: Sendable {
         let storedCookies: String?
         let cacheOverride: RequestOptions.Cache?
         let destination: Destination
-        var body: PluginContext.Body
+        var body: Body
         var sendWatch: SendWatch?
     }
 
@@ -48,7 +48,7 @@ public struct PluginContext: Sendable {
     package var isResend: Bool { resend != nil }
 
     package init(
-        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: PluginContext.Body = .inRequest,
+        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: Body = .inRequest,
         request: URLRequest? = nil, builtHeaders: [String: String]? = nil, storedCookies: String? = nil,
         cacheOverride: RequestOptions.Cache? = nil, destination: Destination? = nil
     ) {
@@ -72,7 +72,7 @@ public struct PluginContext: Sendable {
     }
 
     /// The body of the request if it is a file or a stream. Bytes are in the request's `httpBody`.
-    public var body: PluginContext.Body {
+    public var body: Body {
         get { box.shared.body }
         set { shared.body = newValue }
     }
@@ -122,7 +122,7 @@ public struct PluginContext: Sendable {
     /// The client's source of random numbers.
     public var randomness: any Randomness { call.environment.randomness }
     /// The values that plugins store for this call. All its hops and all copies of its context share them.
-    public var store: PluginContext.Store { PluginContext.Store(call: call) }
+    public var store: Store { Store(call: call) }
 
     /// The idempotency key, which makes it safe to resend the call; nil for none. All attempts use the same key.
     /// Setting it does not write the header.

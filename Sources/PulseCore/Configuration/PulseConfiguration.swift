@@ -61,7 +61,7 @@ public struct PulseConfiguration: Sendable {
     /// How connections are secured; the system's authorities and TLS 1.2 or later by default.
     public var tls: TLSSettings = .default
     /// The versions of HTTP; the newest that transport and server have in common by default. Upgrades use HTTP/1.1.
-    public var httpVersions = PulseConfiguration.HTTPVersions.automatic
+    public var httpVersions = HTTPVersions.automatic
     /// Which proxy requests go through; that of the environment by default.
     public var proxy: ProxySettings = .environment
     /// How GraphQL operations are sent; to `/graphql` by default.

@@ -68,7 +68,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     }
 
     /// The pins for a host at that time, or nil if there are none.
-    package func pinSet(forHost host: String, now: Date) throws -> SSLPinningPolicy.PinSet? {
+    package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
         guard isEnabled, !hasExpired(by: now) else { return nil }
         for pattern in hosts where !Self.isPattern(pattern) {
             throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has a pattern that is no host: \(pattern)")
@@ -80,7 +80,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         guard !publicKeyHashes.isEmpty || !certificates.isEmpty else {
             throw PulseError.invalidRequest(reason: "`sslPinningPolicy` has no pin")
         }
-        return SSLPinningPolicy.PinSet(
+        return PinSet(
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
     }
 

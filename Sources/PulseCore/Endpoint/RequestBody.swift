@@ -9,7 +9,7 @@ public struct RequestBody: Sendable {
         case multipart(MultipartFormData)
         case data(Data)
         case file(URL)
-        case stream(RequestBody.Stream)
+        case stream(Stream)
         case operation(any OperationContent)
     }
 
@@ -115,8 +115,7 @@ public struct RequestBody: Sendable {
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
         make: @escaping @Sendable () async throws -> ByteStream
     ) -> RequestBody {
-        RequestBody(
-            .stream(RequestBody.Stream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
+        RequestBody(.stream(Stream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
     }
 
     /// Whether the body can be sent again: all can, except a stream marked one-shot.

@@ -15,8 +15,8 @@ extension RequestOptions {
         var idempotencyKey: IdempotencyKey?
         var tag: String?
         var route: String?
-        var priority: RequestOptions.Priority?
-        var acceptedStatuses: RequestOptions.AcceptedStatuses?
+        var priority: Priority?
+        var acceptedStatuses: AcceptedStatuses?
         var decoder: (any ResponseDecoder)?
         var encoder: (any RequestEncoder)?
         var redirectPolicy: RedirectPolicy?

@@ -134,13 +134,13 @@ public struct RequestOptions: Sendable {
     }
 
     /// The urgency of the call relative to others of its client; nil means ``RequestOptions/Priority/normal``.
-    public var priority: RequestOptions.Priority? {
+    public var priority: Priority? {
         get { box?.fields.priority }
         set { fields.priority = newValue }
     }
 
     /// The statuses that count as a success; nil means 200 to 299.
-    public var acceptedStatuses: RequestOptions.AcceptedStatuses? {
+    public var acceptedStatuses: AcceptedStatuses? {
         get { box?.fields.acceptedStatuses }
         set { fields.acceptedStatuses = newValue }
     }

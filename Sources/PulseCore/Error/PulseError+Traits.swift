@@ -99,7 +99,7 @@ extension PulseError {
         case .transport(_, let failure as TransportFailure): failure.response?.statusCode
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
-        case .custom(let summary as PulseError.Summary): summary.statusCode
+        case .custom(let summary as Summary): summary.statusCode
         default: nil
         }
     }
@@ -189,7 +189,7 @@ extension PulseError {
             // The same cause after bytes were sent is a lost connection: the server may have the request.
             self = phase == .beforeSend ? .noConnection : .transport(.networkConnectionLost, underlying: underlying)
         case .timedOut:
-            if (underlying as? TransportFailure)?.underlying is PulseError.PoolTimeout {
+            if (underlying as? TransportFailure)?.underlying is PoolTimeout {
                 self = .transport(.timedOut, underlying: underlying)
             } else if phase == .beforeSend {
                 // A connect timeout means that nothing was sent, and a retry may rely on it.

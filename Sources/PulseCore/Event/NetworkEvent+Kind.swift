@@ -59,7 +59,7 @@ extension NetworkEvent {
     }
 
     /// The call of the event; nil for an event that belongs to no single call.
-    public var call: NetworkEvent.CallSummary? {
+    public var call: CallSummary? {
         switch self {
         case .requestStarted(let call), .attemptStarted(let call), .responseReceived(let call, _, _),
             .requestRedirected(let call, _), .requestCompleted(_, let call, _), .requestRetrying(let call, _, _),

@@ -91,7 +91,7 @@ extension PulseError {
     /// error, since a call may also fail before that check.
     var meansAnotherAccount: Bool {
         switch self {
-        case .custom(is PulseError.AccountMismatch): true
+        case .custom(is AccountMismatch): true
         case .retryExhausted(let last, _), .deadlineExceeded(let last?): last.meansAnotherAccount
         default: false
         }

@@ -234,7 +234,7 @@ extension PulseClient {
     @_disfavoredOverload
     public func jsonLines<Value: Decodable & Sendable>(
         _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.JSONLines<Value> {
+    ) -> JSONLines<Value> {
         jsonLines(target.requestPath, of: type, options: options)
     }
 

@@ -67,5 +67,5 @@ extension PulseClient {
 extension PulseClient {
     /// The requests that the models of this client share.
     @MainActor
-    public var requests: PulseClient.RequestStore { PulseClient.RequestStore(client: self) }
+    public var requests: RequestStore { RequestStore(client: self) }
 }

@@ -102,7 +102,7 @@ extension PulseError {
         case .noConnection, .timeout, .transport, .unauthorized, .sessionExpired, .rateLimited, .http, .circuitOpen:
             true
         case .retryExhausted(let last, _): last.mayPass(accountIsKnown: accountIsKnown)
-        case .custom(let error): accountIsKnown && !(error is PulseError.AccountMismatch)
+        case .custom(let error): accountIsKnown && !(error is AccountMismatch)
         default: false
         }
     }

@@ -74,7 +74,7 @@ extension EventStream {
     ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type, named names: Set<String>? = nil, skipsFailures: Bool = false
-    ) -> EventStream.Decoded<Value> {
+    ) -> Decoded<Value> {
         let environment = connection.environment
         return decoded { event in
             guard names?.contains(event.type) ?? !event.isError else {
@@ -106,8 +106,8 @@ extension EventStream {
     ///   it throws reaches the reader as a ``PulseError``; the next call of the iterator goes on after it.
     public func decoded<Value: Sendable>(
         _ decode: @escaping @Sendable (ServerSentEvent) throws -> Value?
-    ) -> EventStream.Decoded<Value> {
-        EventStream.Decoded(stream: self, decode: decode)
+    ) -> Decoded<Value> {
+        Decoded(stream: self, decode: decode)
     }
 }
 

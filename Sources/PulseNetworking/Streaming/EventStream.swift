@@ -148,7 +148,7 @@ extension EventStream {
         shared.withLock { shared in
             if case .closed = shared.phase { return false }
             guard lastEventID != shared.lastEventID else { return true }
-            if EventStream.Options.isSendable(lastEventID) { shared.lastEventID = lastEventID }
+            if Options.isSendable(lastEventID) { shared.lastEventID = lastEventID }
             return true
         }
     }

@@ -48,15 +48,15 @@ extension PulseClient {
     /// `Accept` names the formats unless it is set. The call's decoder decodes each value.
     public func jsonLines<E: Endpoint, Value: Decodable & Sendable>(
         _ endpoint: E, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.JSONLines<Value> {
+    ) -> JSONLines<Value> {
         let accept = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
-        return PulseClient.JSONLines { try await self.open(endpoint, options, accept: accept) }
+        return JSONLines { try await self.open(endpoint, options, accept: accept) }
     }
 
     /// The values of a JSON Lines body of a GET, while it arrives.
     public func jsonLines<Value: Decodable & Sendable>(
         _ path: PathText, of type: Value.Type, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.JSONLines<Value> {
+    ) -> JSONLines<Value> {
         jsonLines(Verb<EmptyResponse>(get: path), of: type, options: options)
     }
 

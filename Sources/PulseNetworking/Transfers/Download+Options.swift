@@ -5,7 +5,7 @@ extension Download {
     public struct Options: Sendable {
         /// The digest that the file must have. With it, a download is also resumed if the server sends no validators.
         /// Nil by default. It needs the system's hash library: without it, ``PulseError/unsupported(_:)``.
-        public var digest: Download.Digest?
+        public var digest: Digest?
         /// A name for the content where its URL changes, as a signed one does: a later download with the same name goes
         /// on with what came before. Nil, the default, is the URL.
         public var contentKey: String?

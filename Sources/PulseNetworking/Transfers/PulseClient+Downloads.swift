@@ -77,8 +77,8 @@ extension PulseClient {
     public func downloading<E: Endpoint>(
         _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<PulseResponse> {
-        PulseClient.TransferUpdates { progress in
+    ) -> TransferUpdates<PulseResponse> {
+        TransferUpdates { progress in
             try await self.download(endpoint, to: file, download: download, options: options, progress: progress)
         }
     }
@@ -88,7 +88,7 @@ extension PulseClient {
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<PulseResponse> {
+    ) -> TransferUpdates<PulseResponse> {
         downloading(
             Verb<EmptyResponse>(.get, target, values, query: query, headers: headers), to: file, download: download,
             options: options)

@@ -38,7 +38,7 @@ extension PulseClient {
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<PulseResponse> {
+    ) -> TransferUpdates<PulseResponse> {
         downloading(
             target.requestPath, path: values, query: query, headers: headers, to: file, download: download,
             options: options)
@@ -77,7 +77,7 @@ extension PulseClient {
         _ file: URL, to target: some RequestTarget, path values: PathValues = [:], method: HTTPMethod = .put,
         contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
         resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<EmptyResponse> {
+    ) -> TransferUpdates<EmptyResponse> {
         uploading(
             file, to: target.requestPath, path: values, method: method, contentType: contentType, query: query,
             headers: headers, resuming: resuming, options: options)

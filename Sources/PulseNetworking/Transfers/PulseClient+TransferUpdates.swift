@@ -21,7 +21,7 @@ extension PulseClient {
     /// loop, dropping the iterator or cancelling its task cancels the transfer. A reader that is slower than the
     /// transfer gets the latest progress; the last one always comes before the result.
     public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
-        public typealias Element = PulseClient.TransferUpdate<Value>
+        public typealias Element = TransferUpdate<Value>
 
         typealias Transfer =
             @Sendable (
@@ -43,7 +43,7 @@ extension PulseClient {
             fileprivate let feed: Feed
 
             /// Returns the next step, or nil after the result. Throws ``PulseError`` if the transfer fails, once.
-            public mutating func next() async throws -> PulseClient.TransferUpdate<Value>? {
+            public mutating func next() async throws -> TransferUpdate<Value>? {
                 try await feed.next()
             }
         }
@@ -73,7 +73,7 @@ extension PulseClient {
                 cancel()
             }
 
-            func next() async throws -> PulseClient.TransferUpdate<Value>? {
+            func next() async throws -> TransferUpdate<Value>? {
                 start()
                 return try await withTaskCancellationHandler {
                     while true {
@@ -120,8 +120,8 @@ extension PulseClient {
             }
 
             /// The next step that has come; nil if there is none.
-            private func take() throws -> PulseClient.TransferUpdate<Value>? {
-                let result = state.withLock { state -> Result<PulseClient.TransferUpdate<Value>, any Error>? in
+            private func take() throws -> TransferUpdate<Value>? {
+                let result = state.withLock { state -> Result<TransferUpdate<Value>, any Error>? in
                     if let progress = state.progress {
                         state.progress = nil
                         return .success(.progress(progress))

@@ -124,8 +124,8 @@ extension PulseClient {
     /// leaving the loop cancels it.
     public func uploading<E: Endpoint>(
         _ endpoint: E, resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<E.Response> where E.Response: Sendable {
-        PulseClient.TransferUpdates { progress in
+    ) -> TransferUpdates<E.Response> where E.Response: Sendable {
+        TransferUpdates { progress in
             try await self.upload(endpoint, resuming: resuming, options: options, progress: progress)
         }
     }
@@ -135,7 +135,7 @@ extension PulseClient {
         _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
         contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
         resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
-    ) -> PulseClient.TransferUpdates<EmptyResponse> {
+    ) -> TransferUpdates<EmptyResponse> {
         uploading(
             Verb<EmptyResponse>(method, target, values, query: query, headers: headers, .file(file, of: contentType)),
             resuming: resuming, options: options)

@@ -21,8 +21,7 @@ public final class EventLogSink: EventSink {
     public func emit(_ event: NetworkEvent) {
         guard let (severity, text) = EventText.line(for: event), severity <= level else { return }
         output.write(
-            EventLogSink.Record(
-                level: severity, message: EventText.shown(text), metadata: Self.metadata(of: event.call)))
+            Record(level: severity, message: EventText.shown(text), metadata: Self.metadata(of: event.call)))
     }
 
     private static func metadata(of call: NetworkEvent.CallSummary?) -> [String: String] {

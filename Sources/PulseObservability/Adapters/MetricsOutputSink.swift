@@ -13,14 +13,14 @@ public final class MetricsOutputSink: EventSink {
         var circuits = BoundedNames(maximum: MetricsState.maximumCircuits)
     }
 
-    private let output: any MetricsOutputSink.Output
+    private let output: any Output
     private let names: Locked<Names>
 
     /// Creates a sink that passes measurements to that output.
     ///
     /// - Parameter maximumRoutes: the number of routes with labels of their own, first come, first served.
     /// - Parameter maximumHosts: the number of hosts with labels of their own, first come, first served.
-    public init(output: any MetricsOutputSink.Output, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
+    public init(output: any Output, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
         self.output = output
         names = Locked(
             Names(routes: BoundedNames(maximum: maximumRoutes), hosts: BoundedNames(maximum: maximumHosts)))

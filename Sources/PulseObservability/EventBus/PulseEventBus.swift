@@ -88,12 +88,12 @@ public final class PulseEventBus: EventSink, LazyEventSink {
 
     /// A subscription that reports its number of dropped events, by default to every event with a buffer of 512.
     public func subscribe(
-        matching filter: PulseEventBus.Filter = .all, bufferingNewest capacity: Int = 512
-    ) -> PulseEventBus.Subscription {
-        PulseEventBus.Subscription(open(filter, capacity))
+        matching filter: Filter = .all, bufferingNewest capacity: Int = 512
+    ) -> Subscription {
+        Subscription(open(filter, capacity))
     }
 
-    private func open(_ filter: PulseEventBus.Filter, _ capacity: Int) -> SubscriptionToken {
+    private func open(_ filter: Filter, _ capacity: Int) -> SubscriptionToken {
         let buffer = EventBuffer(filter: filter, capacity: capacity)
         update { _, buffers in buffers.append(buffer) }
         return SubscriptionToken(buffer) { [weak self] in self?.close(buffer) }

@@ -14,7 +14,7 @@ extension MetricsSnapshot {
                 [([], .integer(Int64($0.reconnects)))]
             },
             sockets("socket.disconnections", "Connections of sockets that have ended, by close code.") { metrics in
-                metrics.disconnections.map { ([("code", MetricsSnapshot.Sockets.label(of: $0))], .integer(Int64($1))) }
+                metrics.disconnections.map { ([("code", Sockets.label(of: $0))], .integer(Int64($1))) }
                     .sorted { $0.0[0].1 < $1.0[0].1 }
             },
             sockets("socket.messages", "Messages over connections of sockets that have ended.") { metrics in
@@ -36,7 +36,7 @@ extension MetricsSnapshot {
 
     private func sockets(
         _ name: String, _ help: String, _ kind: MetricFamily.Kind = .counter, _ unit: MetricFamily.Unit = .none,
-        _ samples: (MetricsSnapshot.Sockets) -> [MetricFamily.Labeled]
+        _ samples: (Sockets) -> [MetricFamily.Labeled]
     ) -> MetricFamily {
         MetricFamily(name, help, kind, unit) {
             socketHosts.sorted { $0.key < $1.key }.flatMap { host, metrics in

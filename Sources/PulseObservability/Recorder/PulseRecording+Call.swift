@@ -62,7 +62,7 @@ extension PulseRecording {
         public internal(set) var outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>?
         /// The requests of the call, in the order of their start. Includes requests that plugins made for it in the
         /// background, or for it and other calls at once.
-        public internal(set) var exchanges: [PulseRecording.Exchange]
+        public internal(set) var exchanges: [Exchange]
         /// The number of requests dropped from ``exchanges``, because there were too many.
         public internal(set) var omittedExchangeCount = 0
         /// The events between the requests, in order, and those of a socket after its handshake. Empty without events,
@@ -77,7 +77,7 @@ extension PulseRecording {
             id: UUID, endpointPath: String, route: String, method: HTTPMethod, host: String, startedAt: Date,
             traceID: String? = nil, latency: TimeInterval? = nil,
             outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>? = nil,
-            exchanges: [PulseRecording.Exchange] = [], marks: [Mark] = [], isInVirtualTime: Bool = false
+            exchanges: [Exchange] = [], marks: [Mark] = [], isInVirtualTime: Bool = false
         ) {
             self.id = id
             self.endpointPath = endpointPath

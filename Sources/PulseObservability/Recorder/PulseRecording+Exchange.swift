@@ -14,10 +14,10 @@ extension PulseRecording {
             /// The headers, secrets masked.
             public let headers: HTTPHeaders
             /// The body, as far as it is stored.
-            public let body: PulseRecording.Body
+            public let body: Body
 
             /// Creates a request; without headers and body by default.
-            package init(method: String, url: String, headers: HTTPHeaders = [:], body: PulseRecording.Body = .none) {
+            package init(method: String, url: String, headers: HTTPHeaders = [:], body: Body = .none) {
                 self.method = method
                 self.url = url
                 self.headers = headers
@@ -32,7 +32,7 @@ extension PulseRecording {
             /// The headers, secrets masked.
             public let headers: HTTPHeaders
             /// The body, as far as it is stored.
-            public internal(set) var body: PulseRecording.Body
+            public internal(set) var body: Body
             /// The source of the response, such as the network or the cache.
             public let origin: PulseResponse.Origin
             /// The transport's measurements; nil if it made none.
@@ -40,7 +40,7 @@ extension PulseRecording {
 
             /// Creates a response; by default from the network, without headers and body.
             package init(
-                statusCode: Int, headers: HTTPHeaders = [:], body: PulseRecording.Body = .none,
+                statusCode: Int, headers: HTTPHeaders = [:], body: Body = .none,
                 origin: PulseResponse.Origin = .network, timings: PulseResponse.Timings? = nil
             ) {
                 self.statusCode = statusCode

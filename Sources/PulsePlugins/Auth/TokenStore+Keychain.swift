@@ -10,7 +10,7 @@ extension TokenStore {
     /// ``TokenStore/init(account:in:refresh:onSessionEnd:)``.
     public convenience init(
         account: String, service: String, accessGroup: String? = nil,
-        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> TokenStore.Tokens,
+        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> Tokens,
         onSessionEnd: @escaping @Sendable () async -> Void = {}
     ) {
         self.init(

@@ -88,7 +88,7 @@ extension CachePlugin {
 
     private func count(
         _ event: (NetworkEvent.CallSummary) -> NetworkEvent, _ lookup: CacheLookup,
-        _ add: (inout CachePlugin.Statistics.Counters) -> Void
+        _ add: (inout Statistics.Counters) -> Void
     ) {
         cache.counters.withLock(add)
         lookup.context.emit(event(lookup.context.summary))

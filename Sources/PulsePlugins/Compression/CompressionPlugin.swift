@@ -130,7 +130,7 @@ public struct CompressionPlugin: PulsePlugin {
 extension CompressionPlugin: TellsItsHooks {}
 
 extension PluginContext {
-    fileprivate func with(body: PluginContext.Body) -> PluginContext {
+    fileprivate func with(body: Body) -> PluginContext {
         var copy = self
         copy.body = body
         return copy

@@ -27,7 +27,7 @@ public struct Validator: Sendable {
         case retry(BackoffStrategy = .immediate, retriesUnsafeMethods: Bool = false, otherwise: any Error)
         /// The recovery runs first, once for all calls that ask for the same one; then the request is resent as after
         /// `retry`.
-        case recover(Validator.Recovery, retriesUnsafeMethods: Bool = false, otherwise: any Error)
+        case recover(Recovery, retriesUnsafeMethods: Bool = false, otherwise: any Error)
     }
 
     let judge: @Sendable (URLRequest, PulseResponse, PluginContext) throws -> Verdict

@@ -6,7 +6,7 @@ extension OfflineQueue {
     /// A request that is not sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` is called for it.
     public struct DeadLetter: Sendable, Identifiable {
         /// The request, as stored in the journal.
-        public let request: OfflineQueue.Entry
+        public let request: Entry
         /// The last failure, of the server or the client.
         public let reason: PulseError.Summary
         /// When the request was given up, by the wall clock.

@@ -4,7 +4,7 @@ import PulseCore
 
 extension OfflineQueue {
     /// The entries that wait to be sent or are being sent, in the order in which they were queued.
-    public func pending() async throws -> [OfflineQueue.Entry] {
+    public func pending() async throws -> [Entry] {
         try await store.requests { $0.deadLetter == nil }.requests
     }
 
@@ -18,8 +18,8 @@ extension OfflineQueue {
     /// failure, as most 4xx are; the response was larger than the client accepts; or `maxAttempts` attempts failed.
     /// Dead letters do not expire; only the newest `maxQueueSize` are kept. An entry that expired or was dropped to
     /// make room is not among them.
-    public func deadLetters() async throws -> [OfflineQueue.DeadLetter] {
-        var letters: [OfflineQueue.DeadLetter] = []
+    public func deadLetters() async throws -> [DeadLetter] {
+        var letters: [DeadLetter] = []
         for request in try await store.requests({ $0.deadLetter != nil }).requests {
             let record = try await store.log.read { [store] in store.read { $0.entries[request.id]?.deadLetter } }
             guard let record else { continue }
@@ -28,7 +28,7 @@ extension OfflineQueue {
                 (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
                 ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
             letters.append(
-                OfflineQueue.DeadLetter(
+                DeadLetter(
                     request: request, reason: reason.summary, deadLetteredAt: Date(milliseconds: reason.diedAt)))
         }
         return letters
@@ -89,7 +89,7 @@ extension OfflineQueue {
     /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is being sent or does not exist, and for a
     /// header that cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
     public func update(
-        id: UUID, _ change: @Sendable (inout OfflineQueue.Entry) throws -> Void
+        id: UUID, _ change: @Sendable (inout Entry) throws -> Void
     ) async throws {
         try await store.open()
         while true {
@@ -97,9 +97,9 @@ extension OfflineQueue {
         }
     }
 
-    private func updateOnce(_ id: UUID, _ change: @Sendable (inout OfflineQueue.Entry) throws -> Void) async throws {
+    private func updateOnce(_ id: UUID, _ change: @Sendable (inout Entry) throws -> Void) async throws {
         guard let (before, stored) = try await store.entry(id),
-            var request = OfflineQueue.Entry(id, stored, before, expiresAt: store.expiresAt(before))
+            var request = Entry(id, stored, before, expiresAt: store.expiresAt(before))
         else { throw Self.unknown(id) }
         do { try change(&request) } catch { throw PulseError(wrapping: error) }
         try check(request.headers)

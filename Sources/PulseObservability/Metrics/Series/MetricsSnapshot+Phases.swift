@@ -38,7 +38,7 @@ extension MetricsSnapshot {
         init() {}
 
         /// The total of a phase.
-        public subscript(phase: MetricsSnapshot.Phase) -> Total {
+        public subscript(phase: Phase) -> Total {
             switch phase {
             case .queued: queued
             case .nameResolution: nameResolution

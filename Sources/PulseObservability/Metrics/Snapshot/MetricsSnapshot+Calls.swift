@@ -30,7 +30,7 @@ extension MetricsSnapshot {
         // MARK: Latency
 
         /// The durations of calls that succeeded or failed, from start to end, including retries, waits and decoding.
-        public internal(set) var latency = MetricsSnapshot.Histogram()
+        public internal(set) var latency = Histogram()
 
         /// The median of ``latency``, in seconds; 0 if there was no call.
         public var p50Latency: TimeInterval { latency.quantile(0.5) }
@@ -45,7 +45,7 @@ extension MetricsSnapshot {
 
         /// The time by phase, of the exchange that returned the response of each successful call, as far as the
         /// transport measures it.
-        public internal(set) var phases = MetricsSnapshot.Phases()
+        public internal(set) var phases = Phases()
 
         // MARK: On the wire
 

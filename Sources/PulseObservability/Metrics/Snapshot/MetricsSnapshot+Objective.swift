@@ -6,11 +6,11 @@ extension MetricsSnapshot {
         /// The objective that is counted.
         public let objective: ServiceLevelObjective
         /// The counts since the collector's start, or its last reset.
-        public let overall: MetricsSnapshot.Objective.Counts
+        public let overall: Objective.Counts
         /// The counts of the last 60 to 70 seconds.
-        public let lastMinute: MetricsSnapshot.Objective.Counts
+        public let lastMinute: Objective.Counts
         /// The counts of the last 300 to 310 seconds.
-        public let lastFiveMinutes: MetricsSnapshot.Objective.Counts
+        public let lastFiveMinutes: Objective.Counts
 
         /// Whether the share of good calls reaches the target.
         public var isMet: Bool { overall.ratio >= objective.target }

@@ -6,22 +6,20 @@ extension MetricsSnapshot {
     @dynamicMemberLookup
     public struct Series: Sendable {
         /// The counts since the collector's start, or its last reset.
-        public internal(set) var overall: MetricsSnapshot.Calls
+        public internal(set) var overall: Calls
         /// The counts of the last 60 to 70 seconds: six whole slices of ten seconds, and the current one.
-        public internal(set) var lastMinute: MetricsSnapshot.Calls
+        public internal(set) var lastMinute: Calls
         /// The counts of the last 300 to 310 seconds.
-        public internal(set) var lastFiveMinutes: MetricsSnapshot.Calls
+        public internal(set) var lastFiveMinutes: Calls
         /// Calls that have started and not ended.
         public internal(set) var inFlight: Int
 
         /// A count or figure of ``overall``.
-        public subscript<Value>(dynamicMember member: KeyPath<MetricsSnapshot.Calls, Value>) -> Value {
+        public subscript<Value>(dynamicMember member: KeyPath<Calls, Value>) -> Value {
             overall[keyPath: member]
         }
 
-        static let zero = Series(
-            overall: MetricsSnapshot.Calls(), lastMinute: MetricsSnapshot.Calls(),
-            lastFiveMinutes: MetricsSnapshot.Calls(), inFlight: 0)
+        static let zero = Series(overall: Calls(), lastMinute: Calls(), lastFiveMinutes: Calls(), inFlight: 0)
 
         /// Whether nothing was counted and no call is in flight.
         var isEmpty: Bool {

@@ -10,20 +10,20 @@ public struct MetricsSnapshot: Sendable {
     /// When counting began: at the collector's start or its last reset; never later than ``takenAt``.
     public let countingSince: Date
     /// The counts of all calls.
-    public let total: MetricsSnapshot.Series
+    public let total: Series
     /// The counts by ``NetworkEvent/CallSummary/route``. Names are truncated at 120 bytes and have secrets masked.
     /// Names beyond the collector's maximum are under `other`.
-    public let routes: [String: MetricsSnapshot.Series]
+    public let routes: [String: Series]
     /// The counts by the initial host of a call.
-    public let hosts: [String: MetricsSnapshot.Series]
+    public let hosts: [String: Series]
     /// The counts of all sockets. Their handshakes are calls, and counted as such.
-    public let sockets: MetricsSnapshot.Sockets
+    public let sockets: Sockets
     /// The counts of sockets by their host, as ``hosts`` has those of calls.
-    public let socketHosts: [String: MetricsSnapshot.Sockets]
+    public let socketHosts: [String: Sockets]
     /// The results of each of the collector's objectives.
-    public let objectives: [MetricsSnapshot.Objective]
+    public let objectives: [Objective]
     /// The first 200 circuits by the breaker's key, which is usually an origin.
-    public let circuits: [String: MetricsSnapshot.Circuit]
+    public let circuits: [String: Circuit]
     /// The number of events by their kind.
     public let eventCounts: [NetworkEvent.Kind: Int]
     /// Entries of the offline queue that were sent and accepted.
