@@ -38,9 +38,8 @@ extension NetworkEvent {
         /// `reason`; the error is shown unchanged.
         public init(
             code: Int, reason: String = "", endedBy: Side? = nil, error: PulseError.Summary? = nil,
-            duration: TimeInterval = 0,
-            messagesSent: Int = 0, messagesReceived: Int = 0, bytesSent: Int64 = 0, bytesReceived: Int64 = 0,
-            unconfirmed: Int = 0
+            duration: TimeInterval = 0, messagesSent: Int = 0, messagesReceived: Int = 0, bytesSent: Int64 = 0,
+            bytesReceived: Int64 = 0, unconfirmed: Int = 0
         ) {
             self.init(
                 code: code, reason: reason, maskedBy: .standard, endedBy: endedBy, error: error, duration: duration,
