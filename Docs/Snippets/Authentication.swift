@@ -83,7 +83,7 @@ try await MockServer.run { server in
     // snippet.stored
     let tokens = TokenStore(account: "session", in: FileSecretStore(directory: directory)) { refreshToken in
         let new = try await identity.request(RefreshTokens(token: refreshToken))
-        return SessionTokens(
+        return TokenStore.Tokens(
             accessToken: new.access, refreshToken: new.refresh, expiry: new.expires, accountID: new.user)
     } onSessionEnd: {
         // Show the login.
@@ -98,7 +98,7 @@ try await MockServer.run { server in
     // snippet.end
 
     // snippet.login
-    try await tokens.logIn(SessionTokens(accessToken: "old", refreshToken: "r1", accountID: "ada"))
+    try await tokens.logIn(TokenStore.Tokens(accessToken: "old", refreshToken: "r1", accountID: "ada"))
     let story: String = try await app.get("/feed")  // refreshed, and stored
     try await tokens.logOut()
     // snippet.end
@@ -118,7 +118,7 @@ try await MockServer.run { server in
         // Log in again: handleAuthenticationFailure() has been called, once.
     } catch PulseError.unauthorized {
         // The server refused a new token too, or there was none.
-    } catch PulseError.custom(let error as AccountMismatch) {
+    } catch PulseError.custom(let error as PulseError.AccountMismatch) {
         print(error)  // Another user logged in during the call.
     }
     // snippet.end

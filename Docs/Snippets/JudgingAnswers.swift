@@ -29,7 +29,7 @@ let reports = Validator { _, response, context in
 // snippet.recover
 var renewal = URLRequest(url: api.appendingPathComponent("session"))
 renewal.httpMethod = "POST"
-let renewed = Recovery.request(renewal)
+let renewed = Validator.Recovery.request(renewal)
 
 let sessions = Validator.errorBody(
     Fault.self, verdict: { $0.fault == 11 ? .recover(renewed, retriesUnsafeMethods: true, otherwise: $0) : .accept })

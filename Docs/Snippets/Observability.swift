@@ -27,7 +27,7 @@ let watching = Task {
 // snippet.filters
 let failures = bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
 let retries = bus.subscribe(matching: .route("GET /users/{id}").and(.kinds(.requestRetrying)))
-let later = bus.events(matching: EventFilter { $0.call?.attempt ?? 0 > 1 }, bufferingNewest: 100)
+let later = bus.events(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 }, bufferingNewest: 100)
 // snippet.end
 
 // snippet.collector
@@ -37,7 +37,7 @@ metrics.attach(to: bus)
 // snippet.end
 
 // snippet.tracer
-let traces = CallTraceBuffer()
+let traces = CallTracer.Buffer()
 bus.addSink(CallTracer(output: traces))
 // snippet.end
 
@@ -83,7 +83,7 @@ let collector = PulseClient(
 server.on(.post, "/v1/{kind}") { _ in .text("{}") }
 
 // snippet.otlp
-let resource = TelemetryResource(serviceName: "shop", serviceVersion: "1.4.2")
+let resource = OTLPUpload.Resource(serviceName: "shop", serviceVersion: "1.4.2")
 try await collector.request(OTLPUpload.metrics(snapshot, from: resource))
 let ended = traces.takeAll()
 try await collector.request(OTLPUpload.traces(ended, from: resource))

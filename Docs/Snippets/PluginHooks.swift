@@ -34,7 +34,7 @@ struct MaintenancePlugin: PulsePlugin {
 
 // snippet.store
 struct TimingPlugin: PulsePlugin {
-    private enum SentAt: ContextKey {
+    private enum SentAt: PluginContext.Key {
         typealias Value = TimeInterval
     }
 

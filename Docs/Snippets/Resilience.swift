@@ -70,7 +70,7 @@ try await MockServer.run { server in
 
 // snippet.rate
 let byRate = CircuitBreakerPlugin(
-    policy: CircuitBreakerPolicy(
+    policy: CircuitBreakerPlugin.Policy(
         trip: .rate(.init(calls: 50, duration: 60, minimumCalls: 20, slowCallDuration: 3)),
         backsOff: true,
         key: .route))

@@ -45,8 +45,8 @@ server.onEvents("/feed") { request, feed in
 // snippet.end
 
 // snippet.feed
-let fast = EventStreamOptions.Reconnection.standard.with(\.delay, value: 0.05)
-let feed = client.events("/feed", stream: EventStreamOptions().with(\.reconnection, value: fast))
+let fast = EventStream.Options.Reconnection.standard.with(\.delay, value: 0.05)
+let feed = client.events("/feed", stream: EventStream.Options().with(\.reconnection, value: fast))
 for try await event in feed {
     print(event.id, event.data)
 }
@@ -58,7 +58,7 @@ server.on(.post, "/chat") { _ in
 
 // snippet.chat
 let question = Request<EmptyResponse>(.post, "/chat").body(.text("Which tea?"))
-let options = EventStreamOptions().with(\.sentinel, value: "[DONE]")
+let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
 for try await part in client.events(question, stream: options).decoded(as: Order.self) {
     print(part.id)
 }

@@ -28,7 +28,7 @@ for try await update in client.downloading("/films/1", to: file) {
 // snippet.end
 
 // snippet.options
-let options = DownloadOptions()
+let options = Download.Options()
     .with(\.contentKey, value: "film 1")  // its URL is signed, and changes
     .with(\.digest, value: .sha256("47456bb8c79aff68ce8fcb55208f2db4d686985360cc647ceb129f3951431e65"))
 do {

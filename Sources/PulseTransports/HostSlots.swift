@@ -24,13 +24,13 @@ struct HostSlots: Sendable {
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile, and a ``TransportFailure`` with
-    /// a ``PoolTimeout`` after the timeout; then it holds none.
+    /// a ``PulseError/PoolTimeout`` after the timeout; then it holds none.
     ///
     /// - Parameters:
     ///   - timeout: seconds; infinity for no limit.
     ///   - context: the call's context, which records the waiting request as unsent.
     func acquire(
-        _ origin: Origin, priority: RequestPriority = .normal, timeout: TimeInterval = .infinity,
+        _ origin: Origin, priority: RequestOptions.Priority = .normal, timeout: TimeInterval = .infinity,
         _ context: PluginContext? = nil
     ) async throws {
         guard let id = permits.enter(origin) else { return }
@@ -46,14 +46,14 @@ struct HostSlots: Sendable {
     }
 
     private func wait(
-        _ origin: Origin, _ id: UInt64, priority: RequestPriority, timeout: TimeInterval
+        _ origin: Origin, _ id: UInt64, priority: RequestOptions.Priority, timeout: TimeInterval
     ) async throws {
         guard timeout < .infinity else { return try await permits.wait(origin, id, priority: priority) }
         let alarm = Locked<DeadlineHeap.Alarm?>(nil)
         defer { if let alarm = alarm.withLock({ $0 }) { timeouts.remove(alarm) } }
         try await permits.wait(origin, id, priority: priority) { [limit, permits, clock, timeouts] in
             let added = timeouts.add(clock.uptime + timeout) {
-                let error = PoolTimeout(host: origin.host, limit: timeout, connections: limit)
+                let error = PulseError.PoolTimeout(host: origin.host, limit: timeout, connections: limit)
                 permits.fail(origin, id, with: error.failure)
             }
             alarm.withLock { $0 = added }

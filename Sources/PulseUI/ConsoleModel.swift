@@ -79,7 +79,7 @@ public final class ConsoleModel {
     }
 
     /// The recorded call of a row; nil if the call is not recorded any more.
-    public func call(_ id: ConsoleRow.ID) -> RecordedCall? {
+    public func call(_ id: ConsoleRow.ID) -> PulseRecording.Call? {
         recording.calls.last { $0.id == id }
     }
 

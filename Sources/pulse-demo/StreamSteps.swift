@@ -52,7 +52,7 @@ extension Stage {
             script: [
                 .events(words + [ServerSentEvent(data: "[DONE]")]), .events(Array(words.prefix(2))),
             ])
-        let options = EventStreamOptions().with(\.sentinel, value: "[DONE]")
+        let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
         await step("A chat is whole only with its sentinel", calls: 2) {
             var text: [String] = []
             for try await event in client.events(Ask(), stream: options) { text.append(event.data) }

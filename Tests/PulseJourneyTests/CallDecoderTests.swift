@@ -107,7 +107,7 @@ struct CallDecoderTests {
 
     @Test func anEventIsDecodedWithTheClientsDecoder() async throws {
         let client = Self.client(.events([ServerSentEvent(data: Self.text)]))
-        let stream = EventStreamOptions().with(\.reconnection, value: .never)
+        let stream = EventStream.Options().with(\.reconnection, value: .never)
         var decoded: [Refusal] = []
         for try await event in client.events("/refusal", stream: stream) {
             decoded.append(try event.decode(Refusal.self))

@@ -7,7 +7,8 @@ import Testing
 
 /// Every event, by a realistic cause, through a client to the bus.
 ///
-/// `pinningFailed` is tested with real certificates in IntegrationTests/wire, and here with a transport that reports it.
+/// `pinningFailed` is tested with real certificates in IntegrationTests/wire, and here with a transport that reports
+/// it.
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct EveryEventTests {
     @Test func theTableHasEveryEvent() {
@@ -18,7 +19,7 @@ struct EveryEventTests {
     @Test(arguments: EventCause.all)
     func eachEventIsEmittedByARealCause(cause: EventCause) async throws {
         let bus = PulseEventBus()
-        let subscription = bus.subscribe(matching: EventFilter { cause.kinds.contains($0.kind) })
+        let subscription = bus.subscribe(matching: PulseEventBus.Filter { cause.kinds.contains($0.kind) })
         try await cause.provoke(bus)
         // Each cause shuts its client down, which waits for its remaining work.
         subscription.cancel()

@@ -26,7 +26,8 @@ struct PluginsAroundStreamsTests {
             }
         }
 
-        func events(_ options: EventStreamOptions = EventStreamOptions()) async -> (ids: [String], error: PulseError?) {
+        func events(_ options: EventStream.Options = EventStream.Options()) async -> (ids: [String], error: PulseError?)
+        {
             var ids: [String] = []
             do {
                 for try await event in client.events("/events", stream: options) { ids.append(event.id) }

@@ -69,7 +69,7 @@ struct CallEndTextsTests {
         #expect(
             error?.description
                 == "the body could not be encoded: a Double at $.* is not a valid value, POST /orders")
-        #expect(error.map { ErrorSummary($0).message.contains("orders") } == false)
+        #expect(error.map { PulseError.Summary($0).message.contains("orders") } == false)
         await client.shutdown()
     }
 

@@ -44,7 +44,7 @@ struct PulseClientRunTests {
             for try await _ in try #require(response.bytes) {}
             await client.shutdown()
         }
-        let timings = sink.events.compactMap { event -> TransferTimings? in
+        let timings = sink.events.compactMap { event -> PulseResponse.Timings? in
             guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
             return summary.timings
         }
@@ -159,9 +159,9 @@ struct PulseClientRunTests {
 
     @Test(arguments: [TimeInterval.infinity, 1e300, -.infinity, .nan])
     func aDelayOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
-        let error = ErrorSummary(kind: .http, message: "HTTP status 503")
+        let error = PulseError.Summary(kind: .http, message: "HTTP status 503")
         #expect(EventText.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
         #expect(EventText.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
     }

@@ -171,14 +171,14 @@ struct PulseClientTests {
     @Test func aRestrictionOfTheVersionsReachesTheTransport() async throws {
         struct Noting: Transport {
             let capabilities: TransportCapabilities
-            let seen = Locked<[HTTPVersions]>([])
+            let seen = Locked<[PulseConfiguration.HTTPVersions]>([])
 
             func send(_ request: TransportRequest) async throws -> PulseResponse {
                 seen.withLock { $0.append(request.httpVersions) }
                 return PulseResponse(statusCode: 200, headers: [:], data: User.json, request: request.urlRequest)
             }
         }
-        for versions in [HTTPVersions.automatic, .http1] {
+        for versions in [PulseConfiguration.HTTPVersions.automatic, .http1] {
             let transport = Noting(capabilities: .httpVersions)
             let client = PulseClient(
                 configuration: .test().with(\.httpVersions, value: versions), transport: transport,

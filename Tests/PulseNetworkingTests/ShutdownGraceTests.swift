@@ -157,7 +157,7 @@ struct ShutdownGraceTests {
             return response
         }
         let client = Self.client(clock, transport)
-        let options = EventStreamOptions().with(\.reconnection, value: reconnects ? .standard : .never)
+        let options = EventStream.Options().with(\.reconnection, value: reconnects ? .standard : .never)
         let feed = client.events("/feed", stream: options)
         var events = feed.makeAsyncIterator()
         let first = try await events.next()

@@ -59,7 +59,7 @@ struct CurlCancellationTests {
         let chunk = Data(repeating: 7, count: 64 << 20)
         let asked = Locked(0)
         let (ends, ended) = AsyncStream<Void>.makeStream()
-        let body = BodyStream(length: Int64(2 * chunk.count)) {
+        let body = RequestBody.Stream(length: Int64(2 * chunk.count)) {
             ByteStream(
                 next: {
                     asked.withLock { $0 += 1 }

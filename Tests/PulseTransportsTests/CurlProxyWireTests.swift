@@ -35,7 +35,7 @@ struct CurlProxyWireTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(server.port)", reason: .status(status)))
+            #expect(refusal == PulseError.ProxyRefusal(proxy: "127.0.0.1:\(server.port)", reason: .status(status)))
             #expect(server.requests.map(\.method.rawValue) == ["CONNECT"])
         }
     }
@@ -46,8 +46,8 @@ struct CurlProxyWireTests {
             ([5, 2, 1, 0, 5, 2, 0, 1, 0, 0, 0, 0, 0, 0], .socksReply(2)),
             ([5, 2, 1, 0, 5, 5, 0, 1, 0, 0, 0, 0, 0, 0], .socksReply(5)),
             ([5, 2, 1, 0, 5, 8, 0, 1, 0, 0, 0, 0, 0, 0], .socksReply(8)),
-        ] as [([UInt8], ProxyRefusal.Reason)])
-    func aSOCKSProxyThatRefusesIsNamed(replies: [UInt8], reason: ProxyRefusal.Reason) async throws {
+        ] as [([UInt8], PulseError.ProxyRefusal.Reason)])
+    func aSOCKSProxyThatRefusesIsNamed(replies: [UInt8], reason: PulseError.ProxyRefusal.Reason) async throws {
         try await MockServer.run { server in
             server.onAccept { _ in [.bytes(Data(replies)), .stall] }
             let client = Self.client(by: .socks5(host: "127.0.0.1", port: server.port))
@@ -60,7 +60,7 @@ struct CurlProxyWireTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(server.port)", reason: reason))
+            #expect(refusal == PulseError.ProxyRefusal(proxy: "127.0.0.1:\(server.port)", reason: reason))
         }
     }
 

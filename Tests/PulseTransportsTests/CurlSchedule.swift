@@ -122,7 +122,7 @@ struct CurlSchedule: Sendable {
                 case 0: .bytes(bytes)
                 case 1:
                     .stream(
-                        BodyStream(length: randomness.next() % 2 == 0 ? Int64(bytes.count * 2) : nil) {
+                        RequestBody.Stream(length: randomness.next() % 2 == 0 ? Int64(bytes.count * 2) : nil) {
                             ByteStream([bytes, bytes])
                         })
                 default: .none

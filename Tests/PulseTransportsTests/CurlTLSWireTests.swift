@@ -19,8 +19,10 @@ struct CurlTLSWireTests {
     }
 
     /// RFC 9112, section 9.8: a body that ends with the connection may be truncated, unless TLS was closed properly.
-    @Test(arguments: [HTTPVersions.automatic, .http1])
-    func aBodyThatEndsWithTheConnectionIsCompleteOnlyAfterTheCloseAlert(versions: HTTPVersions) async throws {
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func aBodyThatEndsWithTheConnectionIsCompleteOnlyAfterTheCloseAlert(versions: PulseConfiguration.HTTPVersions)
+        async throws
+    {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.fallback { request in

@@ -41,8 +41,8 @@ struct HostSlotsStressTests {
         let url = try #require(URL(string: "http://a"))
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
-        let order = Locked<[RequestPriority]>([])
-        let tasks = [RequestPriority.low, .normal, .high].map { priority in
+        let order = Locked<[RequestOptions.Priority]>([])
+        let tasks = [RequestOptions.Priority.low, .normal, .high].map { priority in
             Task.startingNow {
                 let request = TransportRequest(urlRequest: URLRequest(url: url), priority: priority)
                 let slot = try await slots.slot(origin, for: request)

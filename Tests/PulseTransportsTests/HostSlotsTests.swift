@@ -36,8 +36,8 @@ struct HostSlotsTests {
         let failure = await #expect(throws: TransportFailure.self) { try await waiting.value }
         #expect(failure?.code == .timedOut)
         #expect(failure?.phase == .beforeSend)
-        let cause = failure?.underlying as? PoolTimeout
-        #expect(cause == PoolTimeout(host: "api.test", limit: 60, connections: 2))
+        let cause = failure?.underlying as? PulseError.PoolTimeout
+        #expect(cause == PulseError.PoolTimeout(host: "api.test", limit: 60, connections: 2))
         #expect(slots.waiterCount(origin) == 0)
         // The waiter has taken no slot with it.
         slots.release(origin)

@@ -13,13 +13,13 @@ struct SessionChallengeTests {
 
     private static let proxy = ProxySettings.http(host: "proxy.example.com", port: 3128)
     private static let account = proxy.credentials(username: "user", password: "secret")
-    private static let pins = PinSet(publicKeyHashes: ["sha256/AAAA"])
+    private static let pins = SSLPinningPolicy.PinSet(publicKeyHashes: ["sha256/AAAA"])
     private static let authorities = TLSSettings(certificateAuthorities: [Data([0x30])])
     private static let identity = TLSSettings(
         clientCertificate: TLSSettings.ClientCertificate(pkcs12: Data([0x30]), password: ""))
 
     private func request(
-        pins: PinSet? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment
+        pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment
     ) throws -> TransportRequest {
         let url = try #require(URL(string: "https://api.example.com/"))
         return TransportRequest(urlRequest: URLRequest(url: url), pins: pins, tls: tls, proxy: proxy)
@@ -81,7 +81,7 @@ struct SessionChallengeTests {
         #expect(trust.reaction(for: try request(pins: Self.pins)) == .evaluateTrust)
         #expect(trust.reaction(for: try request(tls: Self.authorities)) == .evaluateTrust)
         var reported = Self.pins
-        reported = PinSet(publicKeyHashes: reported.publicKeyHashes, isReportOnly: true)
+        reported = SSLPinningPolicy.PinSet(publicKeyHashes: reported.publicKeyHashes, isReportOnly: true)
         #expect(trust.reaction(for: try request(pins: reported)) == .evaluateTrust)
         // The system may have resumed a session of another certificate.
         #expect(trust.reaction(for: try request(tls: Self.identity)) == .evaluateTrust)

@@ -18,7 +18,7 @@ struct SessionMetricsTests {
     }
 
     @Test func eachPhaseIsMeasuredFromTheStart() {
-        let timings = TransferTimings(secured)
+        let timings = PulseResponse.Timings(secured)
         #expect(timings.queued == nil)
         #expect(timings.nameResolved == 1)
         #expect(timings.connected == 2)
@@ -36,7 +36,7 @@ struct SessionMetricsTests {
     @Test func cleartextIsConnectedAtTheEndOfConnecting() {
         var metrics = secured
         (metrics.secureStart, metrics.secureEnd) = (nil, nil)
-        let timings = TransferTimings(metrics)
+        let timings = PulseResponse.Timings(metrics)
         #expect(timings.connected == 4)
         #expect(timings.secured == nil)
     }
@@ -45,23 +45,23 @@ struct SessionMetricsTests {
     @Test func anHTTP3ConnectionIsConnectedAtTheEndOfConnecting() {
         var metrics = secured
         metrics.networkProtocol = "h3"
-        #expect(TransferTimings(metrics).connected == 4)
+        #expect(PulseResponse.Timings(metrics).connected == 4)
     }
 
     @Test func aReusedConnectionHasNoPhasesOfItsOwn() {
         var metrics = secured
         metrics.isReused = true
-        let timings = TransferTimings(metrics)
+        let timings = PulseResponse.Timings(metrics)
         #expect(timings.isConnectionReused == true)
         #expect(timings.nameResolved == nil && timings.connected == nil && timings.secured == nil)
         #expect(timings.firstByte == 7)
     }
 
     @Test func whatIsNotMeasuredIsNil() {
-        let timings = TransferTimings(SessionMetrics(requestEnd: date(1), responseStart: date(2)))
+        let timings = PulseResponse.Timings(SessionMetrics(requestEnd: date(1), responseStart: date(2)))
         #expect(timings.requestSent == nil && timings.firstByte == nil && timings.lastByte == nil)
         #expect(timings.networkProtocol == nil && timings.bytesReceived == nil)
         // A clock that was set back in between.
-        #expect(TransferTimings(SessionMetrics(fetchStart: date(3), responseStart: date(2))).firstByte == 0)
+        #expect(PulseResponse.Timings(SessionMetrics(fetchStart: date(3), responseStart: date(2))).firstByte == 0)
     }
 }

@@ -38,7 +38,9 @@ struct URLSessionPinningTests {
             countReadable: { $0.count })
     }
 
-    private static func credentials(pins: PinSet? = nil, tls: TLSSettings = .default) throws -> SessionCredentials {
+    private static func credentials(pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings = .default) throws
+        -> SessionCredentials
+    {
         let url = try #require(URL(string: "https://127.0.0.1/"))
         let request = TransportRequest(urlRequest: URLRequest(url: url), pins: pins, tls: tls)
         return try SessionCredentials(SessionSettings(request, isSecure: true), security())
@@ -54,7 +56,8 @@ struct URLSessionPinningTests {
 
     /// Challenges a running task, whose session has the pins.
     private func challenge(
-        _ space: URLProtectionSpace = Self.space, failures: Int = 0, pins: PinSet? = nil, tls: TLSSettings = .default,
+        _ space: URLProtectionSpace = Self.space, failures: Int = 0, pins: SSLPinningPolicy.PinSet? = nil,
+        tls: TLSSettings = .default,
         proxy: ProxySettings = .environment, _ credentials: SessionCredentials,
         evaluation: @escaping Evaluation = { _, _ in
             (URLSessionPinningTests.chain.map(\.der), URLSessionPinningTests.credential)
@@ -89,7 +92,7 @@ struct URLSessionPinningTests {
     }
 
     private func challenge(pinning pinned: CertificateFixture, isReportOnly: Bool = false) async throws -> Outcome {
-        let pins = PinSet(publicKeyHashes: [pinned.pin], isReportOnly: isReportOnly)
+        let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [pinned.pin], isReportOnly: isReportOnly)
         return try await challenge(pins: pins, try Self.credentials(pins: pins))
     }
 
@@ -123,7 +126,7 @@ struct URLSessionPinningTests {
     /// A pin excuses no invalid certificate, not even in report-only mode.
     @Test(arguments: [false, true])
     func anUntrustedChainEndsTheTask(isReportOnly: Bool) async throws {
-        let pins = PinSet(publicKeyHashes: [Self.chain[0].pin], isReportOnly: isReportOnly)
+        let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [Self.chain[0].pin], isReportOnly: isReportOnly)
         let outcome = try await challenge(pins: pins, try Self.credentials(pins: pins)) { _, _ in
             throw TransportFailure.untrusted(status: -67818, underlying: nil)
         }
@@ -137,7 +140,7 @@ struct URLSessionPinningTests {
     }
 
     @Test func aSessionWithoutTheRequestsPinsIsRefused() async throws {
-        let pins = PinSet(publicKeyHashes: [Self.chain[0].pin])
+        let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [Self.chain[0].pin])
         let outcome = try await challenge(pins: pins, SessionCredentials())
         #expect(outcome.disposition == .cancelAuthenticationChallenge)
         #expect(outcome.error?.kind == .sslPinningFailed)
@@ -177,7 +180,7 @@ struct URLSessionPinningTests {
     }
 
     private func request(
-        _ url: String = "https://127.0.0.1/", mayBeResent: Bool = true, pins: PinSet? = nil,
+        _ url: String = "https://127.0.0.1/", mayBeResent: Bool = true, pins: SSLPinningPolicy.PinSet? = nil,
         tls: TLSSettings = .default, proxy: ProxySettings = .environment
     ) throws -> TransportRequest {
         TransportRequest(
@@ -185,8 +188,8 @@ struct URLSessionPinningTests {
             tls: tls, proxy: proxy)
     }
 
-    private static func pins(_ fixture: CertificateFixture, isReportOnly: Bool = false) -> PinSet {
-        PinSet(publicKeyHashes: [fixture.pin], isReportOnly: isReportOnly)
+    private static func pins(_ fixture: CertificateFixture, isReportOnly: Bool = false) -> SSLPinningPolicy.PinSet {
+        SSLPinningPolicy.PinSet(publicKeyHashes: [fixture.pin], isReportOnly: isReportOnly)
     }
 
     @Test func requestsWithDifferentSettingsShareNoSession() async throws {
@@ -304,7 +307,10 @@ struct URLSessionPinningTests {
         let text = Data("no certificate".utf8)
         let client = TLSSettings.ClientCertificate(pkcs12: text, password: "wrong")
         let cases: [(TransportRequest, String)] = [
-            (try request(pins: PinSet(publicKeyHashes: [], certificates: [text])), "pinned certificate"),
+            (
+                try request(pins: SSLPinningPolicy.PinSet(publicKeyHashes: [], certificates: [text])),
+                "pinned certificate"
+            ),
             (try request(tls: TLSSettings(certificateAuthorities: [text])), "`certificateAuthorities`"),
             (try request(tls: TLSSettings(certificateAuthorities: [Data()])), "`certificateAuthorities`"),
             (try request(tls: TLSSettings(clientCertificate: client)), "the password is wrong"),
@@ -383,7 +389,7 @@ struct URLSessionPinningTests {
 
     /// Sends through a session that was never challenged, as one whose connection the system has resumed.
     private func unchecked(
-        pins: PinSet? = nil, tls: TLSSettings = .default, isChecked: Bool = false
+        pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings = .default, isChecked: Bool = false
     ) async throws -> (result: Result<PulseResponse, any Error>, events: [NetworkEvent]) {
         try await MockServer.run { server in
             server.fallback { _ in .text("response") }
@@ -538,7 +544,7 @@ struct URLSessionPinningTests {
         try await MockServer.run { server in
             server.fallback { _ in .text("response") }
             let transport = transport()
-            let pins = PinSet(publicKeyHashes: [Self.other.pin])
+            let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [Self.other.pin])
             let response = try await transport.send(
                 TransportRequest(urlRequest: URLRequest(url: server.baseURL), pins: pins))
             #expect(response.data == Data("response".utf8))

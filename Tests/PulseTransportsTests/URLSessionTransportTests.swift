@@ -38,7 +38,7 @@ struct URLSessionTransportTests {
     }
 
     private static let unenforced: [@Sendable (inout TransportRequest) -> Void] = [
-        { $0.pins = PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]) },
+        { $0.pins = SSLPinningPolicy.PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]) },
         { $0.tls = TLSSettings(minimumVersion: .tls13) },
         { $0.proxy = .direct },
     ]
@@ -113,9 +113,9 @@ struct URLSessionTransportTests {
             ("kCFErrorDomainCFNetwork", 122, "", .socksCredentials),
             (NSURLErrorDomain, -1, "CONNECT tunnel failed, response 407", .status(407)),
             (NSURLErrorDomain, -1, "Received HTTP code 502 from proxy after CONNECT", .status(502)),
-        ] as [(String, Int, String, ProxyRefusal.Reason)])
+        ] as [(String, Int, String, PulseError.ProxyRefusal.Reason)])
     func aProxyRefusalHasItsOwnError(
-        _ domain: String, _ code: Int, _ text: String, _ reason: ProxyRefusal.Reason
+        _ domain: String, _ code: Int, _ text: String, _ reason: PulseError.ProxyRefusal.Reason
     ) {
         let libcurl = NSError(domain: "libcurl", code: 56, userInfo: [NSLocalizedDescriptionKey: text])
         let cause = NSError(domain: domain, code: code, userInfo: [NSUnderlyingErrorKey: libcurl])
@@ -124,7 +124,7 @@ struct URLSessionTransportTests {
             Issue.record("\(error)")
             return
         }
-        #expect(refusal == ProxyRefusal(proxy: nil, reason: reason))
+        #expect(refusal == PulseError.ProxyRefusal(proxy: nil, reason: reason))
     }
 
     /// Trap: a connection is lost during a repeatable body, and no policy retries the call.

@@ -9,15 +9,15 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ConsoleContentTests {
-    private func summary(_ call: RecordedCall) -> String {
+    private func summary(_ call: PulseRecording.Call) -> String {
         ConsoleContent(PulseRecording(calls: [call])).rows.map(\.summary).joined()
     }
 
     @Test func aRowShowsOutcomeDurationSizeAndAttempts() {
         #expect(summary(.sample(bytes: 12)) == "200, 250 ms, 12 bytes")
-        let timeout = ErrorSummary(kind: .timeout, message: "timed out")
+        let timeout = PulseError.Summary(kind: .timeout, message: "timed out")
         #expect(summary(.sample(failure: timeout, latency: 2)) == "timed out, 2.00 s")
-        let unavailable = ErrorSummary(kind: .http, statusCode: 503, message: "unavailable")
+        let unavailable = PulseError.Summary(kind: .http, statusCode: 503, message: "unavailable")
         #expect(
             summary(
                 .sample(
@@ -32,8 +32,8 @@ struct ConsoleContentTests {
     }
 
     @Test func attemptsAreCountedWithAndWithoutRecordedRequests() {
-        let retrying = RecordedCall.Mark(kind: .retrying, offset: 0)
-        let samples: [(RecordedCall, Int)] = [
+        let retrying = PulseRecording.Call.Mark(kind: .retrying, offset: 0)
+        let samples: [(PulseRecording.Call, Int)] = [
             (.sample(), 1), (.sample(origin: .cache), 0), (.sample(status: nil, latency: nil), 0),
             (.sample(marks: [retrying, retrying]), 3), (.sample(exchanges: [.sample(attempt: 4)]), 4),
             (.sample(exchanges: [.sample(attempt: 2)], marks: [retrying]), 2),
@@ -43,9 +43,9 @@ struct ConsoleContentTests {
     }
 
     @Test func theSizeIsThatOfTheStreamOrOfTheStoredResponse() {
-        let streamed = RecordedExchange.sample(
+        let streamed = PulseRecording.Exchange.sample(
             response: .init(statusCode: 200, body: .init(.omitted(.stream), byteCount: 700)))
-        let unchanged = RecordedExchange.sample(response: .init(statusCode: 304))
+        let unchanged = PulseRecording.Exchange.sample(response: .init(statusCode: 304))
         let rows = ConsoleContent(
             .init(calls: [
                 .sample(bytes: 0, exchanges: [streamed]),
@@ -61,7 +61,7 @@ struct ConsoleContentTests {
     }
 
     @Test func totalsCountTheShownCalls() {
-        let calls: [RecordedCall] = [
+        let calls: [PulseRecording.Call] = [
             .sample(latency: 0.3, bytes: 1000), .sample(latency: 0.1, bytes: 500), .sample(status: nil, latency: nil),
             .sample(failure: .init(kind: .timeout, message: "timed out"), latency: 9),
             .sample(failure: .init(kind: .cancelled, message: "cancelled"), latency: 0.2),
@@ -79,7 +79,7 @@ struct ConsoleContentTests {
     }
 
     @Test func choicesAreSortedAndHoldTheFilters() {
-        let calls: [RecordedCall] = [.sample(method: .post, host: "b"), .sample(host: "a"), .sample(host: "b")]
+        let calls: [PulseRecording.Call] = [.sample(method: .post, host: "b"), .sample(host: "a"), .sample(host: "b")]
         var filter = ConsoleFilter()
         filter.host = "aa"
         filter.method = .delete
@@ -102,8 +102,8 @@ struct ConsoleContentTests {
     }
 
     @Test func headersAreMissingOnlyWhereAServerRespondedToNoRecordedRequest() {
-        let unreachable = ErrorSummary(kind: .noConnection, message: "offline")
-        let samples: [([RecordedCall], Bool)] = [
+        let unreachable = PulseError.Summary(kind: .noConnection, message: "offline")
+        let samples: [([PulseRecording.Call], Bool)] = [
             ([.sample(failure: .init(kind: .http, statusCode: 500, message: "error"))], true),
             ([.sample(failure: unreachable)], false),
             ([.sample(origin: .cache), .sample(origin: .stale), .sample(origin: .coalesced)], false),

@@ -12,16 +12,17 @@ struct ConsoleDetailsTests {
     private func lines(_ fields: [ConsoleField]) -> [String] { fields.map { "\($0.name): \($0.value)" } }
 
     @Test func detailsShowFactsMarksAndRequests() throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.networkProtocol, timings.remoteAddress, timings.isConnectionReused) = ("h2", "10.0.0.1", true)
-        let first = RecordedExchange.sample(
+        let first = PulseRecording.Exchange.sample(
             requestHeaders: ["Accept": "a"], response: nil, failure: .init(kind: .timeout, message: "timed out"))
-        let second = RecordedExchange.sample(
-            id: 2, attempt: 2, hop: 1, requestBody: RecordedBody(.text("[1]"), byteCount: 3),
+        let second = PulseRecording.Exchange.sample(
+            id: 2, attempt: 2, hop: 1, requestBody: PulseRecording.Body(.text("[1]"), byteCount: 3),
             response: .init(
                 statusCode: 200, headers: ["Set-A": "1", "Set-B": "2"],
-                body: RecordedBody(.text("{\"a\":1,\"b\":"), byteCount: 70_000, isTruncated: true), timings: timings))
-        let call = RecordedCall.sample(
+                body: PulseRecording.Body(.text("{\"a\":1,\"b\":"), byteCount: 70_000, isTruncated: true),
+                timings: timings))
+        let call = PulseRecording.Call.sample(
             bytes: 70_000, exchanges: [first, second],
             marks: [
                 .init(kind: .retrying, offset: 0.1, wait: 0.5, detail: "timed out"), .init(kind: .cacheMiss, offset: 0),
@@ -61,26 +62,26 @@ struct ConsoleDetailsTests {
     }
 
     @Test func aLineIsDrawnByItsPhasesOrAsOnePart() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.05, 0.1)
-        let measured = RecordedExchange.sample(response: .init(statusCode: 200, timings: timings))
-        let lines = RecordedCall.sample(exchanges: [measured, .sample(id: 2)]).chart.lines
+        let measured = PulseRecording.Exchange.sample(response: .init(statusCode: 200, timings: timings))
+        let lines = PulseRecording.Call.sample(exchanges: [measured, .sample(id: 2)]).chart.lines
         #expect(lines[1].segments.map(\.phase) == [.waiting, .receiving])
         #expect(lines[1].segments.map(\.id) == [0, 1])
         #expect(lines[2].segments.map(\.phase) == [nil] && lines[2].segments[0].bar == lines[2].bar)
     }
 
     @Test func aMissingBodyHasAReason() throws {
-        let body = try #require(ConsoleBody(RecordedBody(.omitted(.encoded), byteCount: 5)))
+        let body = try #require(ConsoleBody(PulseRecording.Body(.omitted(.encoded), byteCount: 5)))
         #expect(body.text == nil && !body.hasText && body.note == "5 bytes, not kept: compressed")
-        let text = try #require(ConsoleBody(RecordedBody(.text("a: b"), byteCount: 4)))
+        let text = try #require(ConsoleBody(PulseRecording.Body(.text("a: b"), byteCount: 4)))
         #expect(text.text == "a: b" && text.hasText)
     }
 
     @Test func aCallWithoutRequestsSaysWhy() {
         #expect(ConsoleDetails(.sample()).note?.contains(".recorder(.shared)") == true)
         #expect(ConsoleDetails(.sample(origin: .cache)).note == "No request is recorded.")
-        var call = RecordedCall.sample(exchanges: [.sample()])
+        var call = PulseRecording.Call.sample(exchanges: [.sample()])
         #expect(ConsoleDetails(call).note == nil)
         call = .sample(status: nil, latency: nil)
         #expect(ConsoleDetails(call).facts.contains { $0.name == "Duration" && $0.value == "running" })

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ConsoleFilterTests {
-    private static let calls: [RecordedCall] = [
+    private static let calls: [PulseRecording.Call] = [
         .sample("/users", latency: 0.1),
         .sample("/users", method: .post, status: 404, latency: 0.2),
         .sample("/orders", host: "shop.example.com", failure: .init(kind: .timeout, message: "timed out"), latency: 3),
@@ -73,7 +73,7 @@ struct ConsoleFilterTests {
 
     @Test(arguments: ["page=2", "x-trace", "ABC", "Etag", "w/1", "410", "reset by peer"])
     func textIsFoundInRequests(text: String) {
-        let exchange = RecordedExchange.sample(
+        let exchange = PulseRecording.Exchange.sample(
             url: "https://api.example.com/a?page=2", requestHeaders: ["X-Trace": "abc"],
             response: .init(statusCode: 410, headers: ["ETag": "W/1"]),
             failure: .init(kind: .transport, message: "reset by peer"))
@@ -83,9 +83,9 @@ struct ConsoleFilterTests {
     }
 
     @Test func bodiesAreSearchedOnRequestOnly() {
-        let sent = RecordedExchange.sample(requestBody: RecordedBody(.text("{\"name\": \"Ada\"}")))
-        let received = RecordedExchange.sample(
-            response: .init(statusCode: 200, body: RecordedBody(.text("Grüße an ADA"))))
+        let sent = PulseRecording.Exchange.sample(requestBody: PulseRecording.Body(.text("{\"name\": \"Ada\"}")))
+        let received = PulseRecording.Exchange.sample(
+            response: .init(statusCode: 200, body: PulseRecording.Body(.text("Grüße an ADA"))))
         let recording = PulseRecording(calls: [.sample(exchanges: [sent]), .sample(exchanges: [received]), .sample()])
         var filter = ConsoleFilter()
         filter.text = "ada"

@@ -25,17 +25,18 @@ struct ConsoleStage {
     var paths: [String] { model.content.rows.map(\.path) }
 
     @discardableResult
-    func call(_ path: String, ends: Bool = true) -> CallSummary {
-        let call = CallSummary.sample(path)
+    func call(_ path: String, ends: Bool = true) -> NetworkEvent.CallSummary {
+        let call = NetworkEvent.CallSummary.sample(path)
         bus.emit(.requestStarted(call))
         if ends { end(call) }
         return call
     }
 
-    func end(_ call: CallSummary) {
+    func end(_ call: NetworkEvent.CallSummary) {
         bus.emit(
             .requestCompleted(
-                .success(ResponseSummary(statusCode: 200, byteCount: 1, origin: .network)), call, latency: 1))
+                .success(NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 1, origin: .network)), call,
+                latency: 1))
     }
 }
 
@@ -295,8 +296,8 @@ struct ConsoleModelTests {
     }
 }
 
-extension CallSummary {
-    fileprivate static func sample(_ path: String) -> CallSummary {
-        CallSummary(id: UUID(), endpointPath: path, route: "Route", method: .get, host: "api.example.com")
+extension NetworkEvent.CallSummary {
+    fileprivate static func sample(_ path: String) -> NetworkEvent.CallSummary {
+        NetworkEvent.CallSummary(id: UUID(), endpointPath: path, route: "Route", method: .get, host: "api.example.com")
     }
 }

@@ -39,7 +39,7 @@ await withTaskGroup(of: Void.self) { group in
                     & 0xF_FFFF
                 let path = "/\(nonce % 40)"
                 let key = CacheKey(partition: "\(nonce % 2)", url: path)
-                let head = CachedHead(
+                let head = CachedResponse.Head(
                     statusCode: 200, headers: ["X-Nonce": "\(nonce)"], requestTime: Date(), responseTime: Date(),
                     selectingFields: [.init(name: "x", value: "\(nonce % 3)")])
                 let whole = body(path, nonce)
@@ -62,12 +62,14 @@ await withTaskGroup(of: Void.self) { group in
                         guard whole.count > 20 else { continue }
                         let ranges = [0..<(nonce % 10 + 1), 15..<whole.count]
                         var part = head
-                        part.parts = CachedParts(ranges: ranges, length: whole.count)
+                        part.parts = CachedResponse.Parts(ranges: ranges, length: whole.count)
                         let bytes = ranges.reduce(into: Data()) { $0 += whole[$1] }
-                        _ = try await store.store(CachedResponse(head: part, body: CachedBody(bytes)), for: key)
+                        _ = try await store.store(
+                            CachedResponse(head: part, body: CachedResponse.Body(bytes)), for: key)
                         stored.signal()
                     default:
-                        _ = try await store.store(CachedResponse(head: head, body: CachedBody(whole)), for: key)
+                        _ = try await store.store(
+                            CachedResponse(head: head, body: CachedResponse.Body(whole)), for: key)
                         stored.signal()
                     }
                 } catch {

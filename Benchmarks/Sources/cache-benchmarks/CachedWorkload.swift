@@ -16,19 +16,19 @@ enum CachedWorkload {
     }
 
     static var response: CachedResponse {
-        CachedResponse(head: head, body: CachedBody(body))
+        CachedResponse(head: head, body: CachedResponse.Body(body))
     }
 
     static var small: CachedResponse {
-        CachedResponse(head: head, body: CachedBody(Data(body.prefix(1_000))))
+        CachedResponse(head: head, body: CachedResponse.Body(Data(body.prefix(1_000))))
     }
 
     static func key(_ number: Int) -> CacheKey {
         CacheKey(partition: "account:ada", url: "https://api.example.com/items/\(number)")
     }
 
-    private static var head: CachedHead {
-        CachedHead(statusCode: 200, headers: headers("max-age=600"), requestTime: Date(), responseTime: Date())
+    private static var head: CachedResponse.Head {
+        CachedResponse.Head(statusCode: 200, headers: headers("max-age=600"), requestTime: Date(), responseTime: Date())
     }
 
     static func client(plugins: [any PulsePlugin] = [], control: String = "max-age=86400") throws -> PulseClient {

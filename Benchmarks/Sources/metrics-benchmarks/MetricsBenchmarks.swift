@@ -47,7 +47,7 @@ struct MetricsBenchmarks {
         let (quiet, counted, traced) = (PulseEventBus(), PulseEventBus(), PulseEventBus())
         let collector = PulseMetricsCollector()
         collector.attach(to: counted)
-        traced.addSink(CallTracer(output: CallTraceBuffer()))
+        traced.addSink(CallTracer(output: CallTracer.Buffer()))
         let clients = try [quiet, counted, traced].map(WatchedWorkload.client)
         var best = [Double](repeating: .infinity, count: clients.count)
         // They alternate, so that a busy moment affects all alike.

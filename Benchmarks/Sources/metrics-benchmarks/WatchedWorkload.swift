@@ -28,8 +28,8 @@ enum WatchedWorkload {
     }
 
     /// As a transport measures them: the size of every event, and the collector's work, depend on them.
-    private static var timings: TransferTimings {
-        var timings = TransferTimings()
+    private static var timings: PulseResponse.Timings {
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.nameResolved, timings.connected) = (0.0001, 0.001, 0.002)
         (timings.secured, timings.requestSent, timings.firstByte) = (0.005, 0.0052, 0.011)
         (timings.lastByte, timings.isConnectionReused) = (0.012, false)
@@ -50,9 +50,9 @@ enum WatchedWorkload {
     static let events = events("GetUser", latency: 0.012)
 
     static func events(_ route: String, latency: TimeInterval) -> [NetworkEvent] {
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/users/42", route: route, method: .get, host: "api.example.com")
-        let response = ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
+        let response = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
         return [
             .requestStarted(call), .attemptStarted(call), .responseReceived(call, status: 200, byteCount: 47),
             .requestCompleted(.success(response), call, latency: latency),

@@ -10,7 +10,8 @@ struct PulseContender: Contender {
 
     /// - Parameter authority: the certificate authority that the client trusts. URLSession on Linux accepts none.
     init(
-        _ transport: any Transport, server: URL, authority: Data? = nil, httpVersions: HTTPVersions = .automatic
+        _ transport: any Transport, server: URL, authority: Data? = nil,
+        httpVersions: PulseConfiguration.HTTPVersions = .automatic
     ) {
         self.transport = transport
         let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
@@ -46,8 +47,8 @@ struct PulseContender: Contender {
     }
 
     func download(_ url: URL, to file: URL, sha256: String?, isReported: Bool) async throws {
-        let digest = sha256.map { ContentDigest.sha256($0) }
-        let options = DownloadOptions().with(\.digest, value: digest)
+        let digest = sha256.map { Download.Digest.sha256($0) }
+        let options = Download.Options().with(\.digest, value: digest)
         guard isReported else {
             try await client.download(url, to: file, download: options)
             return

@@ -63,7 +63,9 @@ struct SecureConnections: Codable {
         return Double(grown) / 1024 / Double(count)
     }
 
-    private static func handshake(_ server: URL, _ versions: HTTPVersions, count: Int) async throws -> Double {
+    private static func handshake(_ server: URL, _ versions: PulseConfiguration.HTTPVersions, count: Int) async throws
+        -> Double
+    {
         let configuration = PulseConfiguration(baseURL: server).with(\.httpVersions, value: versions)
             .with(\.retryPolicy, value: .none)
         let client = PulseClient(configuration: configuration)

@@ -47,7 +47,7 @@ guard let collector = ProcessInfo.processInfo.environment["PULSEKIT_COLLECTOR"].
 let bus = PulseEventBus()
 let metrics = PulseMetricsCollector(objectives: [ServiceLevelObjective("all", latency: 1, target: 0.9)])
 metrics.attach(to: bus)
-let traces = CallTraceBuffer()
+let traces = CallTracer.Buffer()
 bus.addSink(CallTracer(output: traces))
 
 var traceparents: [String] = []
@@ -85,7 +85,7 @@ let ends = snapshot.routes.flatMap { route, calls in
     ]
 }
 let facts = Facts(secret: secret, hostileRoute: hostileRoute, ends: ends, traceparents: traceparents)
-let resource = TelemetryResource(serviceName: "probe", serviceVersion: "1.0")
+let resource = OTLPUpload.Resource(serviceName: "probe", serviceVersion: "1.0")
 let exporting = PulseClient(
     configuration: PulseConfiguration(baseURL: collector), events: PulseEventBus())
 _ = try await exporting.request(OTLPUpload.metrics(snapshot, from: resource))

@@ -81,19 +81,19 @@ func crowd() -> PulseRecording {
     let recorder = PulseRecorder(options: .init(maximumEvents: 616), clock: TestClock())
     let bus = PulseEventBus()
     recorder.attach(to: bus)
-    func call(_ outcome: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval) {
-        let call = CallSummary(
+    func call(_ outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, _ latency: TimeInterval) {
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/", route: "/", method: .get, host: "api.example.com")
         bus.emit(.requestStarted(call))
         bus.emit(.requestCompleted(outcome, call, latency: latency))
     }
     let undecided: [PulseError.Kind] = [.cancelled, .queuedOffline]
-    for kind in undecided { call(.failure(ErrorSummary(kind: kind, message: "")), 9) }
+    for kind in undecided { call(.failure(PulseError.Summary(kind: kind, message: "")), 9) }
     for kind in PulseError.Kind.allCases.filter({ !undecided.contains($0) }).prefix(12) {
-        call(.failure(ErrorSummary(kind: kind, message: "")), 0.03)
+        call(.failure(PulseError.Summary(kind: kind, message: "")), 0.03)
     }
     for status in [200, 404] {
-        let response = ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
+        let response = NetworkEvent.ResponseSummary(statusCode: status, byteCount: 0, origin: .network)
         for _ in 0..<6 { call(.success(response), 0.01) }
     }
     // The recorder drops these 84, the oldest.

@@ -14,7 +14,7 @@ struct EchoTests {
     /// Whether the server has agreed on compression.
     private static func expectAgreement(
         _ compression: SocketOptions.Compression
-    ) -> @Sendable (SocketGreeting) async throws -> Void {
+    ) -> @Sendable (PulseSocket.Greeting) async throws -> Void {
         { greeting in
             let agreed = greeting.response.headers["Sec-WebSocket-Extensions"]
             #expect((agreed?.hasPrefix("permessage-deflate") == true) == (compression == .offered))

@@ -89,7 +89,8 @@ extension PulseSocket {
     /// Runs `body` with an open socket, which is closed whatever the outcome.
     static func with<Value>(
         _ endpoint: Conversation, _ client: PulseClient,
-        onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil, _ body: (PulseSocket) async throws -> Value
+        onOpen: (@Sendable (PulseSocket.Greeting) async throws -> Void)? = nil,
+        _ body: (PulseSocket) async throws -> Value
     ) async throws -> Value {
         let socket = PulseSocket(endpoint: endpoint, client: client, onOpen: onOpen)
         try await socket.connect()

@@ -44,7 +44,7 @@ struct StreamTests {
     func anEventArrivesBeforeTheNextIsSent(route: Route) async throws {
         try await route.withClient { client in
             let name = UUID()
-            let options = EventStreamOptions().with(\.reconnection, value: .never)
+            let options = EventStream.Options().with(\.reconnection, value: .never)
             var count = 0
             for try await event in client.events("/gated/\(name)", stream: options) {
                 #expect(event.data == Self.text(count))
@@ -59,7 +59,7 @@ struct StreamTests {
     func aChatEndsAtItsSentinel(route: Route) async throws {
         try await route.withClient { client in
             let prompt = "Write one word after the other"
-            let options = EventStreamOptions().with(\.sentinel, value: "[DONE]")
+            let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
             var words: [String] = []
             for try await event in client.events(Chat(prompt: prompt), stream: options) { words.append(event.data) }
             #expect(words.joined(separator: " ") == prompt)
@@ -162,7 +162,7 @@ struct StreamTests {
     @Test(arguments: Route.single)
     func mixedLineEndsAreRead(route: Route) async throws {
         try await route.withClient { client in
-            let options = EventStreamOptions().with(\.reconnection, value: .never)
+            let options = EventStream.Options().with(\.reconnection, value: .never)
             var events: [ServerSentEvent] = []
             for try await event in client.events("/mixed", stream: options) { events.append(event) }
             #expect(events.map(\.type) == ["message", "b", "message"])

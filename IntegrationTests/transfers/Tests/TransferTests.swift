@@ -108,7 +108,9 @@ struct TransferTests {
         return (try? FileManager.default.attributesOfItem(atPath: partial)[.size] as? Int) ?? 0
     }
 
-    private static func lastProgress<Value>(_ updates: TransferUpdates<Value>) async throws -> TransferProgress? {
+    private static func lastProgress<Value>(_ updates: PulseClient.TransferUpdates<Value>) async throws
+        -> TransferProgress?
+    {
         var last: TransferProgress?
         for try await case .progress(let progress) in updates { last = progress }
         return last

@@ -236,7 +236,7 @@ struct HTTP2Tests {
             var upload = request
             upload.urlRequest.httpMethod = "POST"
             upload.body = .stream(
-                BodyStream(length: 1, isOneShot: true) {
+                RequestBody.Stream(length: 1, isOneShot: true) {
                     ByteStream {
                         // It is on the connection when its body is read.
                         read.yield()
@@ -307,7 +307,7 @@ struct HTTP2Tests {
             upload.urlRequest.httpMethod = "POST"
             upload.idleTimeout = 5
             upload.body = .stream(
-                BodyStream(length: Int64(rounds + 1), isOneShot: true) {
+                RequestBody.Stream(length: Int64(rounds + 1), isOneShot: true) {
                     ByteStream {
                         for await chunk in chunks { return chunk }
                         return nil

@@ -145,7 +145,7 @@ struct PinningTests {
         let url = try Servers.url(.tls)
         let recorder = Recorder()
         try await withTransport { transport in
-            let pins = PinSet(publicKeyHashes: [try Servers.pin("stranger")], isReportOnly: true)
+            let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [try Servers.pin("stranger")], isReportOnly: true)
             // The second uses the connection of the first.
             for _ in 1...2 {
                 let response = try await transport.send(
@@ -230,7 +230,9 @@ struct PinningTests {
         let url = try Servers.url(server, "/close")
         try await withTransport { transport in
             var reused: [String?] = []
-            for pins in [nil, nil, try PinSet.keys("root"), try PinSet.keys("root"), nil] {
+            for pins in [
+                nil, nil, try SSLPinningPolicy.PinSet.keys("root"), try SSLPinningPolicy.PinSet.keys("root"), nil,
+            ] {
                 reused.append(try await transport.send(.to(url) { $0.pins = pins }).headers["X-Session-Reused"])
             }
             #expect(reused == [".", "r", ".", ".", "r"])
@@ -307,7 +309,7 @@ struct PinningTests {
     @Test
     func concurrentRequestsAreEachCheckedAgainstTheirOwnPins() async throws {
         let url = try Servers.url(.tls)
-        let policies: [PinSet?] = try [nil, .keys("server"), .keys("stranger"), .keys("root")]
+        let policies: [SSLPinningPolicy.PinSet?] = try [nil, .keys("server"), .keys("stranger"), .keys("root")]
         try await withTransport { transport in
             let verdicts = await withTaskGroup(of: (Int, Bool).self) { group in
                 for number in 0..<200 {

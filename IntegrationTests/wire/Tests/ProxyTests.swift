@@ -115,13 +115,13 @@ struct ProxyTests {
     }
 
     private static func expect(
-        _ error: PulseError?, _ name: Servers.Name, _ reason: ProxyRefusal.Reason
+        _ error: PulseError?, _ name: Servers.Name, _ reason: PulseError.ProxyRefusal.Reason
     ) {
         guard case .proxyRefused(let refusal) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(Servers.port(name))", reason: reason))
+        #expect(refusal == PulseError.ProxyRefusal(proxy: "127.0.0.1:\(Servers.port(name))", reason: reason))
         #expect(error?.phase == .beforeSend)
         #expect(error?.isRetryable == false)
     }

@@ -21,7 +21,7 @@ struct RefusalTests {
             let piece = Data(repeating: 7, count: 1_000_000)
             let pieces = Array(repeating: piece, count: 8)
             if hasLength { return .bytes(pieces.reduce(Data(), +)) }
-            return .stream(BodyStream(length: nil) { ByteStream(pieces) })
+            return .stream(RequestBody.Stream(length: nil) { ByteStream(pieces) })
         }
 
         static let all = [Servers.Name.refuser, .plainRefuser].flatMap { server in

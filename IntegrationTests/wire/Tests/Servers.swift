@@ -70,7 +70,7 @@ enum Servers {
 
     /// The versions of HTTP of each request: `run` performs the tests of TLS once more with HTTP/1.1, which is the
     /// HTTP/1.1 engine's.
-    static let versions: HTTPVersions =
+    static let versions: PulseConfiguration.HTTPVersions =
         ProcessInfo.processInfo.environment["PULSEKIT_WIRE_HTTP1"] == nil ? .automatic : .http1
 
     /// Trust in the authority of these servers.
@@ -116,10 +116,10 @@ extension TransportRequest {
     }
 }
 
-extension PinSet {
+extension SSLPinningPolicy.PinSet {
     /// The pins of those certificates' keys.
-    static func keys(_ names: String...) throws -> PinSet {
-        PinSet(publicKeyHashes: Set(try names.map(Servers.pin)))
+    static func keys(_ names: String...) throws -> SSLPinningPolicy.PinSet {
+        SSLPinningPolicy.PinSet(publicKeyHashes: Set(try names.map(Servers.pin)))
     }
 }
 

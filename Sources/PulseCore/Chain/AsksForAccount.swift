@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// A plugin that tells which account a call belongs to: it sets ``PluginContext/account``, to ``CallAccount/none`` if
-/// the call belongs to no account.
+/// A plugin that tells which account a call belongs to: it sets ``PluginContext/account``, to
+/// ``PluginContext/Account/none`` if the call belongs to no account.
 package protocol AsksForAccount: Sendable {
     /// Whether the plugin supports accounts; false if it was created without them.
     var asksForAccount: Bool { get }
     /// The account that a call to a home origin would be sent for now.
-    func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount
+    func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account
 }
 
 extension PluginContext {

@@ -6,7 +6,7 @@ package final class Call: Sendable {
         var sends = SendLog()
         var secrets = MarkedSecrets()
         var plugins = EnteredPlugins()
-        var store = ContextStore.Values()
+        var store = PluginContext.Store.Values()
         var idempotencyKey: String?
         var lastFailure: PulseError?
         var failsForOtherWork = false
@@ -16,7 +16,7 @@ package final class Call: Sendable {
         var bodyMeter: (any BodyMeter)?
         var storedByteCount: Int?
         var trace: Trace?
-        var identity: CallSummary.Identity?
+        var identity: NetworkEvent.CallSummary.Identity?
     }
 
     package let id: UUID
@@ -200,7 +200,7 @@ package final class Call: Sendable {
         }
     }
 
-    func withStore<Value>(_ body: (inout ContextStore.Values) -> Value) -> Value {
+    func withStore<Value>(_ body: (inout PluginContext.Store.Values) -> Value) -> Value {
         state.withLock { body(&$0.store) }
     }
 
@@ -258,25 +258,25 @@ package final class Call: Sendable {
     }
 
     /// The summary of the call as a whole, for the events of its start and end.
-    package var summary: CallSummary {
+    package var summary: NetworkEvent.CallSummary {
         let (identity, trace) = identityAndTrace
-        return CallSummary(identity, of: trace)
+        return NetworkEvent.CallSummary(identity, of: trace)
     }
 
     /// The summary for the event of the call's start, for use before any other summary was made.
-    package var firstSummary: CallSummary {
-        CallSummary(makeIdentity(), of: nil)
+    package var firstSummary: NetworkEvent.CallSummary {
+        NetworkEvent.CallSummary(makeIdentity(), of: nil)
     }
 
     /// The identity and the trace, read together: each event needs both.
-    var identityAndTrace: (identity: CallSummary.Identity, trace: Trace?) {
+    var identityAndTrace: (identity: NetworkEvent.CallSummary.Identity, trace: Trace?) {
         let (known, own) = state.withLock { ($0.identity, $0.trace) }
         return (known ?? makeIdentity(), origin == nil ? own : trace)
     }
 
     /// Makes the identity for the first event. Most calls of a client without listeners need none.
-    private func makeIdentity() -> CallSummary.Identity {
-        let identity = CallSummary.Identity(
+    private func makeIdentity() -> NetworkEvent.CallSummary.Identity {
+        let identity = NetworkEvent.CallSummary.Identity(
             id: id, rootID: root.id, endpointPath: shownPath, route: route, method: method, host: host,
             isInVirtualTime: environment.clock.isVirtual)
         state.withLock { $0.identity = identity }

@@ -74,13 +74,13 @@ public struct PluginChain: Sendable {
 
     /// Returns the rest of the chain for work that outlives its call or is shared between calls. The code that runs it
     /// owns the task.
-    public func detached() -> DetachedChain {
+    public func detached() -> Detached {
         detached(for: nil)
     }
 
     /// Returns the rest of the chain for work that those calls wait for. Its deadline is the latest of their deadlines.
-    package func detached(for waiting: CallGroup?) -> DetachedChain {
-        DetachedChain(self, context: context.detached(for: waiting))
+    package func detached(for waiting: CallGroup?) -> Detached {
+        Detached(self, context: context.detached(for: waiting))
     }
 
     /// Sends a request other than the call's own through the rest of the chain, in a call of its own. The request is

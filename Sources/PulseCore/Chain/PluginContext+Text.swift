@@ -11,10 +11,10 @@ extension PluginContext: CustomStringConvertible, CustomDebugStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-extension ContextStore: CustomStringConvertible, CustomReflectable {
+extension PluginContext.Store: CustomStringConvertible, CustomReflectable {
     /// The names of the values, without any value.
     public var description: String {
-        "ContextStore(\(call.withStore { $0.named.keys.sorted() }.joined(separator: ", ")))"
+        "PluginContext.Store(\(call.withStore { $0.named.keys.sorted() }.joined(separator: ", ")))"
     }
 
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

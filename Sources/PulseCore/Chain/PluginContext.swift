@@ -16,7 +16,7 @@ public struct PluginContext: Sendable {
         let storedCookies: String?
         let cacheOverride: RequestOptions.Cache?
         let destination: Destination
-        var body: BodySource
+        var body: Body
         var sendWatch: SendWatch?
     }
 
@@ -48,7 +48,7 @@ public struct PluginContext: Sendable {
     package var isResend: Bool { resend != nil }
 
     package init(
-        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: BodySource = .inRequest,
+        call: Call, url: URL, method: HTTPMethod, hop: Int = 0, body: Body = .inRequest,
         request: URLRequest? = nil, builtHeaders: [String: String]? = nil, storedCookies: String? = nil,
         cacheOverride: RequestOptions.Cache? = nil, destination: Destination? = nil
     ) {
@@ -72,7 +72,7 @@ public struct PluginContext: Sendable {
     }
 
     /// The body of the request if it is a file or a stream. Bytes are in the request's `httpBody`.
-    public var body: BodySource {
+    public var body: Body {
         get { box.shared.body }
         set { shared.body = newValue }
     }
@@ -122,7 +122,7 @@ public struct PluginContext: Sendable {
     /// The client's source of random numbers.
     public var randomness: any Randomness { call.environment.randomness }
     /// The values that plugins store for this call. All its hops and all copies of its context share them.
-    public var store: ContextStore { ContextStore(call: call) }
+    public var store: Store { Store(call: call) }
 
     /// The idempotency key, which makes it safe to resend the call; nil for none. All attempts use the same key.
     /// Setting it does not write the header.
@@ -219,7 +219,7 @@ public struct PluginContext: Sendable {
     }
 
     /// The summary of this call and attempt, for events.
-    public var summary: CallSummary {
+    public var summary: NetworkEvent.CallSummary {
         summary(retryDelay: 0)
     }
 
@@ -229,24 +229,24 @@ public struct PluginContext: Sendable {
     }
 
     /// The summary of this call with the span of a request, for the events of that request.
-    package func summary(sending request: URLRequest) -> CallSummary {
+    package func summary(sending request: URLRequest) -> NetworkEvent.CallSummary {
         let (identity, trace) = identityAndTrace
         // Reading a header is expensive: it is read only if a plugin has added the call to a trace.
         guard let trace, let header = request.header("traceparent") else {
-            return CallSummary(identity, attempt: attempt, of: trace)
+            return NetworkEvent.CallSummary(identity, attempt: attempt, of: trace)
         }
         let fields = header.split(separator: "-")
-        return CallSummary(
+        return NetworkEvent.CallSummary(
             identity, attempt: attempt, of: trace,
             spanID: fields.count > 2 && fields[1] == trace.id ? String(fields[2]) : nil)
     }
 
-    package func summary(retryDelay: TimeInterval = 0) -> CallSummary {
+    package func summary(retryDelay: TimeInterval = 0) -> NetworkEvent.CallSummary {
         let (identity, trace) = identityAndTrace
-        return CallSummary(identity, attempt: attempt, retryDelay: retryDelay, of: trace)
+        return NetworkEvent.CallSummary(identity, attempt: attempt, retryDelay: retryDelay, of: trace)
     }
 
-    private var identityAndTrace: (identity: CallSummary.Identity, trace: Call.Trace?) {
+    private var identityAndTrace: (identity: NetworkEvent.CallSummary.Identity, trace: Call.Trace?) {
         let (identity, trace) = call.identityAndTrace
         // A redirect may have changed the host and the method.
         return hop == 0 && method == call.method ? (identity, trace) : (identity.rebased(onto: host, by: method), trace)

@@ -9,8 +9,8 @@
 /// turns it into a ``PulseError``.
 ///
 /// Check the signatures: a method whose types differ from the requirement compiles as a separate member and is never
-/// called. A ``didReceive(_:for:)`` may return `Result<…>` without the `?`, see ``ReplacesOutcome``.
-public protocol PulsePlugin: ReplacesOutcome, Sendable {
+/// called. A ``didReceive(_:for:)`` may return `Result<…>` without the `?`, see ``PluginChain/ReplacesOutcome``.
+public protocol PulsePlugin: PluginChain.ReplacesOutcome, Sendable {
     /// The name of the plugin in reverse-DNS form: `com.example.audit`.
     var identifier: String { get }
 

@@ -44,7 +44,7 @@ package struct ReplaySafety: Sendable {
 }
 
 /// Whether a call only reads although its method is POST, as a GraphQL query does. Nil for calls of other protocols.
-package enum OnlyReads: ContextKey {
+package enum OnlyReads: PluginContext.Key {
     package typealias Value = Bool
 }
 

@@ -95,7 +95,8 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     ) {
         context.emit(
             .requestRetrying(
-                context.with(attempt: attempt - 1).summary(retryDelay: delay), ErrorSummary(failure), attempt: attempt))
+                context.with(attempt: attempt - 1).summary(retryDelay: delay), PulseError.Summary(failure),
+                attempt: attempt))
     }
 
     private enum Decision {
@@ -201,7 +202,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     private func giveUp(
         _ result: Result<PulseResponse, PulseError>, _ failure: PulseError, _ course: Course, in context: PluginContext
     ) -> Result<PulseResponse, PulseError> {
-        context.emit(.retryGivenUp(context.with(attempt: course.attempt).summary, ErrorSummary(failure)))
+        context.emit(.retryGivenUp(context.with(attempt: course.attempt).summary, PulseError.Summary(failure)))
         guard policy.reportsExhaustion, course.counted >= policy.maxAttempts else { return result }
         (try? result.get())?.discard()
         return .failure(.retryExhausted(last: failure, attempts: course.attempt))

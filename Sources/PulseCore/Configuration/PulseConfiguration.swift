@@ -19,8 +19,8 @@ public struct PulseConfiguration: Sendable {
     /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval = 10
     /// The pool timeout: the longest wait of an attempt for one of the ``maximumConnectionsPerHost``, in seconds. 60 by
-    /// default, infinity for no limit. Then the attempt fails with a ``PoolTimeout``, the cause of the failure in
-    /// ``PulseError/transport(_:underlying:)``. Nothing was sent.
+    /// default, infinity for no limit. Then the attempt fails with a ``PulseError/PoolTimeout``, the cause of the
+    /// failure in ``PulseError/transport(_:underlying:)``. Nothing was sent.
     public var poolTimeout: TimeInterval = 60
     /// The total time of a call in seconds; nil, the default, is no limit.
     public var deadline: TimeInterval?

@@ -8,7 +8,7 @@
 /// compiles as an unrelated member and is never called. In debug builds, the first call of each endpoint type warns of
 /// every stored property that has the name of a requirement and another type, or a name that is often written for one,
 /// such as `timeout` or `query`.
-public protocol Endpoint: WholeSecondTimeout, Sendable {
+public protocol Endpoint: RequestOptions.WholeSecondTimeout, Sendable {
     /// The type of the value that a successful call returns.
     associatedtype Response: Sendable
 

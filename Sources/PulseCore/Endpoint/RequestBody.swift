@@ -9,7 +9,7 @@ public struct RequestBody: Sendable {
         case multipart(MultipartFormData)
         case data(Data)
         case file(URL)
-        case stream(BodyStream)
+        case stream(Stream)
         case operation(any OperationContent)
     }
 
@@ -115,7 +115,7 @@ public struct RequestBody: Sendable {
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
         make: @escaping @Sendable () async throws -> ByteStream
     ) -> RequestBody {
-        RequestBody(.stream(BodyStream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
+        RequestBody(.stream(Stream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
     }
 
     /// Whether the body can be sent again: all can, except a stream marked one-shot.
@@ -128,37 +128,22 @@ public struct RequestBody: Sendable {
 /// The content of a request that is more than its body, such as a GraphQL operation.
 package protocol OperationContent: Sendable {}
 
-/// A request body whose bytes are produced while it is sent.
-public struct BodyStream: Sendable {
-    /// The exact number of bytes, or nil if it is not known.
-    public let length: Int64?
-    /// Whether ``make`` works only once, so that the request is never repeated.
-    public let isOneShot: Bool
-    /// Produces the bytes; called again for every attempt.
-    public let make: @Sendable () async throws -> ByteStream
+extension RequestBody {
+    /// A request body whose bytes are produced while it is sent.
+    public struct Stream: Sendable {
+        /// The exact number of bytes, or nil if it is not known.
+        public let length: Int64?
+        /// Whether ``make`` works only once, so that the request is never repeated.
+        public let isOneShot: Bool
+        /// Produces the bytes; called again for every attempt.
+        public let make: @Sendable () async throws -> ByteStream
 
-    /// Creates a body of `length` bytes, or of unknown length if that is nil. Set `isOneShot` if `make` works only
-    /// once.
-    public init(length: Int64?, isOneShot: Bool = false, make: @escaping @Sendable () async throws -> ByteStream) {
-        self.length = length
-        self.isOneShot = isOneShot
-        self.make = make
-    }
-}
-
-// Indirect: every context contains a value, and most requests have no such body.
-/// The source of a request body outside its `URLRequest`.
-public indirect enum BodySource: Sendable {
-    /// The body is in `URLRequest.httpBody`, or there is no body.
-    case inRequest
-    /// The bytes of a file on disk.
-    case file(URL)
-    /// Bytes that are produced while they are sent.
-    case stream(BodyStream)
-
-    /// Whether the body can be sent again: all can, except a stream marked one-shot.
-    public var isReplayable: Bool {
-        if case .stream(let stream) = self { return !stream.isOneShot }
-        return true
+        /// Creates a body of `length` bytes, or of unknown length if that is nil. Set `isOneShot` if `make` works only
+        /// once.
+        public init(length: Int64?, isOneShot: Bool = false, make: @escaping @Sendable () async throws -> ByteStream) {
+            self.length = length
+            self.isOneShot = isOneShot
+            self.make = make
+        }
     }
 }

@@ -15,7 +15,7 @@ extension RequestOptions {
         var idempotencyKey: IdempotencyKey?
         var tag: String?
         var route: String?
-        var priority: RequestPriority?
+        var priority: Priority?
         var acceptedStatuses: AcceptedStatuses?
         var decoder: (any ResponseDecoder)?
         var encoder: (any RequestEncoder)?

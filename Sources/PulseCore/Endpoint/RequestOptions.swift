@@ -70,7 +70,7 @@ public struct RequestOptions: Sendable {
     }
 
     /// The pool timeout: the longest wait of an attempt for a connection slot of the host, in seconds. Then the attempt
-    /// fails with a ``PoolTimeout``, and nothing was sent.
+    /// fails with a ``PulseError/PoolTimeout``, and nothing was sent.
     public var poolTimeout: TimeInterval? {
         get { box?.fields.poolTimeout }
         set { fields.poolTimeout = newValue }
@@ -133,8 +133,8 @@ public struct RequestOptions: Sendable {
         set { fields.route = newValue }
     }
 
-    /// The urgency of the call relative to others of its client; nil means ``RequestPriority/normal``.
-    public var priority: RequestPriority? {
+    /// The urgency of the call relative to others of its client; nil means ``RequestOptions/Priority/normal``.
+    public var priority: Priority? {
         get { box?.fields.priority }
         set { fields.priority = newValue }
     }
@@ -272,16 +272,6 @@ public struct RequestOptions: Sendable {
         var copy = self
         copy[keyPath: field] = value
         return copy
-    }
-}
-
-/// The urgency of a request relative to others of its client; a hint to the transport and to limits.
-public enum RequestPriority: Int, Sendable, Hashable, Comparable {
-    /// Ordered from the least to the most urgent; `normal` is the default.
-    case low, normal, high
-
-    public static func < (left: RequestPriority, right: RequestPriority) -> Bool {
-        left.rawValue < right.rawValue
     }
 }
 

@@ -49,7 +49,7 @@ extension PulseError {
 
     /// Whether the default ``RetryPolicy`` counts this failure as transient: statuses 408, 425, 429, 500, 502, 503,
     /// 504, a timeout, a failed name resolution, connect or TLS handshake, a lost connection, no connection. A
-    /// ``PoolTimeout`` is none of them.
+    /// ``PulseError/PoolTimeout`` is none of them.
     ///
     /// Whether the *request* may be repeated depends on its method and on ``phase``; that is the policy's rule.
     public var isRetryable: Bool {
@@ -99,7 +99,7 @@ extension PulseError {
         case .transport(_, let failure as TransportFailure): failure.response?.statusCode
         case .retryExhausted(let last, _): last.statusCode
         case .deadlineExceeded(let last): last?.statusCode
-        case .custom(let summary as ErrorSummary): summary.statusCode
+        case .custom(let summary as Summary): summary.statusCode
         default: nil
         }
     }
@@ -137,11 +137,13 @@ extension PulseError {
 extension PulseError {
     /// Creates the failure for a status, or nil if the call accepts it: 401 is ``unauthorized(_:)``, 429 is
     /// ``rateLimited(retryAfter:)``, any other is ``http(_:)``.
-    public init?(validating response: PulseResponse, accepted: AcceptedStatuses) {
+    public init?(validating response: PulseResponse, accepted: RequestOptions.AcceptedStatuses) {
         self.init(validating: response, accepted: accepted, now: SystemClock.wallNow)
     }
 
-    package init?(validating response: PulseResponse, accepted: AcceptedStatuses, now: @autoclosure () -> Date) {
+    package init?(
+        validating response: PulseResponse, accepted: RequestOptions.AcceptedStatuses, now: @autoclosure () -> Date
+    ) {
         guard !accepted.contains(response.statusCode) else { return nil }
         switch response.statusCode {
         case 401: self = .unauthorized(response)

@@ -13,7 +13,7 @@ extension URLRequest {
     /// - Parameter maxBodyLength: the maximum size of a body in the command; 65,536 bytes by default, since shells
     ///   limit the length of a word.
     public func curlCommand(
-        body: BodySource = .inRequest, redaction: Redaction? = .standard, maxBodyLength: Int = 65_536
+        body: PluginContext.Body = .inRequest, redaction: Redaction? = .standard, maxBodyLength: Int = 65_536
     ) -> String {
         CurlCommand(request: self, body: body, redaction: redaction, maxBodyLength: maxBodyLength).text
     }
@@ -22,7 +22,7 @@ extension URLRequest {
 /// Builds the words of the command.
 private struct CurlCommand {
     let request: URLRequest
-    let body: BodySource
+    let body: PluginContext.Body
     let redaction: Redaction?
     let maxBodyLength: Int
 

@@ -44,7 +44,7 @@ public struct PulseResponse: Sendable {
         var request: URLRequest
         var latency: TimeInterval
         var origin: Origin
-        var timings: TransferTimings?
+        var timings: Timings?
         var isTruncated = false
         var isDecoded = false
         var decoder: (any ResponseDecoder)?
@@ -88,7 +88,7 @@ public struct PulseResponse: Sendable {
 
     /// Creates a response from a transport that measures its transfers.
     package init(
-        statusCode: Int, headers: HTTPHeaders, data: Data, request: URLRequest, timings: TransferTimings?,
+        statusCode: Int, headers: HTTPHeaders, data: Data, request: URLRequest, timings: Timings?,
         isTruncated: Bool
     ) {
         box = Box(
@@ -140,7 +140,7 @@ public struct PulseResponse: Sendable {
     }
 
     /// When the phases of the transfer ended; nil if the transport measures nothing.
-    public var timings: TransferTimings? {
+    public var timings: Timings? {
         get { box.values.timings }
         set { values.timings = newValue }
     }

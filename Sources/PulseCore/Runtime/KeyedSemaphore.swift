@@ -34,7 +34,7 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     /// Waits for a permit. Throws `CancellationError`, without a permit, if the task is cancelled while it waits.
     @inlinable
     package func acquire(
-        _ key: Key, priority: RequestPriority = .normal
+        _ key: Key, priority: RequestOptions.Priority = .normal
     ) async throws {
         if let id = enter(key) { try await wait(key, id, priority: priority) }
     }
@@ -55,7 +55,7 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
     ///   ends the wait.
     @inlinable
     package func wait(
-        _ key: Key, _ id: UInt64, priority: RequestPriority, whenQueued: @Sendable () -> Void = {}
+        _ key: Key, _ id: UInt64, priority: RequestOptions.Priority, whenQueued: @Sendable () -> Void = {}
     ) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

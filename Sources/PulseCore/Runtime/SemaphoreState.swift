@@ -42,7 +42,7 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
 
     /// Queues a waiter for the next free permit.
     @inlinable
-    package mutating func enqueue(_ waiter: Waiter, id: UInt64, priority: RequestPriority) {
+    package mutating func enqueue(_ waiter: Waiter, id: UInt64, priority: RequestOptions.Priority) {
         let index = Self.queueIndex(of: priority)
         while queues.count <= index { queues.append(WaitQueue()) }
         queues[index].append(waiter, id: id)
@@ -75,7 +75,7 @@ package struct SemaphoreState<Waiter: Sendable>: Sendable {
     }
 
     @inlinable
-    static func queueIndex(of priority: RequestPriority) -> Int {
+    static func queueIndex(of priority: RequestOptions.Priority) -> Int {
         switch priority {
         case .low: 0
         case .normal: 1

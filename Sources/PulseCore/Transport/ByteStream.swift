@@ -14,7 +14,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         var end: End?
         var observers: [@Sendable (PulseError?, _ bytesRead: Int) -> Void] = []
         var bytesRead = 0
-        var timingsAtEnd: (@Sendable () -> TransferTimings?)?
+        var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)?
         var request: URLRequest?
     }
 
@@ -47,7 +47,7 @@ public final class ByteStream: AsyncSequence, Sendable {
     }
 
     /// Returns the measurements of the whole transfer, if the source measures; called after the stream has ended.
-    package var timingsAtEnd: (@Sendable () -> TransferTimings?)? {
+    package var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)? {
         get { state.withLock { $0.timingsAtEnd } }
         set { state.withLock { $0.timingsAtEnd = newValue } }
     }

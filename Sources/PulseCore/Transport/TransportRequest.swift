@@ -11,7 +11,7 @@ public struct TransportRequest: Sendable {
         /// A file on disk, read while it is sent.
         case file(URL)
         /// Bytes that are produced while they are sent.
-        case stream(BodyStream)
+        case stream(RequestBody.Stream)
     }
 
     /// How the body of the response is delivered. `.streamed` and `.file` apply only to 2xx. The body of any other
@@ -40,7 +40,8 @@ public struct TransportRequest: Sendable {
     public var idleTimeout: TimeInterval
     /// The pool timeout: the longest wait in seconds for a connection slot of the host, if the transport limits its
     /// requests. 60 by default, infinity for no limit. At its end a transport throws a ``TransportFailure`` with the
-    /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PoolTimeout`` as its `underlying` error.
+    /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PulseError/PoolTimeout`` as its `underlying`
+    /// error.
     public var poolTimeout: TimeInterval = 60
     /// Whether the client resends this request if its connection turns out stale. False by default.
     ///
@@ -57,7 +58,7 @@ public struct TransportRequest: Sendable {
     /// ``needsNewConnection`` is set too then. False by default.
     public var wasMisdirected = false
     /// The urgency of the request relative to others of its client.
-    public var priority: RequestPriority
+    public var priority: RequestOptions.Priority
     /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty
     /// body is 0 of 0 bytes. Called from any thread, as often as there is progress: the client reduces the number of
     /// reports. Nil without a listener.
@@ -75,13 +76,14 @@ public struct TransportRequest: Sendable {
 
     /// How a client's connections are made, secured and routed, in a box that its requests share.
     package final class Policies: Sendable {
-        let pins: PinSet?
+        let pins: SSLPinningPolicy.PinSet?
         let tls: TLSSettings
         let proxy: ProxySettings
-        let httpVersions: HTTPVersions
+        let httpVersions: PulseConfiguration.HTTPVersions
 
         package init(
-            pins: PinSet? = nil, tls: TLSSettings, proxy: ProxySettings, httpVersions: HTTPVersions = .automatic
+            pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings, proxy: ProxySettings,
+            httpVersions: PulseConfiguration.HTTPVersions = .automatic
         ) {
             self.pins = pins
             self.tls = tls
@@ -91,7 +93,7 @@ public struct TransportRequest: Sendable {
     }
 
     /// The pinned keys, one of which the server must prove; nil if there are no pins.
-    public var pins: PinSet? {
+    public var pins: SSLPinningPolicy.PinSet? {
         get { policies.pins }
         set { policies = Policies(pins: newValue, tls: tls, proxy: proxy, httpVersions: httpVersions) }
     }
@@ -109,7 +111,7 @@ public struct TransportRequest: Sendable {
     }
 
     /// The versions of HTTP that the connection may speak. An upgrade speaks HTTP/1.1, whatever this says.
-    public var httpVersions: HTTPVersions {
+    public var httpVersions: PulseConfiguration.HTTPVersions {
         get { policies.httpVersions }
         set { policies = Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: newValue) }
     }
@@ -123,11 +125,11 @@ public struct TransportRequest: Sendable {
         connectTimeout: TimeInterval = 10,
         idleTimeout: TimeInterval = 30,
         mayBeResent: Bool = false,
-        pins: PinSet? = nil,
+        pins: SSLPinningPolicy.PinSet? = nil,
         tls: TLSSettings = .default,
         proxy: ProxySettings = .environment,
-        httpVersions: HTTPVersions = .automatic,
-        priority: RequestPriority = .normal,
+        httpVersions: PulseConfiguration.HTTPVersions = .automatic,
+        priority: RequestOptions.Priority = .normal,
         progress: (@Sendable (TransferProgress) -> Void)? = nil,
         events: (any EventSink)? = nil
     ) {
@@ -140,7 +142,7 @@ public struct TransportRequest: Sendable {
 
     package init(
         urlRequest: URLRequest, body: Body, delivery: Delivery, connectTimeout: TimeInterval, idleTimeout: TimeInterval,
-        mayBeResent: Bool, policies: Policies, priority: RequestPriority,
+        mayBeResent: Bool, policies: Policies, priority: RequestOptions.Priority,
         progress: (@Sendable (TransferProgress) -> Void)? = nil, events: (any EventSink)?
     ) {
         self.urlRequest = urlRequest

@@ -6,7 +6,7 @@ import PulsePlatform
 /// Encodes a body to bytes, or to a file or stream that is read during the upload.
 struct BodyEncoder: Sendable {
     struct Encoded {
-        var source = BodySource.inRequest
+        var source = PluginContext.Body.inRequest
         var bytes: Data?
         var contentType: String?
         /// Whether the content type names a boundary, which must be the one in the body.
@@ -75,7 +75,7 @@ struct BodyEncoder: Sendable {
                 MultipartFormData.contentType(boundary: boundary)
             }
         if let data = encoded.data { return Encoded(bytes: data, contentType: contentType, isForm: true) }
-        let stream = BodyStream(length: encoded.length) { ByteStream(reading: encoded.segments) }
+        let stream = RequestBody.Stream(length: encoded.length) { ByteStream(reading: encoded.segments) }
         return Encoded(source: .stream(stream), contentType: contentType, isForm: true)
     }
 }

@@ -8,7 +8,7 @@ struct BuiltRequest: Sendable {
     var urlRequest: URLRequest
     /// The URL of `urlRequest`.
     var url: URL
-    var body: BodySource
+    var body: PluginContext.Body
     /// The destination of `url`.
     var destination: Destination
     /// Whether another server has chosen the URL, so that it gets no secret of the client's settings and plugins.

@@ -61,8 +61,10 @@ extension PulseClient {
         }
         /// Certificate authorities, client certificate and minimum TLS version. ``TLSSettings/default`` by default.
         public func tls(_ settings: TLSSettings) -> Builder { with(\.tls, value: settings) }
-        /// The versions of HTTP. ``HTTPVersions/automatic`` by default.
-        public func httpVersions(_ versions: HTTPVersions) -> Builder { with(\.httpVersions, value: versions) }
+        /// The versions of HTTP. ``PulseConfiguration/HTTPVersions/automatic`` by default.
+        public func httpVersions(_ versions: PulseConfiguration.HTTPVersions) -> Builder {
+            with(\.httpVersions, value: versions)
+        }
         /// The proxy that requests go through. ``ProxySettings/environment`` by default.
         public func proxy(_ settings: ProxySettings) -> Builder { with(\.proxy, value: settings) }
         /// The cookie store. Nil, the default, sends and stores no cookies.

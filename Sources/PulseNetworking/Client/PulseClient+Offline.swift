@@ -74,14 +74,14 @@ extension PulseClient {
         let environment = background.map { self.environment(for: $0) } ?? environment
         let wire = background.map { self.wire(over: $0, environment) } ?? pipeline.wire
         let pipeline = pipeline(for: [], retry: nil) { request, context, plugins in
-            guard !context.call.isOfOtherAccount else { throw PulseError.custom(AccountMismatch()) }
+            guard !context.call.isOfOtherAccount else { throw PulseError.custom(PulseError.AccountMismatch()) }
             return try await wire(request, context, plugins)
         }
         let call = call(
             to: replay.request.url?.absoluteString ?? "", nil,
             HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options, delivery,
             isQueueable: isQueueable, environment: environment)
-        ContextStore(call: call)[ExpectedAccount.self] = replay.account
+        PluginContext.Store(call: call)[ExpectedAccount.self] = replay.account
         return (call, pipeline)
     }
 }
@@ -101,7 +101,7 @@ extension PulseError {
 extension Call {
     /// Whether the account under which the call was queued is no longer logged in.
     fileprivate var isOfOtherAccount: Bool {
-        guard let expected = ContextStore(call: self)[ExpectedAccount.self] else { return false }
+        guard let expected = PluginContext.Store(call: self)[ExpectedAccount.self] else { return false }
         return account != .known(expected)
     }
 }

@@ -230,7 +230,7 @@ extension PulseClient {
 
     /// - Parameter accepted: nil for the statuses that the call accepts.
     private static func accept(
-        _ response: PulseResponse, of call: Call, _ decode: Decode, _ accepted: AcceptedStatuses? = nil
+        _ response: PulseResponse, of call: Call, _ decode: Decode, _ accepted: RequestOptions.AcceptedStatuses? = nil
     ) throws {
         let accepted = accepted ?? call.options.acceptedStatuses ?? .successful
         if let error = PulseError(validating: response, accepted: accepted, now: call.environment.clock.now),

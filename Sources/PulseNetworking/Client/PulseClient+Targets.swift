@@ -241,7 +241,7 @@ extension PulseClient {
     /// The server-sent events of the response to a GET to that target.
     @_disfavoredOverload
     public func events(
-        _ target: some RequestTarget, stream: EventStreamOptions = EventStreamOptions(),
+        _ target: some RequestTarget, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
         events(target.requestPath, stream: stream, options: options)

@@ -39,12 +39,13 @@ struct GraphQLPlan {
 
     /// Tells the chain whether the call may be repeated.
     func mark(_ call: Call) {
-        ContextStore(call: call)[OnlyReads.self] = operation?.kind == .query
+        PluginContext.Store(call: call)[OnlyReads.self] = operation?.kind == .query
     }
 
     /// Whether a response is the outcome of a GraphQL call although its status is not accepted.
-    static func isOutcome(_ response: PulseResponse, of call: Call, _ accepted: AcceptedStatuses) -> Bool {
-        guard ContextStore(call: call)[OnlyReads.self] != nil else { return false }
+    static func isOutcome(_ response: PulseResponse, of call: Call, _ accepted: RequestOptions.AcceptedStatuses) -> Bool
+    {
+        guard PluginContext.Store(call: call)[OnlyReads.self] != nil else { return false }
         return switch GraphQLVerdict(response, accepted: accepted) {
         case .body, .errors: true
         case .status, .parts, .foreign: false

@@ -20,7 +20,7 @@ enum GraphQLVerdict {
     case foreign(String)
 
     /// - Parameter accepted: the statuses that are no error by themselves.
-    init(_ response: PulseResponse, accepted: AcceptedStatuses) {
+    init(_ response: PulseResponse, accepted: RequestOptions.AcceptedStatuses) {
         let isAccepted = accepted.contains(response.statusCode)
         switch response.mediaType {
         case "application/graphql-response+json":

@@ -126,7 +126,7 @@ final class SubscriptionHub: Sendable {
     // MARK: The greeting
 
     /// Opens the protocol on a new connection.
-    private func greet(_ greeting: SocketGreeting, _ settings: GraphQLSettings) async throws {
+    private func greet(_ greeting: PulseSocket.Greeting, _ settings: GraphQLSettings) async throws {
         let initialization = try SocketMessage.initialization(await settings.connectionPayload?())
         let reply = PendingReply<Result<Void, PulseError>>()
         try state.withLock { state in
@@ -274,7 +274,7 @@ private struct GraphQLSocket: SocketEndpoint {
     var subprotocols: [String] { [SubscriptionMessage.subprotocol] }
 
     var socketOptions: SocketOptions {
-        var reconnect = SocketReconnect()
+        var reconnect = SocketOptions.Reconnect()
         // A server that closes well may be restarting.
         reconnect.fatalCodes.remove(1000)
         reconnect.fatalCodes.formUnion([4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])

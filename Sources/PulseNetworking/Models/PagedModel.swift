@@ -9,9 +9,9 @@ public import PulseCore
 /// ``NetworkEvent/warning(_:)``.
 ///
 /// Triggers and ``RefetchPolicy/every`` leave a list alone that has loaded more than its first page, or is about to:
-/// the user would lose the place. ``fetch()``, ``refresh()`` and ``RequestStore/invalidate(_:)`` load the first page
-/// again, which replaces all. Everything else is as for ``RequestModel``: models with the same first page share one
-/// list.
+/// the user would lose the place. ``fetch()``, ``refresh()`` and ``PulseClient/RequestStore/invalidate(_:)`` load the
+/// first page again, which replaces all. Everything else is as for ``RequestModel``: models with the same first page
+/// share one list.
 @MainActor
 public final class PagedModel<E: PaginatedEndpoint> {
     /// The request for the first page.

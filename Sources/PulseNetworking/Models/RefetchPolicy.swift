@@ -36,8 +36,8 @@ public struct RefetchPolicy: Sendable, Hashable {
     /// that are not positive mean never. A fresh value delays the next request until it is stale. A cache may respond:
     /// the requests use it as the endpoint says.
     public var every: TimeInterval?
-    /// The seconds for which a value without a model is kept, at most until ``RequestStore/removeAll()``. With 0, the
-    /// default, it is dropped at once. Of several models of one request, the longest time counts.
+    /// The seconds for which a value without a model is kept, at most until ``PulseClient/RequestStore/removeAll()``.
+    /// With 0, the default, it is dropped at once. Of several models of one request, the longest time counts.
     public var retention: TimeInterval
 
     /// Creates a policy; without arguments it is ``manual``.

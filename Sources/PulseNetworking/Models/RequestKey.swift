@@ -15,7 +15,7 @@ struct RequestKey: Hashable {
         let headers: [String: String]
         let auth: RequestOptions.Auth?
         let cache: RequestOptions.Cache?
-        let statuses: AcceptedStatuses?
+        let statuses: RequestOptions.AcceptedStatuses?
 
         init(_ endpoint: some Endpoint) {
             let options = endpoint.options

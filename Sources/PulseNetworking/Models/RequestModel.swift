@@ -48,7 +48,7 @@ public final class RequestModel<E: Endpoint> {
     /// The current phase, then every change, until the model is dropped.
     ///
     /// Each read of the property creates a stream, which keeps every phase until it is read: read it or drop it.
-    /// ``RequestStore/removeAll()`` drops what was not read.
+    /// ``PulseClient/RequestStore/removeAll()`` drops what was not read.
     public var phases: AsyncStream<RequestPhase<E.Response>> { core.updates() }
 
     /// Loads the value unless it is fresh. Joins a call in progress.

@@ -3,118 +3,154 @@
 public import PulseCore
 
 extension PulseClient {
-    /// The pages of a list, from the one that `first` asks for to the one without a next.
-    public func pages<E: PagedEndpoint>(
-        _ first: E, options: RequestOptions = RequestOptions()
-    ) -> Pages<E.Response> {
-        Pages(request(first, options) { endpoint, page in try endpoint.next(after: page) })
-    }
-
-    /// The pages of a list.
+    /// The pages of a list, each a call of its own.
     ///
-    /// - Parameter next: returns the endpoint of the page after that one, or nil after the last. An error that it
-    ///   throws ends the walk.
-    public func pages<E: Endpoint>(
-        _ first: E, next: @escaping @Sendable (DecodedResponse<E.Response>) throws -> E?,
-        options: RequestOptions = RequestOptions()
-    ) -> Pages<E.Response> {
-        Pages(request(first, options) { _, page in try next(page) })
-    }
-
-    /// The pages of a list whose responses link to the next page: `Link: <…>; rel="next"` (RFC 8288).
+    /// Cold: each iterator starts with the first page, when it is asked for. The request for a next page is made when
+    /// that page is needed. A request that the same walk has sent before ends it with
+    /// ``PulseError/transport(_:underlying:)`` of `badServerResponse`: the server leads in a circle. A request is the
+    /// same if its method, URL, body and header fields are, but for fields whose value the endpoint changes each time.
+    /// An empty page with a next one does not end it.
     ///
-    /// The next page is a GET of the link, with the header fields, options and plugins of `first`. A link to another
-    /// origin takes no secret header field along, also not back again, unless both origins are home. A link that leads
-    /// from https to http, or to no http at all, ends the walk with ``PulseError/transport(_:underlying:)`` of
-    /// `badServerResponse`.
-    public func pages<E: Endpoint>(
-        linkedFrom first: E, options: RequestOptions = RequestOptions()
-    ) -> Pages<E.Response> {
-        Pages(linked(first, first, options, isForeign: false))
-    }
+    /// After a failure an iterator returns nil.
+    public struct Pages<Value: Sendable>: AsyncSequence, Sendable {
+        public typealias Element = DecodedResponse<Value>
 
-    private func request<E: Endpoint>(
-        _ endpoint: E, _ options: RequestOptions,
-        _ next: @escaping @Sendable (E, DecodedResponse<E.Response>) throws -> E?
-    ) -> PageRequest<E.Response> {
-        PageRequest { walk in
-            let page = try await self.response(for: endpoint, options, in: walk)
-            return PageRequest.Page(response: page) {
-                try next(endpoint, page).map { self.request($0, options, next) }
-            }
+        private let first: PageRequest<Value>
+        private var isPrefetching = false
+        private var limit = Int.max
+
+        init(_ first: PageRequest<Value>) {
+            self.first = first
         }
-    }
 
-    /// - Parameter isForeign: whether no secret of the client's settings and plugins may go along either. A client
-    ///   with a home decides that by the origin; without one, a link must not choose where they go.
-    private func linked<First: Endpoint, E: Endpoint>(
-        _ first: First, _ endpoint: E, _ options: RequestOptions, isForeign: Bool
-    ) -> PageRequest<E.Response> where E.Response == First.Response {
-        PageRequest { walk in
-            let page = try await self.response(for: endpoint, options, in: walk, isForeign: isForeign)
-            return PageRequest.Page(response: page) {
-                guard let url = try Self.nextLink(in: page.response) else { return nil }
-                var next = LinkedPage(first: first, url: url, headers: endpoint.headers, options: endpoint.options)
-                var options = options
-                // Each page counts for the route of the first.
-                next.options.route = next.options.route ?? "\(First.self)"
-                var isForeign = isForeign
-                if let start = walk.first, !self.environment.keepsOwnSecrets(of: start, at: url) {
-                    isForeign = self.environment.home.isEmpty
-                    next.headers = self.withoutSecrets(next.headers)
-                    next.options.headers = next.options.headers.map(self.withoutSecrets)
-                    options.headers = options.headers.map(self.withoutSecrets)
+        /// The same pages, of which one is fetched ahead while the reader works on the one before. Its error is thrown
+        /// when it is its turn. Off by default.
+        public func prefetching(_ isOn: Bool = true) -> Pages {
+            var copy = self
+            copy.isPrefetching = isOn
+            return copy
+        }
+
+        /// The first pages, at most that many; no more are fetched. A negative limit throws
+        /// ``PulseError/invalidRequest(reason:)``.
+        public func limited(to count: Int) -> Pages {
+            var copy = self
+            copy.limit = Swift.min(limit, count)
+            return copy
+        }
+
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(step: .request(first), rest: limit, isPrefetching: isPrefetching)
+        }
+
+        /// The reader of one walk through the pages.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate enum Step {
+                case request(PageRequest<Value>)
+                case after(PageRequest<Value>.Page)
+                case prefetched(Prefetch)
+                case end
+            }
+
+            fileprivate var step: Step
+            fileprivate var rest: Int
+            fileprivate let isPrefetching: Bool
+            private let walk = PageWalk()
+
+            fileprivate init(step: Step, rest: Int, isPrefetching: Bool) {
+                self.step = step
+                self.rest = rest
+                self.isPrefetching = isPrefetching
+            }
+
+            /// Returns the next page, or nil after the last. Throws ``PulseError``.
+            public mutating func next() async throws -> DecodedResponse<Value>? {
+                guard rest >= 0 else {
+                    let rest = self.rest
+                    self.rest = 0
+                    throw PulseError.invalidRequest(reason: "the limit of pages is \(rest)")
                 }
-                return self.linked(first, next, options, isForeign: isForeign)
+                guard rest > 0 else { return nil }
+                let current = step
+                step = .end
+                do {
+                    guard let page = try await page(current) else { return nil }
+                    rest -= 1
+                    if rest > 0 { step = isPrefetching ? .prefetched(Prefetch(after: page, in: walk)) : .after(page) }
+                    return page.response
+                } catch {
+                    throw PulseError(wrapping: error)
+                }
+            }
+
+            private func page(_ step: Step) async throws -> PageRequest<Value>.Page? {
+                switch step {
+                case .request(let request): try await request.fetch(walk)
+                case .after(let page): try await page.next()?.fetch(walk)
+                case .prefetched(let prefetch): try await prefetch.page()
+                case .end: nil
+                }
             }
         }
-    }
 
-    /// The link to the next page, without a fragment. Throws for a link that must not be followed.
-    private static func nextLink(in response: PulseResponse) throws -> URL? {
-        guard let link = response.link("next") else { return nil }
-        let scheme = link.scheme?.asciiLowercased
-        guard scheme == "https" || scheme == "http" else {
-            throw PageFault.failure("the link to the next page is no http or https URL")
-        }
-        if scheme == "http", response.request.url?.scheme?.asciiLowercased == "https" {
-            throw PageFault.failure("the link to the next page leads from https to http")
-        }
-        let text = link.absoluteString
-        return URL(string: String(text.prefix { $0 != "#" }))
-    }
+        /// A page that is fetched ahead, until its reader is gone.
+        fileprivate final class Prefetch: Sendable {
+            private let task: Task<PageRequest<Value>.Page?, any Error>
 
-    private func withoutSecrets(_ headers: [String: String]) -> [String: String] {
-        var kept = headers
-        for (name, value) in headers { kept[name] = environment.foreignValue(value, of: name) }
-        return kept
-    }
+            init(after page: PageRequest<Value>.Page, in walk: PageWalk) {
+                task = Task { try await page.next()?.fetch(walk) }
+            }
 
-    private func response<E: Endpoint>(
-        for endpoint: E, _ options: RequestOptions, in walk: PageWalk, isForeign: Bool = false
-    ) async throws -> DecodedResponse<E.Response> {
-        try await decoded(endpoint) { decode in
-            try await self.send(
-                endpoint, options, delivery: nil, isForeign: isForeign,
-                inspect: { try walk.check($0, of: endpoint) }, decode: decode)
+            deinit {
+                task.cancel()
+            }
+
+            func page() async throws -> PageRequest<Value>.Page? {
+                try await withTaskCancellationHandler {
+                    try await task.value
+                } onCancel: {
+                    task.cancel()
+                }
+            }
         }
     }
 }
 
-/// The endpoint of a page that another one links to.
-private struct LinkedPage<First: Endpoint>: Endpoint {
-    typealias Response = First.Response
+/// The request for one page, without the type of its endpoint.
+struct PageRequest<Value: Sendable>: Sendable {
+    struct Page: Sendable {
+        let response: DecodedResponse<Value>
+        /// The request for the page after this one; nil after the last.
+        let next: @Sendable () throws -> PageRequest?
+    }
 
-    let first: First
-    let url: URL
-    var headers: [String: String]
-    var options: RequestOptions
+    let fetch: @Sendable (PageWalk) async throws -> Page
+}
 
-    var path: String { url.absoluteString }
-    var timeoutInterval: TimeInterval { first.timeoutInterval }
-    var plugins: [any PulsePlugin] { first.plugins }
+/// The requests of one walk through pages.
+final class PageWalk: Sendable {
+    private let sent = Locked<Set<RequestFingerprint>>([])
+    private let start = Locked<BuiltRequest?>(nil)
 
-    func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> First.Response {
-        try first.decode(response, using: decoder)
+    /// The first request.
+    var first: BuiltRequest? { start.withLock { $0 } }
+
+    /// Throws if the walk has sent that request before.
+    func check(_ request: BuiltRequest, of endpoint: some Endpoint) throws {
+        start.withLock { $0 = $0 ?? request }
+        guard let fingerprint = RequestFingerprint(request, of: endpoint) else { return }
+        guard sent.withLock({ $0.insert(fingerprint).inserted }) else {
+            throw PageFault.failure("the next page is one that was fetched before")
+        }
+    }
+}
+
+/// What is wrong with a page's link to the next one.
+struct PageFault: Error, CustomStringConvertible {
+    let description: String
+
+    static func failure(_ text: String) -> TransportFailure {
+        TransportFailure(
+            code: .badServerResponse, phase: .responseStarted, underlying: PageFault(description: text))
     }
 }

@@ -6,16 +6,17 @@ extension Result<PulseResponse, PulseError> {
     // `map` and `mapError` would each copy the whole response.
     fileprivate func summary(
         _ call: Call, _ canceller: ActiveCall.Canceller?, bytesRead: Int?
-    ) -> Result<ResponseSummary, ErrorSummary> {
+    ) -> Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
         switch self {
-        case .success(let response): .success(ResponseSummary(response, bytesRead: bytesRead))
-        case .failure(.cancelled): .failure(ErrorSummary(kind: .cancelled, message: "cancelled: \(canceller.reason)"))
+        case .success(let response): .success(NetworkEvent.ResponseSummary(response, bytesRead: bytesRead))
+        case .failure(.cancelled):
+            .failure(PulseError.Summary(kind: .cancelled, message: "cancelled: \(canceller.reason)"))
         case .failure(.deadlineExceeded(let last)):
             .failure(
-                ErrorSummary(
+                PulseError.Summary(
                     kind: .deadlineExceeded, statusCode: last?.statusCode,
                     message: "deadline exceeded\(call.deadlineText)" + (last.map { ", after: \($0.summary)" } ?? "")))
-        case .failure(let error): .failure(ErrorSummary(error))
+        case .failure(let error): .failure(PulseError.Summary(error))
         }
     }
 }

@@ -36,7 +36,7 @@ final class OfflineGate: Sendable {
         let asksForAccount = call.options.auth != .anonymous && pipeline.asksForAccount
         // An earlier request of the call was for no account; this one may be for another user.
         if asksForAccount, call.account == .none { call.account = .unknown }
-        if policy.queuedFailures.contains(.noConnection) { ContextStore(call: call)[QueuesAtOnce.self] = true }
+        if policy.queuedFailures.contains(.noConnection) { PluginContext.Store(call: call)[QueuesAtOnce.self] = true }
         do {
             return try await follower.send(built, for: call, through: pipeline)
         } catch {
@@ -46,7 +46,7 @@ final class OfflineGate: Sendable {
             // A call that failed before its account was asked for would be sent for any account that logs in later.
             let hasFailedUnasked = asksForAccount && call.account == .unknown
             guard isQueued, call.lastStatus == nil, !hasFailedUnasked,
-                ContextStore(call: call)[AuthIsHandled.self] != false
+                PluginContext.Store(call: call)[AuthIsHandled.self] != false
             else { throw error }
             let draft = try QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, after: isBehind ? nil : queueing))

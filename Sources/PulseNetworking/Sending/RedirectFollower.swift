@@ -36,7 +36,7 @@ final class RedirectFollower: Sendable {
     private struct Hop {
         var request: URLRequest
         var url: URL
-        var body: BodySource
+        var body: PluginContext.Body
         var redirects: [PulseResponse.Redirect] = []
     }
 

@@ -11,7 +11,7 @@ final class Wire: Sendable {
     private let pinning: SSLPinningPolicy?
     private let tls: TLSSettings
     private let proxy: ProxySettings
-    private let httpVersions: HTTPVersions
+    private let httpVersions: PulseConfiguration.HTTPVersions
     /// The policies of requests without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
@@ -218,7 +218,7 @@ final class Wire: Sendable {
         return outgoing
     }
 
-    private func pinSet(for url: URL, at clock: any PulseClock) throws -> PinSet? {
+    private func pinSet(for url: URL, at clock: any PulseClock) throws -> SSLPinningPolicy.PinSet? {
         guard let pinning, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
         let now = clock.now
         if pinning.hasExpired(by: now) { warnOfExpiry() }
@@ -249,7 +249,7 @@ extension PluginContext {
 }
 
 extension TransportRequest.Body {
-    fileprivate init(_ source: BodySource, in request: URLRequest) {
+    fileprivate init(_ source: PluginContext.Body, in request: URLRequest) {
         switch source {
         case .inRequest: self = request.httpBody.map { .bytes($0) } ?? .none
         case .file(let url): self = .file(url)

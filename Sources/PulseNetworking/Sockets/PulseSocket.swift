@@ -27,10 +27,11 @@ public final class PulseSocket: Sendable {
     /// - Parameter onOpen: runs after each handshake, before any other message is sent: to log in, or to subscribe.
     ///   An error that it throws fails the attempt; ``PulseError/socketClosed(code:reason:)`` closes the connection
     ///   with that code and reason, and a reconnecting socket for good if the code is one of
-    ///   ``SocketReconnect/fatalCodes``. It may take the idle timeout of a call. It must not capture the socket.
+    ///   ``SocketOptions/Reconnect/fatalCodes``. It may take the idle timeout of a call. It must not capture the
+    ///   socket.
     public init(
         endpoint: some SocketEndpoint, client: PulseClient = .default,
-        onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil
+        onOpen: (@Sendable (Greeting) async throws -> Void)? = nil
     ) {
         handle = SocketHandle(SocketCore(endpoint, client, onOpen))
     }
@@ -71,8 +72,8 @@ public final class PulseSocket: Sendable {
     }
 
     /// The messages, until the socket has ended. One task at a time reads.
-    public var messages: SocketMessages<SocketMessage> {
-        SocketMessages(handle) { .success($0) }
+    public var messages: Messages<SocketMessage> {
+        Messages(handle) { .success($0) }
     }
 
     /// Sends a ping, and returns the seconds until its pong. By then the server has read all messages that were sent
@@ -103,7 +104,7 @@ public final class PulseSocket: Sendable {
     public var states: AsyncStream<SocketState> { handle.core.states }
 
     /// What has passed through the socket since it was created.
-    public var statistics: SocketStatistics { handle.core.statistics }
+    public var statistics: Statistics { handle.core.statistics }
 }
 
 /// The application's hold on a socket: when the last one is dropped, the socket goes away.

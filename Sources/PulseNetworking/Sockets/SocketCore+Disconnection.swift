@@ -11,8 +11,8 @@ extension SocketCore {
         let close: SocketClose?
         let closeError: PulseError?
         let hasSentClose: Bool
-        let statistics: SocketStatistics
-        let summary: CallSummary
+        let statistics: PulseSocket.Statistics
+        let summary: NetworkEvent.CallSummary
     }
 
     /// Emits the event of a connection that has ended, before the state that follows from it.
@@ -20,9 +20,9 @@ extension SocketCore {
         guard let events = environment.events, events.isActive else { return }
         let (close, time) = (ended.codeInForce, now)
         let (initial, final) = (ended.link.initial, ended.statistics)
-        let event = SocketDisconnection(
+        let event = NetworkEvent.SocketDisconnection(
             code: close.code, reason: close.reason, maskedBy: environment.redaction, endedBy: ended.side,
-            error: ended.error.map { ErrorSummary($0) }, duration: max(0, time - ended.link.openedAt),
+            error: ended.error.map { PulseError.Summary($0) }, duration: max(0, time - ended.link.openedAt),
             messagesSent: final.messagesSent - initial.messagesSent,
             messagesReceived: final.messagesReceived - initial.messagesReceived,
             bytesSent: final.bytesSent - initial.bytesSent, bytesReceived: final.bytesReceived - initial.bytesReceived,
@@ -44,7 +44,7 @@ extension SocketCore.EndedLink {
         }
     }
 
-    fileprivate var side: SocketDisconnection.Side? {
+    fileprivate var side: NetworkEvent.SocketDisconnection.Side? {
         switch end {
         case .closedByPeer: .server
         case .closedHere, .failed: .client

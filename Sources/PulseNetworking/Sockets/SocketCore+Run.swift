@@ -138,7 +138,7 @@ extension SocketCore {
             schedule()
             do {
                 try await greet(
-                    SocketGreeting(core: self, number: number, isReconnect: isReconnect, response: response))
+                    PulseSocket.Greeting(core: self, number: number, isReconnect: isReconnect, response: response))
                 open(subprotocol: response.headers["Sec-WebSocket-Protocol"])
             } catch {
                 refuse(PulseError(wrapping: error))
@@ -149,7 +149,7 @@ extension SocketCore {
     }
 
     /// Runs the greeting, and leaves it if it takes longer than ``greetingTimeout``, or than the connection.
-    private func greet(_ greeting: SocketGreeting) async throws {
+    private func greet(_ greeting: PulseSocket.Greeting) async throws {
         guard let greeter else { return }
         let reply = PendingReply<Result<Void, any Error>>()
         let task = Task {

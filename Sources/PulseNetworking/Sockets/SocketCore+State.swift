@@ -43,7 +43,7 @@ extension SocketCore {
         var heartbeat: SocketHeartbeat
         let openedAt: TimeInterval
         /// The statistics when the connection began.
-        let initial: SocketStatistics
+        let initial: PulseSocket.Statistics
         var alarm: DeadlineHeap.Alarm?
         /// When the alarm is due, from before it is set until it has come.
         var alarmDeadline = TimeInterval.infinity
@@ -87,11 +87,11 @@ extension SocketCore {
         var inbox: SocketInbox
         var outbox = SocketOutbox()
         /// The socket in events. It names the latest handshake as the call that caused them.
-        var summary: CallSummary
+        var summary: NetworkEvent.CallSummary
         /// The request of the latest handshake, for the texts of errors; without its headers, which would take room in
         /// each idle socket.
         var request: URLRequest?
-        var statistics = SocketStatistics()
+        var statistics = PulseSocket.Statistics()
         /// What the latest connection may have lost, until that is told.
         var untoldLoss = 0
         /// Cancels the handshake, the greeting or the wait that is under way.

@@ -11,7 +11,7 @@ final class SocketCore: Sendable {
         @Sendable (
             _ isReconnect: Bool, _ began: @escaping @Sendable (UUID) -> Void
         ) async throws -> PulseResponse
-    typealias Greeter = @Sendable (SocketGreeting) async throws -> Void
+    typealias Greeter = @Sendable (PulseSocket.Greeting) async throws -> Void
 
     let client: PulseClient
     let options: SocketOptions
@@ -69,7 +69,7 @@ final class SocketCore: Sendable {
     }
     var states: AsyncStream<SocketState> { broadcast.updates() }
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
-    var statistics: SocketStatistics { state.withLock { $0.statistics } }
+    var statistics: PulseSocket.Statistics { state.withLock { $0.statistics } }
 
     /// Notes the next state, in the order of the state's changes.
     func note(_ next: SocketState, _ state: inout State) {

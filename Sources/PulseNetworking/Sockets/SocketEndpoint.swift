@@ -6,7 +6,7 @@ public import PulseCore
 ///
 /// Only ``path`` is required. Each handshake is a GET of its own that passes all plugins, so that a reconnect gets a
 /// new token. Mind the types: a property of another type than the requirement compiles as an unrelated member.
-public protocol SocketEndpoint: WholeSecondPing, Sendable {
+public protocol SocketEndpoint: SocketOptions.WholeSecondPing, Sendable {
     /// The type of ``path``, which the compiler infers: a `PathText`, a `String`, a `URL` or a custom target.
     associatedtype PathValue: RequestTarget = String
 
@@ -27,7 +27,7 @@ public protocol SocketEndpoint: WholeSecondPing, Sendable {
     var plugins: [any PulsePlugin] { get }
 
     /// Settings of each handshake; fields that are nil inherit the client's. A reconnect is not retried: it has the
-    /// waits of ``SocketReconnect`` instead. Nothing is set by default.
+    /// waits of ``SocketOptions/Reconnect`` instead. Nothing is set by default.
     var options: RequestOptions { get }
 
     /// The subprotocols to offer, the preferred one first (RFC 6455, section 1.9): different tokens. Empty by default.

@@ -34,7 +34,7 @@ struct SocketMachine: Sendable {
         case lost(PulseError)
     }
 
-    private let reconnect: SocketReconnect
+    private let reconnect: SocketOptions.Reconnect
     private(set) var phase = Phase.idle
     /// The attempts to connect since the socket was idle, or was open for long enough.
     private var attempts = 0
@@ -46,7 +46,7 @@ struct SocketMachine: Sendable {
     /// Whether this side has closed the socket before it was open.
     private var isClosed = false
 
-    init(_ reconnect: SocketReconnect) {
+    init(_ reconnect: SocketOptions.Reconnect) {
         self.reconnect = reconnect
     }
 

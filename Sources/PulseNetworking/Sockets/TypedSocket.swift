@@ -14,7 +14,7 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     /// Creates a socket, as ``PulseSocket/init(endpoint:client:onOpen:)`` does.
     public convenience init(
         endpoint: some SocketEndpoint, client: PulseClient = .default,
-        onOpen: (@Sendable (SocketGreeting) async throws -> Void)? = nil
+        onOpen: (@Sendable (PulseSocket.Greeting) async throws -> Void)? = nil
     ) {
         self.init(endpoint: endpoint, client: client, onOpen: onOpen) { LevelLogger.systemLog($0, .warning) }
     }
@@ -22,7 +22,7 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     /// - Parameter log: writes a line to the log, whatever its level.
     init(
         endpoint: some SocketEndpoint, client: PulseClient,
-        onOpen: (@Sendable (SocketGreeting) async throws -> Void)?, log: @escaping @Sendable (String) -> Void
+        onOpen: (@Sendable (PulseSocket.Greeting) async throws -> Void)?, log: @escaping @Sendable (String) -> Void
     ) {
         self.log = log
         handle = SocketHandle(SocketCore(endpoint, client, onOpen))
@@ -51,8 +51,8 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     }
 
     /// The values, until the socket has ended. One task at a time reads.
-    public var messages: SocketMessages<Message> {
-        SocketMessages(handle) { [self] in decode($0) }
+    public var messages: PulseSocket.Messages<Message> {
+        PulseSocket.Messages(handle) { [self] in decode($0) }
     }
 
     /// Sends a ping, as ``PulseSocket/ping()`` does.
@@ -70,7 +70,7 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     public var states: AsyncStream<SocketState> { socket.states }
 
     /// What has passed through the socket since it was created.
-    public var statistics: SocketStatistics { socket.statistics }
+    public var statistics: PulseSocket.Statistics { socket.statistics }
 
     /// Nil for a message that is skipped.
     private func decode(_ message: SocketMessage) -> Result<Message?, PulseError> {

@@ -14,7 +14,7 @@ extension EventStream {
             case finish(PulseError?)
         }
 
-        private let reconnection: EventStreamOptions.Reconnection
+        private let reconnection: Options.Reconnection
         private let hasSentinel: Bool
 
         /// The base of the wait: the `retry` of the server, or else the options'.
@@ -31,7 +31,7 @@ extension EventStream {
         private var reconnects = 0
         private var failures = 0
 
-        init(_ reconnection: EventStreamOptions.Reconnection, hasSentinel: Bool) {
+        init(_ reconnection: Options.Reconnection, hasSentinel: Bool) {
             self.reconnection = reconnection
             self.hasSentinel = hasSentinel
             delay = reconnection.delay

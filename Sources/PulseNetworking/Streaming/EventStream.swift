@@ -68,7 +68,8 @@ public final class EventStream: AsyncSequence, Sendable {
     public var states: AsyncStream<State> { broadcast.updates() }
 
     /// The id of the last event that the reader got, or that came after it without an event; empty without one. Ids
-    /// that ``EventStreamOptions/lastEventID`` does not take are passed over. Store it to go on there after a relaunch.
+    /// that ``EventStream/Options/lastEventID`` does not take are passed over. Store it to go on there after a
+    /// relaunch.
     public var lastEventID: String { shared.withLock { $0.lastEventID } }
 
     /// Connects now, if the stream waits to reconnect. Does nothing otherwise.
@@ -147,7 +148,7 @@ extension EventStream {
         shared.withLock { shared in
             if case .closed = shared.phase { return false }
             guard lastEventID != shared.lastEventID else { return true }
-            if EventStreamOptions.isSendable(lastEventID) { shared.lastEventID = lastEventID }
+            if Options.isSendable(lastEventID) { shared.lastEventID = lastEventID }
             return true
         }
     }
@@ -182,8 +183,8 @@ extension EventStream {
 
 /// What an event stream needs of its client and endpoint.
 struct EventConnection: Sendable {
-    let options: EventStreamOptions
-    let reconnection: EventStreamOptions.Reconnection
+    let options: EventStream.Options
+    let reconnection: EventStream.Options.Reconnection
     let tag: String?
     let calls: CallRegistry
     let environment: CallEnvironment

@@ -67,7 +67,7 @@ extension PulseClient {
     /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
     /// without bytes, such as comments, is lost then. The statuses that the call accepts have no meaning here.
     public func events<E: Endpoint>(
-        _ endpoint: E, stream: EventStreamOptions = EventStreamOptions(), options: RequestOptions = RequestOptions()
+        _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
         var merged = options
         merged.inherit(endpoint.options)
@@ -105,7 +105,7 @@ extension PulseClient {
 
     /// The server-sent events of the response to a GET.
     public func events(
-        _ path: PathText, stream: EventStreamOptions = EventStreamOptions(),
+        _ path: PathText, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
         events(Verb<EmptyResponse>(get: path), stream: stream, options: options)

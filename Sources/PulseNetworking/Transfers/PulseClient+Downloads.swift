@@ -28,7 +28,7 @@ extension PulseClient {
     ///   rest, and 416 if there was no rest.
     @discardableResult
     public func download<E: Endpoint>(
-        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(endpoint, .file(file), download, options, progress)
@@ -41,7 +41,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
@@ -55,7 +55,7 @@ extension PulseClient {
     /// the response's ``PulseResponse/file``.
     @discardableResult
     public func download<E: Endpoint>(
-        _ endpoint: E, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(endpoint, .directory(directory), download, options, progress)
@@ -65,7 +65,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
@@ -75,7 +75,7 @@ extension PulseClient {
     /// The steps of a download to a file, and its response as the last one. The download begins when the first element
     /// is asked for; leaving the loop cancels it.
     public func downloading<E: Endpoint>(
-        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) -> TransferUpdates<PulseResponse> {
         TransferUpdates { progress in
@@ -86,7 +86,7 @@ extension PulseClient {
     /// The steps of a download of a GET to a file, as for an endpoint.
     public func downloading(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) -> TransferUpdates<PulseResponse> {
         downloading(
@@ -95,7 +95,7 @@ extension PulseClient {
     }
 
     private func download<E: Endpoint>(
-        _ endpoint: E, _ target: DownloadRun.Target, _ download: DownloadOptions, _ options: RequestOptions,
+        _ endpoint: E, _ target: DownloadRun.Target, _ download: Download.Options, _ options: RequestOptions,
         _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws -> PulseResponse {
         var merged = options
@@ -118,7 +118,7 @@ extension PulseClient {
     ///
     /// - Parameter background: hands the request over to the system; nil to send it by the client's transport.
     func download(
-        _ replay: Replay, _ target: DownloadRun.Target, _ download: DownloadOptions,
+        _ replay: Replay, _ target: DownloadRun.Target, _ download: Download.Options,
         by background: BackgroundTransport? = nil,
         restarted: @escaping @Sendable (_ reason: String) -> Void,
         progress: @escaping @Sendable (TransferProgress) -> Void

@@ -11,7 +11,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(
@@ -24,7 +24,7 @@ extension PulseClient {
     @discardableResult
     public func download(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await self.download(
@@ -36,7 +36,7 @@ extension PulseClient {
     @_disfavoredOverload
     public func downloading(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) -> TransferUpdates<PulseResponse> {
         downloading(
@@ -118,7 +118,7 @@ extension Downloads {
     public func add(
         _ target: some RequestTarget, path values: PulseClient.PathValues = [:],
         query: PulseClient.QueryValues = [:], headers: [String: String] = [:], to file: URL,
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: Download.Options = Download.Options(), options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(
             target.requestPath, path: values, query: query, headers: headers, to: file, download: download,
@@ -131,7 +131,7 @@ extension Downloads {
     public func add(
         _ target: some RequestTarget, path values: PulseClient.PathValues = [:],
         query: PulseClient.QueryValues = [:], headers: [String: String] = [:], into directory: URL,
-        download: DownloadOptions = DownloadOptions(), options: RequestOptions = RequestOptions()
+        download: Download.Options = Download.Options(), options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await add(
             target.requestPath, path: values, query: query, headers: headers, into: directory, download: download,

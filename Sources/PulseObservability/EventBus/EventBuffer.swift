@@ -16,10 +16,10 @@ final class EventBuffer: Sendable {
         var isFinished = false
     }
 
-    private let filter: EventFilter
+    private let filter: PulseEventBus.Filter
     private let state: Locked<State>
 
-    init(filter: EventFilter, capacity: Int) {
+    init(filter: PulseEventBus.Filter, capacity: Int) {
         self.filter = filter
         state = Locked(State(ring: EventRing(capacity: capacity)))
     }

@@ -80,18 +80,20 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     }
 
     /// A subscription to the events that match a filter. Other events take no space in its buffer.
-    public func events(matching filter: EventFilter, bufferingNewest capacity: Int = 512) -> AsyncStream<NetworkEvent> {
+    public func events(
+        matching filter: Filter, bufferingNewest capacity: Int = 512
+    ) -> AsyncStream<NetworkEvent> {
         open(filter, capacity).stream()
     }
 
     /// A subscription that reports its number of dropped events, by default to every event with a buffer of 512.
     public func subscribe(
-        matching filter: EventFilter = .all, bufferingNewest capacity: Int = 512
-    ) -> EventSubscription {
-        EventSubscription(open(filter, capacity))
+        matching filter: Filter = .all, bufferingNewest capacity: Int = 512
+    ) -> Subscription {
+        Subscription(open(filter, capacity))
     }
 
-    private func open(_ filter: EventFilter, _ capacity: Int) -> SubscriptionToken {
+    private func open(_ filter: Filter, _ capacity: Int) -> SubscriptionToken {
         let buffer = EventBuffer(filter: filter, capacity: capacity)
         update { _, buffers in buffers.append(buffer) }
         return SubscriptionToken(buffer) { [weak self] in self?.close(buffer) }

@@ -29,7 +29,7 @@ package struct MetricFamily: Sendable {
         /// A gauge of any number.
         case number(Double)
         /// A distribution, in seconds.
-        case histogram(LatencyHistogram)
+        case histogram(MetricsSnapshot.Histogram)
         /// The number of measurements and their sum, in the metric's unit.
         case total(count: Int, sum: Double)
     }

@@ -52,7 +52,7 @@ extension MetricsSnapshot {
                 [([], .integer(series.bytesDelivered))]
             },
             each("phase.duration", "Duration of exchanges by phase.", routes, "route", .summary, .seconds) { series in
-                CallPhase.allCases.filter { series.phases[$0].count > 0 }.map { phase in
+                Phase.allCases.filter { series.phases[$0].count > 0 }.map { phase in
                     let total = series.phases[phase]
                     return ([("phase", phase.rawValue)], .total(count: total.count, sum: total.sum))
                 }
@@ -82,7 +82,7 @@ extension MetricsSnapshot {
         return [
             MetricFamily("circuit.state", "1 for the current state of a circuit.", .gauge) {
                 circuits.flatMap { name, circuit in
-                    CircuitMetrics.State.allCases.map { state in
+                    Circuit.State.allCases.map { state in
                         ([("circuit", name), ("state", state.rawValue)], .integer(state == circuit.state ? 1 : 0))
                     }
                 }
@@ -122,8 +122,9 @@ extension MetricsSnapshot {
     private typealias Labeled = MetricFamily.Labeled
 
     private func each(
-        _ name: String, _ help: String, _ series: [String: SeriesMetrics], _ label: String,
-        _ kind: MetricFamily.Kind = .counter, _ unit: MetricFamily.Unit = .none, _ samples: (SeriesMetrics) -> [Labeled]
+        _ name: String, _ help: String, _ series: [String: Series], _ label: String,
+        _ kind: MetricFamily.Kind = .counter, _ unit: MetricFamily.Unit = .none,
+        _ samples: (Series) -> [Labeled]
     ) -> MetricFamily {
         MetricFamily(name, help, kind, unit) {
             series.sorted { $0.key < $1.key }.flatMap { name, series in
@@ -145,7 +146,7 @@ extension MetricFamily {
     }
 }
 
-extension CallMetrics {
+extension MetricsSnapshot.Calls {
     fileprivate var outcomes: [MetricFamily.Labeled] {
         [("succeeded", succeeded), ("failed", failed), ("cancelled", cancelled), ("queued_offline", queuedOffline)].map
         {

@@ -4,11 +4,11 @@ package import PulseCore
 
 /// Encodes snapshots as OpenTelemetry's `ExportMetricsServiceRequest` in JSON, for a collector's `/v1/metrics`.
 package struct OTLPMetrics: Sendable {
-    private let resource: TelemetryResource
+    private let resource: OTLPUpload.Resource
     private let buckets: [TimeInterval]
 
     /// Creates an encoder for that resource, with these upper bounds in seconds.
-    package init(resource: TelemetryResource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
+    package init(resource: OTLPUpload.Resource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
         self.resource = resource
         self.buckets = HistogramBounds.valid(buckets)
     }
@@ -71,7 +71,7 @@ package struct OTLPMetrics: Sendable {
         return .object(point)
     }
 
-    private func fields(of histogram: LatencyHistogram) -> [String: JSONValue] {
+    private func fields(of histogram: MetricsSnapshot.Histogram) -> [String: JSONValue] {
         let upTo = buckets.map { histogram.count(atMost: $0) } + [histogram.count]
         let counts = zip(upTo, [0] + upTo).map { $0 - $1 }
         var fields: [String: JSONValue] = [

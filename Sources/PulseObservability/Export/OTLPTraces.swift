@@ -4,10 +4,10 @@ package import PulseCore
 
 /// Encodes traces as OpenTelemetry's `ExportTraceServiceRequest` in JSON, for a collector's `/v1/traces`.
 package struct OTLPTraces: Sendable {
-    private let resource: TelemetryResource
+    private let resource: OTLPUpload.Resource
 
     /// Creates an encoder for that resource.
-    package init(resource: TelemetryResource) {
+    package init(resource: OTLPUpload.Resource) {
         self.resource = resource
     }
 
@@ -108,7 +108,7 @@ package struct OTLPTraces: Sendable {
     }
 }
 
-extension Result<ResponseSummary, ErrorSummary> {
+extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
     /// The error in displayable form; nil for a success.
     fileprivate var failure: String? {
         guard case .failure(let error) = self else { return nil }

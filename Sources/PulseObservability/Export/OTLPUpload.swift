@@ -28,7 +28,7 @@ public struct OTLPUpload: Endpoint {
     ///
     /// - Parameter buckets: upper bounds in seconds; NaN, infinite bounds and those not above 0 are ignored.
     public static func metrics(
-        _ snapshot: MetricsSnapshot, from resource: TelemetryResource,
+        _ snapshot: MetricsSnapshot, from resource: Resource,
         buckets: [TimeInterval] = PrometheusText.defaultBuckets
     ) throws -> OTLPUpload {
         let json = try OTLPMetrics(resource: resource, buckets: buckets).json(of: snapshot)
@@ -40,7 +40,7 @@ public struct OTLPUpload: Endpoint {
     /// A call is a span of kind internal; each of its attempts is a child span of kind client. Names and attributes
     /// follow OpenTelemetry's conventions for HTTP. A path may contain a secret, so the spans have the route and no
     /// URL.
-    public static func traces(_ traces: [CallTrace], from resource: TelemetryResource) throws -> OTLPUpload {
+    public static func traces(_ traces: [CallTrace], from resource: Resource) throws -> OTLPUpload {
         OTLPUpload(path: "/v1/traces", json: try OTLPTraces(resource: resource).json(of: traces))
     }
 }

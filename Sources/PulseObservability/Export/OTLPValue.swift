@@ -7,7 +7,7 @@ import PulseCore
 enum OTLPValue {
     static let scope: JSONValue = ["name": "PulseKit"]
 
-    static func resource(_ resource: TelemetryResource) -> JSONValue {
+    static func resource(_ resource: OTLPUpload.Resource) -> JSONValue {
         ["attributes": attributes(resource.attributes.sorted { $0.key < $1.key }.map { ($0.key, text($0.value)) })]
     }
 

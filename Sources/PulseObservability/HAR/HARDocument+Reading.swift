@@ -204,7 +204,7 @@ extension HARDocument.PostData {
         guard let text, fields.text("encoding")?.equalsIgnoringASCIICase("base64") == true else { return }
         let data = Data(base64Encoded: text.filter { !$0.isWhitespace })
         self.text = data.flatMap { String(data: $0, encoding: .utf8) }
-        if self.text == nil { comment = "not kept: \(RecordedBody.Omission.binary.rawValue)" }
+        if self.text == nil { comment = "not kept: \(PulseRecording.Body.Omission.binary.rawValue)" }
     }
 }
 

@@ -26,14 +26,14 @@ extension PulseRecording {
 }
 
 extension HARDocument.Entry {
-    package init(_ exchange: RecordedExchange, of call: RecordedCall) {
+    package init(_ exchange: PulseRecording.Exchange, of call: PulseRecording.Call) {
         self.init(exchange, startedAt: call.startedAt.addingTimeInterval(exchange.offset.finite))
         _pulse = HARDocument.Origin(
             call: call.id.uuidString, route: call.route, attempt: exchange.attempt, hop: exchange.hop,
             origin: exchange.response?.origin.rawValue)
     }
 
-    package init(_ exchange: RecordedExchange, startedAt date: Date) {
+    package init(_ exchange: PulseRecording.Exchange, startedAt date: Date) {
         let timings = HARDocument.Timings(exchange.phases)
         let measured = exchange.response?.timings
         let version = HARDocument.httpVersion(measured?.networkProtocol)
@@ -51,7 +51,7 @@ extension HARDocument.Entry {
 }
 
 extension HARDocument.Failure {
-    init(_ error: ErrorSummary, _ fault: RecordedFault?) {
+    init(_ error: PulseError.Summary, _ fault: RecordedFault?) {
         self.init(kind: error.kind.rawValue, message: error.message)
         switch fault {
         case .wire(let code, let phase)?: (self.code, self.phase) = (code, "\(phase)")
@@ -62,7 +62,7 @@ extension HARDocument.Failure {
 }
 
 extension HARDocument.Request {
-    init(_ request: RecordedExchange.Request, httpVersion: String) {
+    init(_ request: PulseRecording.Exchange.Request, httpVersion: String) {
         let body = request.body
         self.init(
             method: request.method, url: HARDocument.url(request.url), httpVersion: httpVersion, cookies: [],
@@ -79,7 +79,7 @@ extension HARDocument.Request {
 }
 
 extension HARDocument.Response {
-    init(_ response: RecordedExchange.Response?, httpVersion: String) {
+    init(_ response: PulseRecording.Exchange.Response?, httpVersion: String) {
         let body = response?.body ?? .none
         var content = HARDocument.Content(
             size: body.byteCount ?? 0, mimeType: body.contentType ?? "", text: body.text, comment: body.comment)
@@ -100,7 +100,7 @@ extension HARDocument.Response {
 extension HARDocument.Timings {
     /// The phases in milliseconds; -1 for a phase that the transport did not measure. `connect` includes `ssl`.
     init(_ phases: [PhaseTiming]) {
-        func milliseconds(_ phase: CallPhase) -> Double? {
+        func milliseconds(_ phase: MetricsSnapshot.Phase) -> Double? {
             phases.first { $0.phase == phase }.map { HARDocument.milliseconds($0.duration) }
         }
         let (connect, ssl) = (milliseconds(.connecting), milliseconds(.securing))
@@ -118,7 +118,7 @@ extension HARDocument.Timings {
     }
 }
 
-extension RecordedBody {
+extension PulseRecording.Body {
     fileprivate var isBytes: Bool {
         if case .bytes = content { true } else { false }
     }

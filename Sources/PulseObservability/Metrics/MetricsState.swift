@@ -12,7 +12,7 @@ struct MetricsState: Sendable {
         fileprivate(set) var series: PairedSeries
         fileprivate(set) var objectives: ObjectiveState
         fileprivate(set) var sockets: SocketCounts
-        fileprivate(set) var circuits: [String: CircuitMetrics] = [:]
+        fileprivate(set) var circuits: [String: MetricsSnapshot.Circuit] = [:]
         fileprivate(set) var connectivity: ConnectivityStatus?
         fileprivate(set) var offlineDelivered = 0
         fileprivate(set) var offlineFailed = 0
@@ -85,7 +85,7 @@ struct MetricsState: Sendable {
 
     // MARK: Calls
 
-    private mutating func begin(_ call: CallSummary) {
+    private mutating func begin(_ call: NetworkEvent.CallSummary) {
         guard inFlight.count < Self.maximumInFlight else { return }
         let slot = counts.series.slot(route: call.route, host: call.host)
         if let known = inFlight.insert(slot, for: call.rootID) { counts.series.changeInFlight(known, by: -1) }
@@ -93,7 +93,9 @@ struct MetricsState: Sendable {
     }
 
     private mutating func end(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, _ latency: TimeInterval, at tick: Int
+        _ call: NetworkEvent.CallSummary, _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>,
+        _ latency: TimeInterval,
+        at tick: Int
     ) {
         counts.objectives.count(result, route: call.route, latency: latency, at: tick)
         let known = inFlight.remove(call.rootID)
@@ -103,15 +105,17 @@ struct MetricsState: Sendable {
     }
 
     /// Counts for a call under its initial route and host, including separate requests of its plugins.
-    private mutating func count(_ call: CallSummary, at tick: Int, _ body: (inout CallMetrics) -> Void) {
+    private mutating func count(
+        _ call: NetworkEvent.CallSummary, at tick: Int, _ body: (inout MetricsSnapshot.Calls) -> Void
+    ) {
         let slot = inFlight[call.rootID] ?? counts.series.slot(route: call.route, host: call.host)
         counts.series.update(slot, at: tick, body)
     }
 
-    private mutating func changeCircuit(_ name: String, _ body: (inout CircuitMetrics) -> Void) {
+    private mutating func changeCircuit(_ name: String, _ body: (inout MetricsSnapshot.Circuit) -> Void) {
         let name = SeriesName.shown(name)
         guard counts.circuits[name] != nil || counts.circuits.count < Self.maximumCircuits else { return }
-        body(&counts.circuits[name, default: CircuitMetrics()])
+        body(&counts.circuits[name, default: MetricsSnapshot.Circuit()])
     }
 
     // MARK: Resetting
@@ -122,7 +126,7 @@ struct MetricsState: Sendable {
         inFlight.updateAll { $0 = newSlot($0) }
         counts.objectives.reset()
         counts.sockets.reset()
-        counts.circuits = counts.circuits.mapValues { CircuitMetrics(state: $0.state) }
+        counts.circuits = counts.circuits.mapValues { MetricsSnapshot.Circuit(state: $0.state) }
         counts.events = EventCounts()
         (counts.offlineDelivered, counts.offlineFailed) = (0, 0)
     }
@@ -148,8 +152,10 @@ extension NetworkEvent {
     }
 }
 
-extension CallMetrics {
-    fileprivate mutating func end(_ result: Result<ResponseSummary, ErrorSummary>, _ seconds: TimeInterval) {
+extension MetricsSnapshot.Calls {
+    fileprivate mutating func end(
+        _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, _ seconds: TimeInterval
+    ) {
         switch result {
         case .success(let response):
             succeeded += 1

@@ -6,7 +6,7 @@ import PulseCore
 struct ObjectiveState: Sendable {
     private struct Entry: Sendable {
         let objective: ServiceLevelObjective
-        var counts = TimeSlices<ObjectiveCounts>()
+        var counts = TimeSlices<MetricsSnapshot.Objective.Counts>()
     }
 
     private var entries: [Entry]
@@ -17,7 +17,8 @@ struct ObjectiveState: Sendable {
     }
 
     mutating func count(
-        _ result: Result<ResponseSummary, ErrorSummary>, route: String, latency: TimeInterval, at tick: Int
+        _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, route: String, latency: TimeInterval,
+        at tick: Int
     ) {
         for index in entries.indices {
             let objective = entries[index].objective
@@ -34,10 +35,10 @@ struct ObjectiveState: Sendable {
         entries = entries.map { Entry(objective: $0.objective) }
     }
 
-    func metrics(at tick: Int) -> [ObjectiveMetrics] {
+    func metrics(at tick: Int) -> [MetricsSnapshot.Objective] {
         entries.map { entry in
             let sums = entry.counts.sums(at: tick)
-            return ObjectiveMetrics(
+            return MetricsSnapshot.Objective(
                 objective: entry.objective, overall: sums.overall, lastMinute: sums.lastMinute,
                 lastFiveMinutes: sums.lastFiveMinutes)
         }

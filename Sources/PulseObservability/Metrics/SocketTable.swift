@@ -23,7 +23,7 @@ struct SocketTable: Sendable {
         self.maximum = max(1, maximum)
     }
 
-    mutating func apply(_ state: SocketState, of socket: CallSummary, to counts: inout SocketCounts) {
+    mutating func apply(_ state: SocketState, of socket: NetworkEvent.CallSummary, to counts: inout SocketCounts) {
         switch state {
         case .open:
             let isReconnect = entries.peek(socket.id) != nil
@@ -41,7 +41,9 @@ struct SocketTable: Sendable {
         }
     }
 
-    mutating func apply(_ end: SocketDisconnection, of socket: CallSummary, to counts: inout SocketCounts) {
+    mutating func apply(
+        _ end: NetworkEvent.SocketDisconnection, of socket: NetworkEvent.CallSummary, to counts: inout SocketCounts
+    ) {
         let isKnown = entries.peek(socket.id) != nil
         let host = isKnown ? set(socket, isOpen: false, &counts) : counts.name(of: socket.host)
         counts.update(host) { $0.count(end) }
@@ -52,7 +54,8 @@ struct SocketTable: Sendable {
     }
 
     /// Returns the name that the socket is counted under.
-    private mutating func set(_ socket: CallSummary, isOpen: Bool, _ counts: inout SocketCounts) -> String {
+    private mutating func set(_ socket: NetworkEvent.CallSummary, isOpen: Bool, _ counts: inout SocketCounts) -> String
+    {
         if entries.peek(socket.id) == nil, entries.count == maximum, let oldest = entries.removeLeastRecentlyUsed() {
             Self.forget(oldest.value, &counts)
         }

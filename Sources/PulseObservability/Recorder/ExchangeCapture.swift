@@ -34,23 +34,23 @@ package struct ExchangeCapture: Sendable {
     }
 
     /// The request before it is sent, at little cost: without headers and body.
-    func outline(of request: URLRequest) -> RecordedExchange.Request {
-        RecordedExchange.Request(method: method(of: request), url: url(of: request))
+    func outline(of request: URLRequest) -> PulseRecording.Exchange.Request {
+        PulseRecording.Exchange.Request(method: method(of: request), url: url(of: request))
     }
 
-    package func request(_ request: URLRequest, body source: BodySource) -> RecordedExchange.Request {
+    package func request(_ request: URLRequest, body source: PluginContext.Body) -> PulseRecording.Exchange.Request {
         let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
             .map { HTTPHeaders.Field(name: $0.key, value: $0.value) }
         let headers = HTTPHeaders(fields)
         let type = headers["Content-Type"]
-        let body: RecordedBody
+        let body: PulseRecording.Body
         switch source {
         case .inRequest:
             body = self.body(request.httpBody ?? Data(), contentType: type, coding: headers["Content-Encoding"])
         case .file: body = omitted(.file, contentType: type)
         case .stream(let stream): body = omitted(.stream, byteCount: stream.length, contentType: type)
         }
-        return RecordedExchange.Request(
+        return PulseRecording.Exchange.Request(
             method: method(of: request), url: url(of: request), headers: masked(headers), body: body)
     }
 
@@ -58,7 +58,7 @@ package struct ExchangeCapture: Sendable {
     ///   stream.
     package func response(
         _ response: PulseResponse, data: Data? = nil, isTruncated: Bool = false
-    ) -> RecordedExchange.Response {
+    ) -> PulseRecording.Exchange.Response {
         let type = response.headers["Content-Type"]
         let body =
             switch response.body {
@@ -71,7 +71,7 @@ package struct ExchangeCapture: Sendable {
                     data ?? response.data, contentType: type, coding: response.headers["Content-Encoding"],
                     isTruncated: isTruncated || response.isTruncated, isExact: keepsExactResponses)
             }
-        return RecordedExchange.Response(
+        return PulseRecording.Exchange.Response(
             statusCode: response.statusCode, headers: masked(response.headers), body: body, origin: response.origin,
             timings: response.timings)
     }
@@ -81,8 +81,8 @@ package struct ExchangeCapture: Sendable {
         LogExcerpt(redaction, limit: 4096).text(text)
     }
 
-    package func failure(_ error: PulseError) -> ErrorSummary {
-        ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: text(error.summary))
+    package func failure(_ error: PulseError) -> PulseError.Summary {
+        PulseError.Summary(kind: error.kind, statusCode: error.statusCode, message: text(error.summary))
     }
 
     // MARK: Parts
@@ -108,7 +108,7 @@ package struct ExchangeCapture: Sendable {
 
     private func body(
         _ data: Data, contentType: String?, coding: String?, isTruncated: Bool = false, isExact: Bool = false
-    ) -> RecordedBody {
+    ) -> PulseRecording.Body {
         guard !data.isEmpty || isTruncated else { return .none }
         let count = Int64(data.count)
         let type = shown(contentType)
@@ -120,17 +120,19 @@ package struct ExchangeCapture: Sendable {
         }
         let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
         if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
-            return RecordedBody(.text(text), byteCount: count, isTruncated: isPartial || isTruncated, contentType: type)
+            return PulseRecording.Body(
+                .text(text), byteCount: count, isTruncated: isPartial || isTruncated, contentType: type)
         }
         guard keepsBinaryBodies, data.count <= maximumBodyLength else {
             let isText = Redaction.isText(data, contentType: contentType)
             return omitted(isText ? .overBudget : .binary, byteCount: count, contentType: contentType)
         }
-        return RecordedBody(.bytes(data), byteCount: count, isTruncated: isTruncated, contentType: type)
+        return PulseRecording.Body(.bytes(data), byteCount: count, isTruncated: isTruncated, contentType: type)
     }
 
     /// The recorded form of a text that decoding to a string and back would change; nil for any other body.
-    private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isTruncated: Bool) -> RecordedBody? {
+    private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isTruncated: Bool) -> PulseRecording.Body?
+    {
         guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)
         if bytes != nil, String(data: data, encoding: .utf8) != nil { return nil }
@@ -138,7 +140,7 @@ package struct ExchangeCapture: Sendable {
         guard let bytes, !isMultipart else {
             return omitted(.binary, byteCount: Int64(data.count), contentType: contentType)
         }
-        return RecordedBody(
+        return PulseRecording.Body(
             .bytes(bytes), byteCount: Int64(data.count), isTruncated: isTruncated, contentType: shown(contentType))
     }
 
@@ -149,9 +151,9 @@ package struct ExchangeCapture: Sendable {
     }
 
     private func omitted(
-        _ omission: RecordedBody.Omission, byteCount: Int64? = nil, contentType: String?
-    ) -> RecordedBody {
-        RecordedBody(.omitted(omission), byteCount: byteCount, contentType: shown(contentType))
+        _ omission: PulseRecording.Body.Omission, byteCount: Int64? = nil, contentType: String?
+    ) -> PulseRecording.Body {
+        PulseRecording.Body(.omitted(omission), byteCount: byteCount, contentType: shown(contentType))
     }
 
     private func shown(_ contentType: String?) -> String? {

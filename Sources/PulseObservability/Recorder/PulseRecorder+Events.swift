@@ -38,7 +38,7 @@ extension PulseRecorder {
         case .requestStarted(let call): begin(call, at: uptime)
         case .requestCompleted(let result, let call, let latency):
             let outcome = result.mapError { error in
-                ErrorSummary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
+                PulseError.Summary(kind: error.kind, statusCode: error.statusCode, message: shown(error.message))
             }
             change { $0.end(call.id, latency: latency, outcome: outcome, traceID: call.traceID) }
         case .requestRetrying(let call, let error, _):
@@ -66,8 +66,8 @@ extension PulseRecorder {
         }
     }
 
-    private func begin(_ summary: CallSummary, at uptime: TimeInterval) {
-        let call = RecordedCall(
+    private func begin(_ summary: NetworkEvent.CallSummary, at uptime: TimeInterval) {
+        let call = PulseRecording.Call(
             id: summary.id, endpointPath: shown(summary.endpointPath), route: shown(summary.route),
             method: summary.method, host: summary.host, startedAt: clock.now, traceID: summary.traceID,
             isInVirtualTime: summary.isInVirtualTime)
@@ -75,7 +75,8 @@ extension PulseRecorder {
     }
 
     private func mark(
-        _ call: CallSummary, _ kind: RecordedCall.Mark.Kind, _ uptime: TimeInterval, wait: TimeInterval? = nil,
+        _ call: NetworkEvent.CallSummary, _ kind: PulseRecording.Call.Mark.Kind, _ uptime: TimeInterval,
+        wait: TimeInterval? = nil,
         detail: String? = nil
     ) {
         let detail = detail.map { shown($0) }

@@ -16,7 +16,7 @@ extension PulseRecorder {
         private static let eventShare = 4
 
         private struct Entry {
-            var call: RecordedCall
+            var call: PulseRecording.Call
             /// The bytes of the call and of its exchanges.
             var cost: Int
             var position: Int
@@ -73,7 +73,7 @@ extension PulseRecorder {
 
         /// Adds a call, unless it is known already or was dropped. Attempts, hops and detached work of plugins all
         /// begin it, and any of them may come first.
-        mutating func begin(_ call: @autoclosure () -> RecordedCall, id: UUID, at uptime: TimeInterval) {
+        mutating func begin(_ call: @autoclosure () -> PulseRecording.Call, id: UUID, at uptime: TimeInterval) {
             guard entries[id] == nil, !dropped.contains(id) else { return }
             let call = call()
             entries[id] = Entry(call: call, cost: call.cost, position: order.count, seenAt: uptime)
@@ -86,7 +86,8 @@ extension PulseRecorder {
 
         /// Ends a call. Without an outcome, the last exchange determines how it ended, unless the end is known already.
         mutating func end(
-            _ id: UUID, latency: TimeInterval, outcome: Result<ResponseSummary, ErrorSummary>?, traceID: String?
+            _ id: UUID, latency: TimeInterval, outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>?,
+            traceID: String?
         ) {
             guard let call = entries[id]?.call, outcome != nil || call.outcome == nil,
                 let outcome = outcome ?? call.outcomeOfRequests
@@ -99,11 +100,11 @@ extension PulseRecorder {
         }
 
         mutating func mark(
-            _ id: UUID, _ kind: RecordedCall.Mark.Kind, at uptime: TimeInterval, wait: TimeInterval? = nil,
+            _ id: UUID, _ kind: PulseRecording.Call.Mark.Kind, at uptime: TimeInterval, wait: TimeInterval? = nil,
             detail: String? = nil
         ) {
             guard let entry = entries[id], entry.call.marks.count < Self.maximumMarks else { return }
-            let mark = RecordedCall.Mark(
+            let mark = PulseRecording.Call.Mark(
                 kind: kind, offset: max(0, uptime - entry.seenAt), wait: wait, detail: detail)
             entries[id]?.call.marks.append(mark)
             add(mark.cost, to: id)
@@ -114,11 +115,11 @@ extension PulseRecorder {
 
         /// Adds a request that is about to be sent, and returns the number of its exchange.
         mutating func beginExchange(
-            _ id: UUID, attempt: Int, hop: Int, offset: TimeInterval, request: RecordedExchange.Request
+            _ id: UUID, attempt: Int, hop: Int, offset: TimeInterval, request: PulseRecording.Exchange.Request
         ) -> UInt64 {
             nextExchange += 1
             guard let position = entries[id]?.position else { return nextExchange }
-            var exchange = RecordedExchange(
+            var exchange = PulseRecording.Exchange(
                 id: nextExchange, attempt: attempt, hop: hop, offset: offset, request: request)
             if position < firstWithBodies { exchange.dropBodies() }
             entries[id]?.call.exchanges.append(exchange)
@@ -129,7 +130,7 @@ extension PulseRecorder {
         }
 
         /// Completes an exchange with its result.
-        mutating func update(_ id: UUID, exchange: UInt64, _ change: (inout RecordedExchange) -> Void) {
+        mutating func update(_ id: UUID, exchange: UInt64, _ change: (inout PulseRecording.Exchange) -> Void) {
             guard let entry = entries[id], let index = entry.call.exchanges.lastIndex(where: { $0.id == exchange })
             else { return }
             var changed = entry.call.exchanges[index]
@@ -215,14 +216,14 @@ extension PulseRecorder {
     }
 }
 
-extension RecordedCall {
+extension PulseRecording.Call {
     /// The outcome of a call without a completion event, as far as it is known.
-    fileprivate var outcomeOfRequests: Result<ResponseSummary, ErrorSummary>? {
+    fileprivate var outcomeOfRequests: Result<NetworkEvent.ResponseSummary, PulseError.Summary>? {
         guard let last = exchanges.last else { return nil }
         if let failure = last.failure { return .failure(failure) }
         return last.response.map {
             .success(
-                ResponseSummary(
+                NetworkEvent.ResponseSummary(
                     statusCode: $0.statusCode, byteCount: Int(clamping: $0.body.byteCount ?? 0), origin: $0.origin,
                     timings: $0.timings))
         }

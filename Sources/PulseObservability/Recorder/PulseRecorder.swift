@@ -113,7 +113,7 @@ public final class PulseRecorder: PulsePlugin {
         let startedAt = clock.now.addingTimeInterval(-offset.finite)
         let id = change { state in
             state.begin(
-                RecordedCall(
+                PulseRecording.Call(
                     id: call.root.id, endpointPath: path, route: route, method: call.method, host: call.host,
                     startedAt: startedAt, isInVirtualTime: isVirtual),
                 id: call.root.id, at: uptime)
@@ -161,7 +161,7 @@ public final class PulseRecorder: PulsePlugin {
     }
 
     private func streamEnded(
-        _ id: UUID, _ exchange: UInt64, _ failure: ErrorSummary?, bytesRead: Int, after seconds: TimeInterval
+        _ id: UUID, _ exchange: UInt64, _ failure: PulseError.Summary?, bytesRead: Int, after seconds: TimeInterval
     ) {
         change { state in
             state.update(id, exchange: exchange) { exchange in

@@ -5,7 +5,7 @@ public import PulseCore
 /// The content of a recorder at one moment. A value, for a report, a HAR file or a list on a screen.
 public struct PulseRecording: Sendable {
     /// The calls, oldest first; the newest may still be in progress.
-    public let calls: [RecordedCall]
+    public let calls: [Call]
     /// The events that belong to no call, oldest first.
     package let events: [RecordedEvent]
     /// The number of calls ever recorded: those in ``calls`` and the dropped ones.
@@ -17,13 +17,13 @@ public struct PulseRecording: Sendable {
     public let since: Date?
 
     /// Creates a recording of these calls only, such as some of a recorder's for a report.
-    public init(calls: [RecordedCall]) {
+    public init(calls: [Call]) {
         self.init(calls: calls, events: [])
     }
 
     /// Creates a recording of these calls and events. A count of nil means that nothing was dropped.
     package init(
-        calls: [RecordedCall], events: [RecordedEvent] = [], recordedCallCount: Int? = nil,
+        calls: [Call], events: [RecordedEvent] = [], recordedCallCount: Int? = nil,
         recordedEventCount: Int? = nil, since: Date? = nil
     ) {
         self.calls = calls

@@ -118,7 +118,7 @@ struct ReportData: Encodable {
 }
 
 extension ReportData.Call {
-    init(_ call: RecordedCall) {
+    init(_ call: PulseRecording.Call) {
         var (origin, error): (String?, ReportData.Failure?) = (nil, nil)
         switch call.outcome {
         case .success(let response): origin = response.origin.rawValue
@@ -157,7 +157,7 @@ extension ReportData.Chart {
 }
 
 extension ReportData.Exchange {
-    init(_ exchange: RecordedExchange) {
+    init(_ exchange: PulseRecording.Exchange) {
         let response = exchange.response
         self.init(
             attempt: exchange.attempt, hop: exchange.hop, offset: ReportData.milliseconds(exchange.offset),
@@ -173,13 +173,13 @@ extension ReportData.Exchange {
 }
 
 extension ReportData.Failure {
-    init(_ error: ErrorSummary) {
+    init(_ error: PulseError.Summary) {
         self.init(kind: error.kind.rawValue, message: error.message)
     }
 }
 
 extension ReportData.Body {
-    init(_ body: RecordedBody) {
+    init(_ body: PulseRecording.Body) {
         self.init(text: body.text, note: body.note)
     }
 }

@@ -58,7 +58,7 @@ extension EventText {
         }
     }
 
-    private static func name(_ call: CallSummary) -> String {
+    private static func name(_ call: NetworkEvent.CallSummary) -> String {
         "\(call.method) \(call.host)\(call.endpointPath.hasPrefix("/") ? "" : "/")\(call.endpointPath)"
     }
 }

@@ -19,11 +19,11 @@ package enum EventText {
     }
 
     /// The result of a call; "under way" without one.
-    package static func ending(_ result: Result<ResponseSummary, ErrorSummary>?) -> String {
+    package static func ending(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>?) -> String {
         result.map(outcome) ?? "under way"
     }
 
-    static func outcome(_ result: Result<ResponseSummary, ErrorSummary>) -> String {
+    static func outcome(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) -> String {
         switch result {
         case .success(let response):
             "\(response.statusCode), \(LogText.count(response.byteCount, "byte"))"

@@ -2,8 +2,8 @@
 
 package import PulseCore
 
-/// The time of a call as lines, each with a bar on one timeline: what ``RecordedCall/waterfall(width:)``, the report's
-/// page and the console draw.
+/// The time of a call as lines, each with a bar on one timeline: what ``PulseRecording/Call/waterfall(width:)``, the
+/// report's page and the console draw.
 package struct WaterfallChart: Sendable, Hashable {
     /// A part of the timeline, as fractions of its length: from 0 to 1.
     package struct Bar: Sendable, Hashable {
@@ -16,7 +16,7 @@ package struct WaterfallChart: Sendable, Hashable {
     /// A phase of a request, as a part of its line.
     package struct Phase: Sendable, Hashable {
         /// The phase.
-        package let phase: CallPhase
+        package let phase: MetricsSnapshot.Phase
         /// Its part of the timeline.
         package let bar: Bar
         /// Its duration in seconds.

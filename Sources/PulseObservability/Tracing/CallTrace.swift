@@ -25,7 +25,7 @@ public struct CallTrace: Sendable {
         /// The size of the response's body in bytes.
         public internal(set) var byteCount: Int
         /// Why there is no response; nil also for an attempt that was abandoned in favor of another.
-        public internal(set) var error: ErrorSummary?
+        public internal(set) var error: PulseError.Summary?
         /// The phases of the exchange that returned the call's response, if the transport measures them; otherwise
         /// empty.
         package internal(set) var phases: [PhaseTiming]
@@ -63,7 +63,7 @@ public struct CallTrace: Sendable {
     /// The duration of the call, in seconds of the tracer's clock.
     public let duration: TimeInterval
     /// The result of the call.
-    public let result: Result<ResponseSummary, ErrorSummary>
+    public let result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>
     /// The first 50 attempts, in the order of their start.
     public let attempts: [Attempt]
     /// The first 50 marks, in the order of their time.

@@ -2,26 +2,17 @@
 
 public import PulseCore
 
-/// An output for the traces of calls. It receives each trace once, when its call has ended.
-///
-/// The code that ends the call calls the method in place, on any thread and concurrently. It must be short, and wait
-/// for nothing but a lock.
-public protocol CallTraceOutput: Sendable {
-    /// Receives one trace, in place.
-    func receive(_ trace: CallTrace)
-}
-
 /// A sink that builds a ``CallTrace`` from each call's events: for OpenTelemetry, for another tracing system, for a
 /// waterfall.
 ///
 /// ```swift
-/// let traces = CallTraceBuffer()
+/// let traces = CallTracer.Buffer()
 /// bus.addSink(CallTracer(output: traces))
 /// ```
 ///
 /// With a tracing plugin in the client, its spans have the ids that the plugin sends to servers.
 public final class CallTracer: EventSink {
-    private let output: any CallTraceOutput
+    private let output: any CallTracer.Output
     private let clock: any PulseClock
     private let openTraces: Locked<OpenTraces>
 
@@ -29,7 +20,7 @@ public final class CallTracer: EventSink {
     ///
     /// - Parameter maximumOpenCalls: the maximum number of open calls, 10,000 by default. Beyond it, the call with the
     ///   oldest last event is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
-    public init(output: any CallTraceOutput, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
+    public init(output: any CallTracer.Output, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
         self.output = output
         self.clock = clock
         openTraces = Locked(OpenTraces(maximum: maximumOpenCalls))
@@ -44,5 +35,16 @@ public final class CallTracer: EventSink {
         let (now, uptime) = (clock.now, clock.uptime)
         let trace = openTraces.withLock { $0.apply(event, now: now, uptime: uptime) }
         if let trace { output.receive(trace) }
+    }
+}
+
+extension CallTracer {
+    /// An output for the traces of calls. It receives each trace once, when its call has ended.
+    ///
+    /// The code that ends the call calls the method in place, on any thread and concurrently. It must be short, and
+    /// wait for nothing but a lock.
+    public protocol Output: Sendable {
+        /// Receives one trace, in place.
+        func receive(_ trace: CallTrace)
     }
 }

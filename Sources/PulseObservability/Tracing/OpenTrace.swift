@@ -41,11 +41,12 @@ struct OpenTrace: Sendable {
 
     /// The complete trace of a call that has ended.
     func closed(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary>, at uptime: TimeInterval
+        _ call: NetworkEvent.CallSummary, _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>,
+        at uptime: TimeInterval
     ) -> CallTrace {
         var copy = self
         let end = elapsed(at: uptime)
-        var error: ErrorSummary?
+        var error: PulseError.Summary?
         if case .failure(let failure) = result { error = failure }
         for index in running { copy.close(index, at: end, error) }
         copy.addPhases(of: result)
@@ -65,7 +66,7 @@ struct OpenTrace: Sendable {
         return elapsed > 0 && elapsed.isFinite ? elapsed : 0
     }
 
-    private mutating func begin(_ call: CallSummary, at time: TimeInterval) {
+    private mutating func begin(_ call: NetworkEvent.CallSummary, at time: TimeInterval) {
         guard attempts.count < Self.maximumEntries else { return omittedCount += 1 }
         running.append(attempts.count)
         attempts.append(
@@ -76,13 +77,13 @@ struct OpenTrace: Sendable {
                 start: time, duration: 0, statusCode: nil, byteCount: 0, error: nil, phases: []))
     }
 
-    private mutating func close(_ index: Int, at time: TimeInterval, _ error: ErrorSummary?) {
+    private mutating func close(_ index: Int, at time: TimeInterval, _ error: PulseError.Summary?) {
         running.removeAll { $0 == index }
         attempts[index].duration = max(0, time - attempts[index].start)
         attempts[index].error = error
     }
 
-    private mutating func addPhases(of result: Result<ResponseSummary, ErrorSummary>) {
+    private mutating func addPhases(of result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) {
         // A cached response has the timings of the exchange that filled the cache.
         guard case .success(let response) = result, let timings = response.timings,
             response.origin == .network || response.origin == .revalidated,

@@ -54,7 +54,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
             return try await intercept(request, for: context, next: next, provider, refresh)
         case .closure(let token):
             guard try gate.admits(request, for: context) else { return try await next(request) }
-            if context.store[ExpectedAccount.self] != nil { throw PulseError.custom(AccountMismatch()) }
+            if context.store[ExpectedAccount.self] != nil { throw PulseError.custom(PulseError.AccountMismatch()) }
             guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
                 return try await next(request)
             }
@@ -83,7 +83,9 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         }
         let expected = context.store[ExpectedAccount.self]
         guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
-            if let expected, await provider.account != .known(expected) { throw PulseError.custom(AccountMismatch()) }
+            if let expected, await provider.account != .known(expected) {
+                throw PulseError.custom(PulseError.AccountMismatch())
+            }
             context.noteNoAccount()
             return try await next(request)
         }
@@ -116,7 +118,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
 extension AuthPlugin {
     private struct Credential {
         var token: String?
-        var account: CallAccount
+        var account: PluginContext.Account
     }
 
     /// The token and account for the call. The account is noted in the context.
@@ -125,12 +127,14 @@ extension AuthPlugin {
     ) async throws -> Credential {
         let version = refresh.version
         var credential = try await current(provider)
-        if let expected, credential.account != .known(expected) { throw PulseError.custom(AccountMismatch()) }
+        if let expected, credential.account != .known(expected) {
+            throw PulseError.custom(PulseError.AccountMismatch())
+        }
         // A later hop or a resend must not use the account of another user who has logged in meanwhile.
         let earlier = context.account
         if credential.account != earlier {
             guard earlier.identifier == nil || credential.account == .none else {
-                throw PulseError.custom(AccountMismatch())
+                throw PulseError.custom(PulseError.AccountMismatch())
             }
             context.account = credential.account
         }
@@ -165,14 +169,15 @@ extension AuthPlugin {
             let account = await provider.accountID
             let token = try await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
-            return Credential(token: token?.isEmpty == true ? nil : token, account: CallAccount(provided: account))
+            return Credential(
+                token: token?.isEmpty == true ? nil : token, account: PluginContext.Account(provided: account))
         }
-        throw PulseError.custom(AccountMismatch())
+        throw PulseError.custom(PulseError.AccountMismatch())
     }
 
     /// Throws unless the new token belongs to the account that the call was made for.
-    private func check(_ account: CallAccount, _ provider: any TokenProvider) async throws {
-        if account != .none, await provider.account != account { throw PulseError.custom(AccountMismatch()) }
+    private func check(_ account: PluginContext.Account, _ provider: any TokenProvider) async throws {
+        if account != .none, await provider.account != account { throw PulseError.custom(PulseError.AccountMismatch()) }
     }
 }
 
@@ -223,7 +228,7 @@ extension AuthPlugin: AsksForAccount {
         if case .provider = source { true } else { false }
     }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account {
         guard case .provider(let provider, let refresh) = source, !WorkScope.isWithin(refresh),
             options.auth != .anonymous, !request.carries("Authorization")
         else { return .none }
@@ -233,8 +238,8 @@ extension AuthPlugin: AsksForAccount {
 
 extension TokenProvider {
     /// The account of the current user.
-    fileprivate var account: CallAccount {
-        get async { CallAccount(provided: await accountID) }
+    fileprivate var account: PluginContext.Account {
+        get async { PluginContext.Account(provided: await accountID) }
     }
 }
 

@@ -52,7 +52,7 @@ public struct DigestPlugin: PulsePlugin {
         context.noteNoAccount()
         guard try gate.admits(request, for: context) else { return try await next(request) }
         if let expected = context.store[ExpectedAccount.self], expected != username {
-            throw PulseError.custom(AccountMismatch())
+            throw PulseError.custom(PulseError.AccountMismatch())
         }
         guard context.options.auth != .anonymous, !request.carries("Authorization"),
             let origin = request.url.flatMap(Origin.init)
@@ -158,7 +158,7 @@ public struct DigestPlugin: PulsePlugin {
 extension DigestPlugin: AsksForAccount {
     package var asksForAccount: Bool { true }
 
-    package func account(for request: URLRequest, _ options: RequestOptions) async -> CallAccount {
+    package func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account {
         options.auth == .anonymous || request.carries("Authorization") ? .none : .known(username)
     }
 }

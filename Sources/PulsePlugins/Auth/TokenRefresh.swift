@@ -123,7 +123,7 @@ final class TokenRefresh: Sendable {
                     + state.timers.filter { $0.key != kept?.run }.map(\.value)
             )
         }
-        if let context { context.emit(.authRefreshFailed(context.summary, ErrorSummary(.cancelled))) }
+        if let context { context.emit(.authRefreshFailed(context.summary, PulseError.Summary(.cancelled))) }
         tasks.forEach { $0.cancel() }
         // The provider may shut down a client within its refresh. It would wait for itself.
         guard !WorkScope.isWithin(self) else { return }
@@ -189,7 +189,7 @@ final class TokenRefresh: Sendable {
         if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }
         if let failure = (provider as? any NotesStoreFailures)?.takeStoreFailure() {
             // Another error's text may hold a secret.
-            let text = (failure as? SecretStoreFailure)?.description ?? ErrorSummary(.custom(failure)).message
+            let text = (failure as? SecretStoreFailure)?.description ?? PulseError.Summary(.custom(failure)).message
             context.emit(.warning("the token store failed, which the session survives: \(text)"))
         }
     }
@@ -221,7 +221,7 @@ final class TokenRefresh: Sendable {
         case .ended(let ending):
             switch result {
             case .success: context.emit(.authRefreshSucceeded(context.summary))
-            case .failure(let error): context.emit(.authRefreshFailed(context.summary, ErrorSummary(error)))
+            case .failure(let error): context.emit(.authRefreshFailed(context.summary, PulseError.Summary(error)))
             }
             if ending.endsSession { context.emit(.sessionExpired(context.summary)) }
             ending.resumeWaiters()
@@ -240,7 +240,7 @@ final class TokenRefresh: Sendable {
             return (ending, state.workers[providerCall])
         }
         guard let ending else { return }
-        context.emit(.authRefreshFailed(context.summary, ErrorSummary(.refreshTimeout)))
+        context.emit(.authRefreshFailed(context.summary, PulseError.Summary(.refreshTimeout)))
         // Before the waiters resume: the next call must find the refresh cancelled.
         worker?.cancel()
         ending.resumeWaiters()

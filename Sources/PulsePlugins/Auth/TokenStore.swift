@@ -14,7 +14,7 @@ public import PulseStorage
 /// if try await session.isLoggedIn { showFeed() } else { showLogin() }
 /// ```
 ///
-/// On Apple platforms, `KeychainTokenStore` is the store with the keychain.
+/// On Apple platforms, `TokenStore(account:service:)` keeps the tokens in the keychain.
 ///
 /// - The secret store is read once, by the first call. If it cannot be read, the call fails with
 ///   ``PulseError/custom(_:)`` around the ``SecretStoreFailure``, and the next call reads again. That is no logout.
@@ -27,7 +27,7 @@ public import PulseStorage
 public final class TokenStore: TokenProvider {
     private let account: String
     private let store: any SecretStore
-    private let refresh: @Sendable (_ refreshToken: String) async throws -> SessionTokens
+    private let refresh: @Sendable (_ refreshToken: String) async throws -> Tokens
     private let onSessionEnd: @Sendable () async -> Void
     private let state = Locked(TokenStoreState())
     /// The store's functions run on it, one at a time: the last change is the last one written.
@@ -41,7 +41,7 @@ public final class TokenStore: TokenProvider {
     ///     login.
     public init(
         account: String, in store: any SecretStore,
-        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> SessionTokens,
+        refresh: @escaping @Sendable (_ refreshToken: String) async throws -> Tokens,
         onSessionEnd: @escaping @Sendable () async -> Void = {}
     ) {
         self.account = account
@@ -52,7 +52,7 @@ public final class TokenStore: TokenProvider {
 
     /// Begins a session with the tokens of a login, in place of an earlier session. Throws ``SecretStoreFailure`` if
     /// they could not be stored: then they are used until the process ends.
-    public func logIn(_ tokens: SessionTokens) async throws {
+    public func logIn(_ tokens: Tokens) async throws {
         state.withLock { $0.begin(tokens) }
         try await queue.result { try self.save() }
     }
@@ -108,7 +108,7 @@ public final class TokenStore: TokenProvider {
             if used != nil { state.withLock { $0.fail(session) } }
             throw PulseError.sessionExpired
         }
-        let new: SessionTokens
+        let new: Tokens
         do {
             new = tokens.refreshed(to: try await refresh(refreshToken))
         } catch {
@@ -144,7 +144,7 @@ public final class TokenStore: TokenProvider {
 
     // MARK: The secret store
 
-    private func tokens() async throws -> SessionTokens? {
+    private func tokens() async throws -> Tokens? {
         let (isRead, tokens) = state.withLock { ($0.isRead, $0.tokens) }
         if isRead { return tokens }
         // A call that ends meanwhile does not wait for a store that hangs.
@@ -158,7 +158,7 @@ public final class TokenStore: TokenProvider {
     private func read() throws {
         let data = try store.secret(for: account)
         let tokens = try data.map { data in
-            guard let tokens = SessionTokens(encoded: data) else { throw SecretStoreFailure(.read, .damaged) }
+            guard let tokens = Tokens(encoded: data) else { throw SecretStoreFailure(.read, .damaged) }
             return tokens
         }
         state.withLock { $0.didRead(data, tokens) }

@@ -4,7 +4,7 @@ import PulseCore
 
 /// The tokens of a ``TokenStore`` in memory, and their relation to the stored ones.
 struct TokenStoreState: Sendable {
-    private(set) var tokens: SessionTokens?
+    private(set) var tokens: TokenStore.Tokens?
     /// Whether the secret store was read, or a login or logout has made that unnecessary.
     private(set) var isRead = false
     /// Whether the secret store has the tokens, as far as this process knows.
@@ -17,13 +17,13 @@ struct TokenStoreState: Sendable {
     private var failure: (any Error)?
 
     /// A login; a logout without tokens.
-    mutating func begin(_ tokens: SessionTokens?) {
+    mutating func begin(_ tokens: TokenStore.Tokens?) {
         change(tokens)
         session += 1
     }
 
     /// Sets refreshed tokens; returns false if their session is over.
-    mutating func replace(with tokens: SessionTokens, in session: Int) -> Bool {
+    mutating func replace(with tokens: TokenStore.Tokens, in session: Int) -> Bool {
         guard session == self.session else { return false }
         change(tokens)
         return true
@@ -41,7 +41,7 @@ struct TokenStoreState: Sendable {
         return true
     }
 
-    private mutating func change(_ tokens: SessionTokens?) {
+    private mutating func change(_ tokens: TokenStore.Tokens?) {
         self.tokens = tokens
         isRead = true
         isSaved = false
@@ -50,7 +50,7 @@ struct TokenStoreState: Sendable {
     // MARK: The secret store
 
     /// The content of the secret store. It replaces the tokens if another process has changed it.
-    mutating func didRead(_ data: Data?, _ tokens: SessionTokens?) {
+    mutating func didRead(_ data: Data?, _ tokens: TokenStore.Tokens?) {
         guard isSaved, !isRead || data != stored else { return }
         if isRead { session += 1 }
         isRead = true
@@ -59,7 +59,7 @@ struct TokenStoreState: Sendable {
     }
 
     /// The secret store has these tokens now. There may be later ones already.
-    mutating func didSave(_ data: Data?, _ tokens: SessionTokens?) {
+    mutating func didSave(_ data: Data?, _ tokens: TokenStore.Tokens?) {
         stored = data
         isSaved = tokens == self.tokens
     }

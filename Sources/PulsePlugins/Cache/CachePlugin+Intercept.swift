@@ -87,8 +87,8 @@ extension CachePlugin {
     }
 
     private func count(
-        _ event: (CallSummary) -> NetworkEvent, _ lookup: CacheLookup,
-        _ add: (inout CacheStatistics.Counters) -> Void
+        _ event: (NetworkEvent.CallSummary) -> NetworkEvent, _ lookup: CacheLookup,
+        _ add: (inout Statistics.Counters) -> Void
     ) {
         cache.counters.withLock(add)
         lookup.context.emit(event(lookup.context.summary))

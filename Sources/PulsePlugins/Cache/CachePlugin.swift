@@ -74,11 +74,11 @@ public final class CachePlugin: PulsePlugin {
     }
 
     /// Counters since the cache was created, and the current size of its store.
-    public var statistics: CacheStatistics {
+    public var statistics: Statistics {
         get async {
             let usage = await cache.storage.usage()
             let counters = cache.counters.withLock { $0 }
-            return CacheStatistics(
+            return Statistics(
                 hits: counters.hits, staleHits: counters.staleHits, coalesced: counters.coalesced,
                 misses: counters.misses, revalidations: counters.revalidations, stores: counters.stores,
                 invalidations: counters.invalidations, entries: usage.entries, bytes: usage.bytes)

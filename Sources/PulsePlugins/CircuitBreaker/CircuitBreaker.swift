@@ -48,7 +48,7 @@ struct CircuitBreaker: Sendable {
         let start: TimeInterval
     }
 
-    let policy: CircuitBreakerPolicy
+    let policy: CircuitBreakerPlugin.Policy
     /// Distinguishes this circuit from a dropped one with the same key.
     let epoch: UInt64
 
@@ -69,13 +69,13 @@ struct CircuitBreaker: Sendable {
     /// How often the circuit has opened since it was last closed.
     var openings = 0
 
-    init(_ policy: CircuitBreakerPolicy, epoch: UInt64) {
+    init(_ policy: CircuitBreakerPlugin.Policy, epoch: UInt64) {
         self.policy = policy
         self.epoch = epoch
         window = Self.window(policy)
     }
 
-    static func window(_ policy: CircuitBreakerPolicy) -> OutcomeWindow? {
+    static func window(_ policy: CircuitBreakerPlugin.Policy) -> OutcomeWindow? {
         if case .rate(let window) = policy.trip { OutcomeWindow(window) } else { nil }
     }
 

@@ -30,14 +30,14 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         case isolated
     }
 
-    let policy: CircuitBreakerPolicy
+    let policy: Policy
     let circuits: Locked<Circuits>
     private let slowCallDuration: TimeInterval?
 
     public var identifier: String { "com.pulse.circuit-breaker" }
 
     /// Creates a breaker with a policy.
-    public init(policy: CircuitBreakerPolicy) {
+    public init(policy: Policy) {
         self.policy = policy
         circuits = Locked(Circuits(policy))
         slowCallDuration = if case .rate(let window) = policy.trip { window.slowCallDuration } else { nil }
@@ -48,10 +48,10 @@ public final class CircuitBreakerPlugin: PulsePlugin {
     ///
     /// - Parameter key: which calls share a circuit; those to one origin by default.
     public convenience init(
-        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: CircuitBreakerPolicy.Key = .origin
+        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: Policy.Key = .origin
     ) {
         self.init(
-            policy: CircuitBreakerPolicy(
+            policy: Policy(
                 trip: .consecutiveFailures(failureThreshold), cooldownDuration: cooldownDuration, key: key))
     }
 
@@ -119,13 +119,13 @@ extension PulsePlugin where Self == CircuitBreakerPlugin {
     /// A ``CircuitBreakerPlugin`` for consecutive failures:
     /// ``CircuitBreakerPlugin/init(failureThreshold:cooldownDuration:key:)``.
     public static func circuitBreaker(
-        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: CircuitBreakerPolicy.Key = .origin
+        failureThreshold: Int = 5, cooldownDuration: TimeInterval = 30, key: CircuitBreakerPlugin.Policy.Key = .origin
     ) -> CircuitBreakerPlugin {
         CircuitBreakerPlugin(failureThreshold: failureThreshold, cooldownDuration: cooldownDuration, key: key)
     }
 
     /// A ``CircuitBreakerPlugin`` with a policy: ``CircuitBreakerPlugin/init(policy:)``.
-    public static func circuitBreaker(policy: CircuitBreakerPolicy) -> CircuitBreakerPlugin {
+    public static func circuitBreaker(policy: CircuitBreakerPlugin.Policy) -> CircuitBreakerPlugin {
         CircuitBreakerPlugin(policy: policy)
     }
 }

@@ -38,12 +38,12 @@ struct Circuits: Sendable {
     /// evict open circuits.
     static let limit = 4096
 
-    private let policy: CircuitBreakerPolicy
+    private let policy: CircuitBreakerPlugin.Policy
     private var circuits: LRUCache<CircuitKey, Circuit>
     private var lastEpoch: UInt64 = 0
     private var isolatesAll = false
 
-    init(_ policy: CircuitBreakerPolicy) {
+    init(_ policy: CircuitBreakerPlugin.Policy) {
         self.policy = policy
         circuits = LRUCache(capacity: Self.capacity) { $0.breaker.state == .closed }
     }

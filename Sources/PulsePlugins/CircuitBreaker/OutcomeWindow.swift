@@ -10,7 +10,7 @@ struct OutcomeWindow: Sendable {
         let isSlow: Bool
     }
 
-    private let policy: CircuitBreakerPolicy.RateWindow
+    private let policy: CircuitBreakerPlugin.Policy.RateWindow
     private let capacity: Int
     private var outcomes: [Outcome] = []
     /// The index of the oldest outcome, and the number of outcomes.
@@ -19,7 +19,7 @@ struct OutcomeWindow: Sendable {
     private var failures = 0
     private var slowCalls = 0
 
-    init(_ policy: CircuitBreakerPolicy.RateWindow) {
+    init(_ policy: CircuitBreakerPlugin.Policy.RateWindow) {
         self.policy = policy
         capacity = max(1, min(policy.calls, 10_000))
     }

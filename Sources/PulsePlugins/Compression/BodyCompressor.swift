@@ -84,8 +84,8 @@ struct BodyCompressor: Sendable {
     }
 
     /// A stream of the compressed bytes, created for each attempt. Its length is unknown.
-    func compressed(_ stream: BodyStream) -> BodyStream {
-        BodyStream(length: nil, isOneShot: stream.isOneShot) { [make] in
+    func compressed(_ stream: RequestBody.Stream) -> RequestBody.Stream {
+        RequestBody.Stream(length: nil, isOneShot: stream.isOneShot) { [make] in
             try await GzipStream(stream.make(), make).bytes
         }
     }

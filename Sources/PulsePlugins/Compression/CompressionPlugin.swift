@@ -72,7 +72,7 @@ public struct CompressionPlugin: PulsePlugin {
             defer { try? FileManager.default.removeItem(at: target) }
             return try await next(Self.coded(request), context: context.with(body: .file(target)))
         case .stream(let stream):
-            let body = BodySource.stream(compressor.compressed(stream))
+            let body = PluginContext.Body.stream(compressor.compressed(stream))
             return try await next(Self.coded(request), context: context.with(body: body))
         }
     }
@@ -82,7 +82,7 @@ public struct CompressionPlugin: PulsePlugin {
         isLongEnough(request, context.body) && mayGoCoded(request, context)
     }
 
-    private func isLongEnough(_ request: URLRequest, _ body: BodySource) -> Bool {
+    private func isLongEnough(_ request: URLRequest, _ body: PluginContext.Body) -> Bool {
         switch body {
         case .inRequest: length(of: request) >= max(1, minimumLength)
         case .file(let url):
@@ -130,7 +130,7 @@ public struct CompressionPlugin: PulsePlugin {
 extension CompressionPlugin: TellsItsHooks {}
 
 extension PluginContext {
-    fileprivate func with(body: BodySource) -> PluginContext {
+    fileprivate func with(body: Body) -> PluginContext {
         var copy = self
         copy.body = body
         return copy

@@ -15,7 +15,7 @@ public import PulseCore
 public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// A class for its identity: copies of the plugin share the semaphores.
     private final class Semaphores: Sendable {
-        let permits: KeyedSemaphore<LimitKey.Value>
+        let permits: KeyedSemaphore<RateLimitPlugin.Key.Value>
 
         init(limit: Int) {
             permits = KeyedSemaphore(limit: limit)
@@ -23,7 +23,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     }
 
     private let semaphores: Semaphores
-    private let key: LimitKey
+    private let key: RateLimitPlugin.Key
 
     public var identifier: String { "com.pulse.concurrency-limit" }
 
@@ -31,7 +31,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     ///
     /// - Parameter limit: the most requests; less than 1 counts as 1.
     /// - Parameter key: which calls share a limit; those to one host by default.
-    public init(limit: Int, by key: LimitKey = .origin) {
+    public init(limit: Int, by key: RateLimitPlugin.Key = .origin) {
         semaphores = Semaphores(limit: limit)
         self.key = key
     }
@@ -39,9 +39,9 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
     /// The number of keys with requests in flight. Others are dropped.
     var keyCount: Int { semaphores.permits.keyCount }
 
-    func waiterCount(_ key: LimitKey.Value) -> Int { semaphores.permits.waiterCount(key) }
+    func waiterCount(_ key: RateLimitPlugin.Key.Value) -> Int { semaphores.permits.waiterCount(key) }
 
-    func activeCount(_ key: LimitKey.Value) -> Int { semaphores.permits.activeCount(key) }
+    func activeCount(_ key: RateLimitPlugin.Key.Value) -> Int { semaphores.permits.activeCount(key) }
 
     public func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
@@ -65,7 +65,7 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 }
 
 extension ConcurrencyLimitPlugin {
-    private func wait(_ key: LimitKey.Value, _ id: UInt64, for context: PluginContext) async throws {
+    private func wait(_ key: RateLimitPlugin.Key.Value, _ id: UInt64, for context: PluginContext) async throws {
         try await semaphores.permits.wait(
             key, id, priority: context.call.options.priority ?? .normal)
     }
@@ -76,7 +76,7 @@ extension ConcurrencyLimitPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
     /// A ``ConcurrencyLimitPlugin`` with a limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.
-    public static func concurrencyLimit(_ limit: Int, by key: LimitKey = .origin) -> ConcurrencyLimitPlugin {
+    public static func concurrencyLimit(_ limit: Int, by key: RateLimitPlugin.Key = .origin) -> ConcurrencyLimitPlugin {
         ConcurrencyLimitPlugin(limit: limit, by: key)
     }
 }

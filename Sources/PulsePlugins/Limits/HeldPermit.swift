@@ -11,9 +11,9 @@ struct HeldPermit: Sendable {
     @TaskLocal static var innermost: HeldPermit?
 
     private struct State: Sendable {
-        let permits: KeyedSemaphore<LimitKey.Value>
+        let permits: KeyedSemaphore<RateLimitPlugin.Key.Value>
         let owner: ObjectIdentifier
-        let key: LimitKey.Value
+        let key: RateLimitPlugin.Key.Value
         let outer: HeldPermit?
         /// The number of holders; the permit is released at 0.
         var holders = 1
@@ -25,7 +25,7 @@ struct HeldPermit: Sendable {
     /// All state is behind the lock, so that a permit is one allocation: each attempt makes one.
     private let state: Locked<State>
 
-    init(_ permits: KeyedSemaphore<LimitKey.Value>, of owner: AnyObject, _ key: LimitKey.Value) {
+    init(_ permits: KeyedSemaphore<RateLimitPlugin.Key.Value>, of owner: AnyObject, _ key: RateLimitPlugin.Key.Value) {
         state = Locked(
             // Only a permit still held: otherwise a chain of tasks, each started under the previous one's permit, would
             // retain all.
@@ -34,7 +34,8 @@ struct HeldPermit: Sendable {
 
     /// Releases one hold.
     func release() {
-        let last = state.withLock { state -> (permits: KeyedSemaphore<LimitKey.Value>, key: LimitKey.Value)? in
+        let last = state.withLock {
+            state -> (permits: KeyedSemaphore<RateLimitPlugin.Key.Value>, key: RateLimitPlugin.Key.Value)? in
             state.holders -= 1
             return state.holders == 0 ? (state.permits, state.key) : nil
         }
@@ -64,7 +65,7 @@ struct HeldPermit: Sendable {
     static var isWithinAny: Bool { !held.isEmpty }
 
     /// Whether the task holds a permit of this owner and key.
-    static func covers(_ key: LimitKey.Value, of owner: AnyObject) -> Bool {
+    static func covers(_ key: RateLimitPlugin.Key.Value, of owner: AnyObject) -> Bool {
         held.contains { permit in
             permit.state.withLock { $0.owner == ObjectIdentifier(owner) && $0.key == key }
         }

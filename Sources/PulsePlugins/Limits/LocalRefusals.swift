@@ -6,7 +6,7 @@ import PulseCore
 /// must not take it for a response of the server.
 final class LocalRefusals: Sendable {
     /// The key in the call's store.
-    private enum Key: ContextKey {
+    private enum Key: PluginContext.Key {
         typealias Value = LocalRefusals
     }
 

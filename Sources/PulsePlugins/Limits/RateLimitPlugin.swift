@@ -19,7 +19,7 @@ public import PulseCore
 /// Clients that share a plugin share its buckets, and must have the same clock.
 public struct RateLimitPlugin: PulsePlugin {
     private let limiter: RateLimiter
-    private let key: LimitKey
+    private let key: Key
 
     public var identifier: String { "com.pulse.rate-limit" }
 
@@ -32,7 +32,7 @@ public struct RateLimitPlugin: PulsePlugin {
     /// - Parameter maximumWait: the most seconds in the queue, 60 by default; a call that would wait longer fails at
     ///   once.
     public init(
-        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: LimitKey = .origin,
+        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: Key = .origin,
         maximumWait: TimeInterval = 60
     ) {
         self.init(
@@ -40,11 +40,11 @@ public struct RateLimitPlugin: PulsePlugin {
     }
 
     /// Sets no rate: obeys only the server's pauses.
-    public init(by key: LimitKey = .origin, maximumWait: TimeInterval = 60) {
+    public init(by key: Key = .origin, maximumWait: TimeInterval = 60) {
         self.init(.unlimited, by: key, maximumWait: maximumWait)
     }
 
-    private init(_ rate: Rate, by key: LimitKey, maximumWait: TimeInterval) {
+    private init(_ rate: Rate, by key: Key, maximumWait: TimeInterval) {
         self.key = key
         limiter = RateLimiter(rate, maximumWait: maximumWait > 0 ? maximumWait : 0)
     }
@@ -76,14 +76,16 @@ extension RateLimitPlugin: TellsItsHooks {}
 extension PulsePlugin where Self == RateLimitPlugin {
     /// A ``RateLimitPlugin`` with a rate: ``RateLimitPlugin/init(requests:per:burst:by:maximumWait:)``.
     public static func rateLimit(
-        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: LimitKey = .origin,
+        requests: Int, per period: TimeInterval, burst: Int? = nil, by key: RateLimitPlugin.Key = .origin,
         maximumWait: TimeInterval = 60
     ) -> RateLimitPlugin {
         RateLimitPlugin(requests: requests, per: period, burst: burst, by: key, maximumWait: maximumWait)
     }
 
     /// A ``RateLimitPlugin`` that only obeys the server: ``RateLimitPlugin/init(by:maximumWait:)``.
-    public static func rateLimit(by key: LimitKey = .origin, maximumWait: TimeInterval = 60) -> RateLimitPlugin {
+    public static func rateLimit(by key: RateLimitPlugin.Key = .origin, maximumWait: TimeInterval = 60)
+        -> RateLimitPlugin
+    {
         RateLimitPlugin(by: key, maximumWait: maximumWait)
     }
 }

@@ -18,7 +18,7 @@ final class RateLimiter: Sendable {
     }
 
     private struct State {
-        var entries: LRUCache<LimitKey.Value, Entry>
+        var entries: LRUCache<RateLimitPlugin.Key.Value, Entry>
         var nextID: UInt64 = 0
     }
 
@@ -52,7 +52,7 @@ final class RateLimiter: Sendable {
     /// The number of buckets.
     var bucketCount: Int { state.withLock { $0.entries.count } }
 
-    func waiterCount(_ key: LimitKey.Value) -> Int {
+    func waiterCount(_ key: RateLimitPlugin.Key.Value) -> Int {
         state.withLock { $0.entries.peek(key)?.bucket.waiterCount ?? 0 }
     }
 
@@ -60,7 +60,7 @@ final class RateLimiter: Sendable {
 
     /// Takes a token and returns nil if one is available; otherwise returns a wait for ``wait(_:_:for:)``. Throws
     /// ``PulseError/rateLimited(retryAfter:)`` if no token can come in time.
-    func admit(_ key: LimitKey.Value, for context: PluginContext) throws -> PendingWait? {
+    func admit(_ key: RateLimitPlugin.Key.Value, for context: PluginContext) throws -> PendingWait? {
         let now = context.clock.uptime
         let latest = latest(for: context, since: now)
         switch arrive(key, now: now, latest: latest) {
@@ -77,7 +77,7 @@ final class RateLimiter: Sendable {
 
     /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as no token can come in time, and
     /// `CancellationError`.
-    func wait(_ key: LimitKey.Value, _ pending: PendingWait, for context: PluginContext) async throws {
+    func wait(_ key: RateLimitPlugin.Key.Value, _ pending: PendingWait, for context: PluginContext) async throws {
         do {
             try await wait(key, pending.id, latest: pending.latest, context.clock)
         } catch let error as PulseError {
@@ -97,7 +97,7 @@ final class RateLimiter: Sendable {
         min(start + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
     }
 
-    private func arrive(_ key: LimitKey.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {
+    private func arrive(_ key: RateLimitPlugin.Key.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {
         state.withLock { state in
             let due = state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
                 entry.bucket.enter(now: now)
@@ -110,7 +110,7 @@ final class RateLimiter: Sendable {
     }
 
     private func wait(
-        _ key: LimitKey.Value, _ id: UInt64, latest: TimeInterval, _ clock: any PulseClock
+        _ key: RateLimitPlugin.Key.Value, _ id: UInt64, latest: TimeInterval, _ clock: any PulseClock
     ) async throws {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: Waiter) in
@@ -134,7 +134,7 @@ final class RateLimiter: Sendable {
         }
     }
 
-    private func leave(_ key: LimitKey.Value, _ id: UInt64) {
+    private func leave(_ key: RateLimitPlugin.Key.Value, _ id: UInt64) {
         let (waiter, timer) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
             state.entries.withValue(for: key) { entry in (entry.bucket.leave(id: id), disarm(&entry)) } ?? (nil, nil)
         }
@@ -146,7 +146,7 @@ final class RateLimiter: Sendable {
 
     /// Delays all calls under a key for a number of seconds from now. A call that can no longer go in time fails at
     /// once.
-    func pause(_ key: LimitKey.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
+    func pause(_ key: RateLimitPlugin.Key.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
         let now = clock.uptime
         let (late, timer) = state.withLock { state in
             state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
@@ -163,7 +163,8 @@ final class RateLimiter: Sendable {
 
     /// Starts a timer for the first waiter. A timer that fires too early admits no waiter and is set again, which is
     /// cheaper than replacing it at each pause.
-    private func arm(_ entry: inout Entry, _ key: LimitKey.Value, _ clock: any PulseClock, now: TimeInterval) {
+    private func arm(_ entry: inout Entry, _ key: RateLimitPlugin.Key.Value, _ clock: any PulseClock, now: TimeInterval)
+    {
         guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
         entry.generation += 1
         entry.wake = due
@@ -183,7 +184,7 @@ final class RateLimiter: Sendable {
         return entry.timer
     }
 
-    private func wakeUp(_ key: LimitKey.Value, _ generation: UInt64, _ clock: any PulseClock) {
+    private func wakeUp(_ key: RateLimitPlugin.Key.Value, _ generation: UInt64, _ clock: any PulseClock) {
         let uptime = clock.uptime
         let admitted = state.withLock { state -> [Waiter] in
             state.entries.withValue(for: key) { entry in

@@ -5,7 +5,7 @@ import PulseCore
 /// How the last attempt of a call ended, for its log line. It holds no body, which would stay in memory as long as the
 /// call.
 struct CallOutcome: Sendable {
-    enum Key: ContextKey {
+    enum Key: PluginContext.Key {
         typealias Value = CallOutcome
     }
 

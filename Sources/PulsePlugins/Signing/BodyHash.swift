@@ -19,7 +19,7 @@ struct BodyHash: Sendable {
     /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system's hash function fails;
     /// ``TransportFailure`` for a file that cannot be read, as a transport would; a stream's own errors;
     /// `CancellationError`.
-    func hex(of source: BodySource, in request: URLRequest) async throws -> String {
+    func hex(of source: PluginContext.Body, in request: URLRequest) async throws -> String {
         let hash: String?
         switch source {
         case .inRequest:
@@ -51,7 +51,7 @@ struct BodyHash: Sendable {
 
     /// Hashes a stream created for this purpose, in a task of its own: the stream may wait for anything, and only
     /// cancelling its task ends that.
-    private func hash(of stream: BodyStream) async throws -> SHA256Hash? {
+    private func hash(of stream: RequestBody.Stream) async throws -> SHA256Hash? {
         let task = Task { () -> SHA256Hash? in
             guard let hasher = hashes.makeHasher() else { return nil }
             let bytes = try await stream.make()

@@ -14,9 +14,9 @@ struct SharedOptions: Hashable, Sendable {
     private let poolTimeout: TimeInterval?
     private let cache: RequestOptions.Cache?
     private let auth: RequestOptions.Auth?
-    private let acceptedStatuses: AcceptedStatuses?
+    private let acceptedStatuses: RequestOptions.AcceptedStatuses?
     private let maximumHops: Int?
-    private let priority: RequestPriority?
+    private let priority: RequestOptions.Priority?
     /// The tag of the stored response.
     private let tag: String?
     private let waitsForConnectivity: Bool?

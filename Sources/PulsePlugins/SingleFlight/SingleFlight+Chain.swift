@@ -4,7 +4,7 @@ import PulseCore
 
 extension SingleFlight {
     /// The rest of a chain as the work of a flight, detached for the calls that wait.
-    typealias ChainWork = @Sendable (CallGroup, DetachedChain) async -> Outcome
+    typealias ChainWork = @Sendable (CallGroup, PluginChain.Detached) async -> Outcome
 
     /// Joins the flight for this key, whose work runs the rest of the first call's chain. Nil for a call that must send
     /// its own request: it has no key, its endpoint adds inner plugins, other calls may wait for it, or it is a part of

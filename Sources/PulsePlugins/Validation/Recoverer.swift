@@ -55,13 +55,13 @@ final class Recoverer: Sendable {
 
     /// Returns after a successful recovery. Throws the recovery's error, or `CancellationError`.
     func recover(
-        _ recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
+        _ recovery: Validator.Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws {
         while try await ending(of: recovery, sentAt: time, in: context, next: next) == .recheck {}
     }
 
     private func ending(
-        of recovery: Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
+        of recovery: Validator.Recovery, sentAt time: UInt64, in context: PluginContext, next: PluginChain
     ) async throws -> Ending {
         let id = state.withLock { state in
             state.nextID += 1
@@ -117,7 +117,7 @@ final class Recoverer: Sendable {
     // MARK: A run
 
     private func start(
-        _ recovery: Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
+        _ recovery: Validator.Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
     ) -> RunTasks {
         // High priority, whichever call is first: others may wait, and the system cannot know that.
         let work = Task(priority: .userInitiated) {
@@ -165,7 +165,7 @@ final class Recoverer: Sendable {
         .transport(.timedOut, underlying: RecoveryTimeout(seconds: timeout))
     }
 
-    private static func perform(_ recovery: Recovery, _ next: PluginChain) async throws {
+    private static func perform(_ recovery: Validator.Recovery, _ next: PluginChain) async throws {
         switch recovery.work {
         case .task(let work):
             try await work()

@@ -23,9 +23,9 @@ public struct ValidatorPlugin: PulsePlugin {
     /// Creates a plugin with the given validators.
     ///
     /// - Parameter maxRepeats: the most resends within one attempt, whichever validators ask for them; 2 by default.
-    /// - Parameter recoveryTimeout: seconds after which a ``Recovery`` is cancelled and the waiting calls fail with a
-    ///   timeout; 30 by default, and for anything but a positive number. While work that ignores its cancellation
-    ///   continues, no other work with its name starts: a call that waits for it gets the same time again.
+    /// - Parameter recoveryTimeout: seconds after which a ``Validator/Recovery`` is cancelled and the waiting calls
+    ///   fail with a timeout; 30 by default, and for anything but a positive number. While work that ignores its
+    ///   cancellation continues, no other work with its name starts: a call that waits for it gets the same time again.
     public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
         self.validators = validators
         self.maxRepeats = max(0, maxRepeats)
@@ -66,7 +66,7 @@ public struct ValidatorPlugin: PulsePlugin {
 
         enum Kind {
             case wait(BackoffStrategy)
-            case recovery(Recovery)
+            case recovery(Validator.Recovery)
         }
     }
 
@@ -132,13 +132,13 @@ public struct ValidatorPlugin: PulsePlugin {
                 context.call.environment.retryBudgets.takeRetry(of: context.host, at: now)
             else {
                 let error = PulseError(wrapping: demand.otherwise)
-                context.emit(.retryGivenUp(context.summary, ErrorSummary(error)))
+                context.emit(.retryGivenUp(context.summary, PulseError.Summary(error)))
                 throw error
             }
         }
         context.emit(
             .requestRetrying(
-                context.summary(retryDelay: delay), ErrorSummary(PulseError(wrapping: demand.otherwise)),
+                context.summary(retryDelay: delay), PulseError.Summary(PulseError(wrapping: demand.otherwise)),
                 attempt: context.attempt))
         switch demand.kind {
         case .wait: if delay > 0 { try await context.clock.sleep(delay, for: .backoff) }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
-
 /// A store for cached responses. The cache decides what is stored and for how long. A store only finds, replaces and
 /// removes entries, and evicts entries for lack of space. A partial response is an entry like any other: its
-/// ``CachedHead/parts`` tell which bytes its body has.
+/// ``CachedResponse/Head/parts`` tell which bytes its body has.
 ///
 /// Every method may be called from any thread and concurrently. Calls wait for a method to end, even when they are
 /// cancelled. So a method must not block on anything but its own short work.
 public protocol CacheStorage: Sendable {
-    /// The responses under a key, which differ in their ``CachedHead/selectingFields``. Empty if there are none, or if
-    /// they cannot be read.
+    /// The responses under a key, which differ in their ``CachedResponse/Head/selectingFields``. Empty if there are
+    /// none, or if they cannot be read.
     func responses(for key: CacheKey) async -> [CachedResponse]
 
     /// Stores a response, and replaces the one with the same selecting fields. Returns false if it is too large; the
@@ -20,26 +18,15 @@ public protocol CacheStorage: Sendable {
     /// - Parameter response: its body may come from this store, or be assembled from such bodies, under another head.
     func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool
 
-    /// A writer that takes a body chunk by chunk. The response cannot be found before ``CacheWriter/commit(_:)``.
-    func writer(for key: CacheKey) async throws -> any CacheWriter
+    /// A writer that takes a body chunk by chunk. The response cannot be found before
+    /// ``CachedResponse/Writer/commit(_:)``.
+    func writer(for key: CacheKey) async throws -> any CachedResponse.Writer
 
     /// Removes the selected responses, and returns their number. Throws if some of them may be left.
-    func remove(_ selection: CacheSelection) async throws -> Int
+    func remove(_ selection: CacheKey.Selection) async throws -> Int
 
     /// The space that the store uses at the moment.
     func usage() async -> CacheUsage
-}
-
-/// A writer of one body into a store, for one task at a time. If it is released without a commit, nothing is stored.
-public protocol CacheWriter: Sendable {
-    /// Appends bytes. Returns false if the body is too large: the rest need not be written then.
-    func write(_ chunk: Data) async throws -> Bool
-
-    /// Completes the response with its head. Returns and throws as ``CacheStorage/store(_:for:)`` does.
-    func commit(_ head: CachedHead) async throws -> Bool
-
-    /// Discards what was written. May be called at any time, on any thread.
-    func discard()
 }
 
 /// The space that a store uses.

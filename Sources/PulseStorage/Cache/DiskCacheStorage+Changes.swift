@@ -5,7 +5,9 @@ import PulseCore
 // All of this runs on the queue for changes.
 extension DiskCacheStorage {
     /// Moves a completed file into its slot, and evicts other entries if necessary. Returns false if it is too large.
-    func finish(_ file: TemporaryDiskFile, _ head: CachedHead, _ key: CacheKey, _ name: DiskName) throws -> Bool {
+    func finish(_ file: TemporaryDiskFile, _ head: CachedResponse.Head, _ key: CacheKey, _ name: DiskName) throws
+        -> Bool
+    {
         let size = try file.finish(name.onDisk(key), head)
         guard size <= maximumEntrySize else {
             try removeVariantNow(head, name)
@@ -28,7 +30,7 @@ extension DiskCacheStorage {
 
     /// The slot of the response with the same selecting fields, otherwise the first free one, otherwise the oldest; and
     /// the bytes of all other slots.
-    private func slot(for head: CachedHead, _ name: DiskName) throws -> (slot: Int, others: Int) {
+    private func slot(for head: CachedResponse.Head, _ name: DiskName) throws -> (slot: Int, others: Int) {
         var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
         var sizes = [Int](repeating: 0, count: DiskName.slotCount)
         for slot in 0..<maximumVariants where free == nil {
@@ -50,11 +52,11 @@ extension DiskCacheStorage {
     }
 
     /// Removes the responses of a key if one of them is the one that `head` would have replaced.
-    func removeVariant(_ head: CachedHead, _ name: DiskName) async throws {
+    func removeVariant(_ head: CachedResponse.Head, _ name: DiskName) async throws {
         try await change(removing: .entry(name)) { [self] in try removeVariantNow(head, name) }
     }
 
-    private func removeVariantNow(_ head: CachedHead, _ name: DiskName) throws {
+    private func removeVariantNow(_ head: CachedResponse.Head, _ name: DiskName) throws {
         for slot in 0..<DiskName.slotCount {
             switch folder.read(name, slot) {
             case .empty, .damaged: return
@@ -72,7 +74,7 @@ extension DiskCacheStorage {
 
     /// Removes files from the folder, including those of other processes. Throws the first failure, after everything
     /// else is removed.
-    func removeAll(_ selection: CacheSelection) throws -> Int {
+    func removeAll(_ selection: CacheKey.Selection) throws -> Int {
         var count = 0
         var failure: (any Error)?
         switch selection {
@@ -111,17 +113,17 @@ extension DiskCacheStorage {
         return count
     }
 
-    private func partitions(of selection: CacheSelection) throws -> [DiskName.Half] {
+    private func partitions(of selection: CacheKey.Selection) throws -> [DiskName.Half] {
         if case .partition(let name) = selection { return DiskName.Half(of: name).map { [$0] } ?? [] }
         return try folder.partitions()
     }
 
-    private func shard(of selection: CacheSelection) -> String? {
+    private func shard(of selection: CacheKey.Selection) -> String? {
         guard case .url(let url) = selection else { return nil }
         return DiskName.Half(of: url).map { DiskName.shard(of: $0) }
     }
 
-    private func isSelected(_ name: DiskName, _ slot: Int, by selection: CacheSelection) -> Bool {
+    private func isSelected(_ name: DiskName, _ slot: Int, by selection: CacheKey.Selection) -> Bool {
         switch selection {
         case .all, .partition: return true
         case .url(let url): return DiskName.Half(of: url) == name.url
@@ -139,7 +141,7 @@ extension DiskCacheStorage {
 }
 
 /// Writes a body chunk by chunk.
-final class DiskCacheWriter: CacheWriter {
+final class DiskCacheWriter: CachedResponse.Writer {
     private let store: DiskCacheStorage
     private let key: CacheKey
     private let name: DiskName
@@ -169,7 +171,7 @@ final class DiskCacheWriter: CacheWriter {
         }
     }
 
-    func commit(_ head: CachedHead) async throws -> Bool {
+    func commit(_ head: CachedResponse.Head) async throws -> Bool {
         try await store.change { [self] in
             guard let file = try file() else { return false }
             defer { discard() }

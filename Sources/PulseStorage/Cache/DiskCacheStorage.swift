@@ -121,11 +121,11 @@ public final class DiskCacheStorage: CacheStorage {
     private func response(_ record: DiskRecord, _ file: DiskFile) -> CachedResponse? {
         guard record.bodyLength <= DiskFolder.smallBody else {
             let body = DiskBody(file, count: record.bodyLength, checksum: record.bodyChecksum, pool: reads)
-            return CachedResponse(head: record.head, body: CachedBody(body))
+            return CachedResponse(head: record.head, body: CachedResponse.Body(body))
         }
         // A small body is read at once: another thread switch would take longer.
         return DiskBody.read(file, count: record.bodyLength, checksum: record.bodyChecksum).map {
-            CachedResponse(head: record.head, body: CachedBody($0))
+            CachedResponse(head: record.head, body: CachedResponse.Body($0))
         }
     }
 
@@ -152,7 +152,7 @@ public final class DiskCacheStorage: CacheStorage {
         }
     }
 
-    public func writer(for key: CacheKey) async throws -> any CacheWriter {
+    public func writer(for key: CacheKey) async throws -> any CachedResponse.Writer {
         DiskCacheWriter(self, key, try Self.name(key))
     }
 
@@ -166,7 +166,7 @@ public final class DiskCacheStorage: CacheStorage {
 
     // MARK: Removing
 
-    public func remove(_ selection: CacheSelection) async throws -> Int {
+    public func remove(_ selection: CacheKey.Selection) async throws -> Int {
         if case .key(let key) = selection {
             guard let name = DiskName(key) else { return 0 }
             return try await remove(name)

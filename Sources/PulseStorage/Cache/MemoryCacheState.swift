@@ -79,7 +79,7 @@ struct MemoryCacheState: Sendable {
         return evicted
     }
 
-    mutating func remove(_ selection: CacheSelection) -> [CachedResponse] {
+    mutating func remove(_ selection: CacheKey.Selection) -> [CachedResponse] {
         switch selection {
         case .key(let key): remove(key)
         case .url(let url): (keys[url] ?? []).forEach { remove($0) }
@@ -110,7 +110,7 @@ struct MemoryCacheState: Sendable {
         }
     }
 
-    private mutating func removeVariant(like head: CachedHead, for key: CacheKey) {
+    private mutating func removeVariant(like head: CachedResponse.Head, for key: CacheKey) {
         let rest = slots.peek(key)?.responses.filter { $0.head.selectingFields != head.selectingFields } ?? []
         remove(key)
         for response in rest { _ = put(response, for: key) }

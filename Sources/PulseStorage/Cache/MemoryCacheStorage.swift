@@ -27,16 +27,16 @@ public final class MemoryCacheStorage: CacheStorage {
 
     public func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
         let body = try await response.body.data()
-        return put(CachedResponse(head: response.head, body: CachedBody(body)), for: key)
+        return put(CachedResponse(head: response.head, body: CachedResponse.Body(body)), for: key)
     }
 
-    public func writer(for key: CacheKey) async throws -> any CacheWriter {
+    public func writer(for key: CacheKey) async throws -> any CachedResponse.Writer {
         Writer(limit: state.withLock { $0.maximumEntrySize }) { head, body in
-            self.put(CachedResponse(head: head, body: CachedBody(body)), for: key)
+            self.put(CachedResponse(head: head, body: CachedResponse.Body(body)), for: key)
         }
     }
 
-    public func remove(_ selection: CacheSelection) async throws -> Int {
+    public func remove(_ selection: CacheKey.Selection) async throws -> Int {
         let removed = state.withLock { $0.remove(selection) }
         return removed.count
     }
@@ -55,12 +55,12 @@ public final class MemoryCacheStorage: CacheStorage {
         return isStored
     }
 
-    private final class Writer: CacheWriter {
+    private final class Writer: CachedResponse.Writer {
         private let limit: Int
-        private let put: @Sendable (CachedHead, Data) -> Bool
+        private let put: @Sendable (CachedResponse.Head, Data) -> Bool
         private let body = Locked<Data?>(Data())
 
-        init(limit: Int, put: @escaping @Sendable (CachedHead, Data) -> Bool) {
+        init(limit: Int, put: @escaping @Sendable (CachedResponse.Head, Data) -> Bool) {
             self.limit = limit
             self.put = put
         }
@@ -76,7 +76,7 @@ public final class MemoryCacheStorage: CacheStorage {
             }
         }
 
-        func commit(_ head: CachedHead) async throws -> Bool {
+        func commit(_ head: CachedResponse.Head) async throws -> Bool {
             let whole = body.withLock { body in
                 defer { body = nil }
                 return body

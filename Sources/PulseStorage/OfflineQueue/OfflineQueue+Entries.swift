@@ -4,7 +4,7 @@ import PulseCore
 
 extension OfflineQueue {
     /// The entries that wait to be sent or are being sent, in the order in which they were queued.
-    public func pending() async throws -> [QueuedRequest] {
+    public func pending() async throws -> [Entry] {
         try await store.requests { $0.deadLetter == nil }.requests
     }
 
@@ -28,7 +28,8 @@ extension OfflineQueue {
                 (try? JSONDecoder().decode(StoredReason.self, from: record.payload))
                 ?? StoredReason(.custom(JournalFailure.damagedRecord), now: request.enqueuedAt)
             letters.append(
-                DeadLetter(request: request, reason: reason.summary, deadLetteredAt: Date(milliseconds: reason.diedAt)))
+                DeadLetter(
+                    request: request, reason: reason.summary, deadLetteredAt: Date(milliseconds: reason.diedAt)))
         }
         return letters
     }
@@ -88,7 +89,7 @@ extension OfflineQueue {
     /// Throws ``PulseError/invalidRequest(reason:)`` for an entry that is being sent or does not exist, and for a
     /// header that cannot be sent; ``PulseError/unsupported(_:)`` for a secret header that the policy does not list.
     public func update(
-        id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void
+        id: UUID, _ change: @Sendable (inout Entry) throws -> Void
     ) async throws {
         try await store.open()
         while true {
@@ -96,9 +97,9 @@ extension OfflineQueue {
         }
     }
 
-    private func updateOnce(_ id: UUID, _ change: @Sendable (inout QueuedRequest) throws -> Void) async throws {
+    private func updateOnce(_ id: UUID, _ change: @Sendable (inout Entry) throws -> Void) async throws {
         guard let (before, stored) = try await store.entry(id),
-            var request = QueuedRequest(id, stored, before, expiresAt: store.expiresAt(before))
+            var request = Entry(id, stored, before, expiresAt: store.expiresAt(before))
         else { throw Self.unknown(id) }
         do { try change(&request) } catch { throw PulseError(wrapping: error) }
         try check(request.headers)

@@ -8,13 +8,14 @@ package struct QueueDraft: Sendable {
     package var request: URLRequest
     /// The names of the default headers that were removed from the request. The sender sets them again.
     package var droppedDefaults: [String]
-    package var body: BodySource
+    package var body: PluginContext.Body
     package var options: RequestOptions
     package var key: String?
     package var account: String?
 
     package init(
-        request: URLRequest, droppedDefaults: [String] = [], body: BodySource, options: RequestOptions, key: String?,
+        request: URLRequest, droppedDefaults: [String] = [], body: PluginContext.Body, options: RequestOptions,
+        key: String?,
         account: String?
     ) {
         self.request = request
@@ -31,7 +32,7 @@ package struct Replay: Sendable {
     package let id: UUID
     package let request: URLRequest
     package let droppedDefaults: [String]
-    package let body: BodySource
+    package let body: PluginContext.Body
     package let options: RequestOptions
     package let key: String?
     package let account: String?

@@ -130,15 +130,15 @@ final class QueueStore: Sendable {
     /// of a newer version are unreadable, and fail when they are sent.
     func requests(
         _ isWanted: (StateMachine.Entry) -> Bool
-    ) async throws -> (requests: [QueuedRequest], unreadable: [UUID]) {
+    ) async throws -> (requests: [OfflineQueue.Entry], unreadable: [UUID]) {
         try await open()
         let wanted = read { machine in
             machine.entries.filter { isWanted($0.value) }.sorted { $0.value.order < $1.value.order }.map(\.key)
         }
-        var (requests, unreadable): ([QueuedRequest], [UUID]) = ([], [])
+        var (requests, unreadable): ([OfflineQueue.Entry], [UUID]) = ([], [])
         for id in wanted {
             if let (entry, stored) = try await entry(id),
-                let request = QueuedRequest(id, stored, entry, expiresAt: expiresAt(entry))
+                let request = OfflineQueue.Entry(id, stored, entry, expiresAt: expiresAt(entry))
             {
                 requests.append(request)
             } else {

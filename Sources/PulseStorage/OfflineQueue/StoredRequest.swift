@@ -82,7 +82,8 @@ package struct StoredRequest: Codable, Sendable {
         options.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess
         if let statuses {
             let pairs = stride(from: 0, to: statuses.count - 1, by: 2).map { (statuses[$0], statuses[$0 + 1]) }
-            options.acceptedStatuses = AcceptedStatuses(ranges: pairs.filter { $0 <= $1 }.map { $0...$1 })
+            options.acceptedStatuses = RequestOptions.AcceptedStatuses(
+                ranges: pairs.filter { $0 <= $1 }.map { $0...$1 })
         }
         return options
     }
@@ -130,13 +131,13 @@ package struct StoredReason: Codable, Sendable {
     var diedAt: Int64
 
     package init(_ error: PulseError, now: Date) {
-        let summary = ErrorSummary(error)
+        let summary = PulseError.Summary(error)
         (kind, status, message) = (summary.kind.rawValue, summary.statusCode, summary.message)
         diedAt = now.milliseconds
     }
 
-    package var summary: ErrorSummary {
-        ErrorSummary(kind: PulseError.Kind(rawValue: kind) ?? .custom, statusCode: status, message: message)
+    package var summary: PulseError.Summary {
+        PulseError.Summary(kind: PulseError.Kind(rawValue: kind) ?? .custom, statusCode: status, message: message)
     }
 
     var encoded: Data {

@@ -45,11 +45,11 @@ struct CassetteBody: Sendable, Hashable {
     }
 
     /// The body of a request, for comparison with recorded bodies.
-    var recorded: RecordedBody {
+    var recorded: PulseRecording.Body {
         switch content {
         case .none: .none
-        case .text(let masked, _): RecordedBody(.text(masked.text), contentType: contentType)
-        case .size(let size): RecordedBody(.omitted(.binary), byteCount: size, contentType: contentType)
+        case .text(let masked, _): PulseRecording.Body(.text(masked.text), contentType: contentType)
+        case .size(let size): PulseRecording.Body(.omitted(.binary), byteCount: size, contentType: contentType)
         }
     }
 

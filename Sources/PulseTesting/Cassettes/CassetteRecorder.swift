@@ -45,7 +45,8 @@ public final class CassetteRecorder: Transport {
         let (date, start) = (clock.now, clock.uptime)
         let capture = capture.masking(request.redaction)
         let take = Take(
-            capture: capture, request: capture.request(request.urlRequest, body: BodySource(request.body)), date: date)
+            capture: capture, request: capture.request(request.urlRequest, body: PluginContext.Body(request.body)),
+            date: date)
         do {
             var response = try await transport.send(request)
             if let stream = response.bytes {
@@ -111,7 +112,7 @@ public final class CassetteRecorder: Transport {
 /// A request whose response is pending.
 private struct Take: Sendable {
     let capture: ExchangeCapture
-    let request: RecordedExchange.Request
+    let request: PulseRecording.Exchange.Request
     let date: Date
 
     func entry(
@@ -119,7 +120,7 @@ private struct Take: Sendable {
         seconds: TimeInterval
     ) -> HARDocument.Entry {
         entry(
-            RecordedExchange(
+            PulseRecording.Exchange(
                 id: 0, request: request, response: capture.response(response, data: data, isTruncated: isTruncated),
                 failure: failure.map { capture.failure($0) }, duration: seconds,
                 fault: failure.flatMap { RecordedFault($0) }))
@@ -127,12 +128,12 @@ private struct Take: Sendable {
 
     func entry(_ error: PulseError, seconds: TimeInterval) -> HARDocument.Entry {
         entry(
-            RecordedExchange(
+            PulseRecording.Exchange(
                 id: 0, request: request, response: nil, failure: capture.failure(error), duration: seconds,
                 fault: RecordedFault(error)))
     }
 
-    private func entry(_ exchange: RecordedExchange) -> HARDocument.Entry {
+    private func entry(_ exchange: PulseRecording.Exchange) -> HARDocument.Entry {
         var entry = HARDocument.Entry(exchange, startedAt: date)
         entry._pulse = nil
         return entry

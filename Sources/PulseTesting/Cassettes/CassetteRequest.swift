@@ -8,12 +8,12 @@ struct CassetteRequest: Sendable {
     let method: String
     let url: String
     let address: CassetteAddress
-    let body: RecordedBody
+    let body: PulseRecording.Body
     /// The body's JSON, parsed once for all comparisons.
     let json: JSONValue?
 
     init(_ request: URLRequest, _ body: TransportRequest.Body, _ capture: ExchangeCapture) {
-        let recorded = capture.request(request, body: BodySource(body))
+        let recorded = capture.request(request, body: PluginContext.Body(body))
         method = recorded.method
         url = HARDocument.url(recorded.url)
         address = CassetteAddress(url)
@@ -22,7 +22,7 @@ struct CassetteRequest: Sendable {
     }
 
     /// A request that was recorded.
-    init(method: String, url: String, address: CassetteAddress, body: RecordedBody) {
+    init(method: String, url: String, address: CassetteAddress, body: PulseRecording.Body) {
         self.method = method
         self.url = url
         self.address = address
@@ -31,7 +31,7 @@ struct CassetteRequest: Sendable {
     }
 }
 
-extension BodySource {
+extension PluginContext.Body {
     init(_ body: TransportRequest.Body) {
         switch body {
         case .none, .bytes: self = .inRequest

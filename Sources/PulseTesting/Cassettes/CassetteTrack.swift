@@ -28,9 +28,9 @@ struct CassetteTrack: Sendable {
 
     /// The request without files and streams, which a stub does not see.
     var requestForStubs: CassetteRequest {
-        let hidden: [RecordedBody.Omission] = [.file, .stream]
+        let hidden: [PulseRecording.Body.Omission] = [.file, .stream]
         let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
-        let kept = body?.recorded ?? RecordedBody(.omitted(.binary))
+        let kept = body?.recorded ?? PulseRecording.Body(.omitted(.binary))
         return CassetteRequest(method: method, url: url, address: address, body: isHidden ? .none : kept)
     }
 
@@ -111,7 +111,7 @@ struct CassetteTrack: Sendable {
         let reason = recorded.message.range(of: ": ").map { String(recorded.message[$0.upperBound...]) }
         switch PulseError.Kind(rawValue: recorded.kind) {
         case .sslPinningFailed: return .sslPinningFailed(host: URL(string: url)?.host ?? "")
-        case .proxyRefused: return .proxyRefused(ProxyRefusal(proxy: nil, reason: .unknown))
+        case .proxyRefused: return .proxyRefused(PulseError.ProxyRefusal(proxy: nil, reason: .unknown))
         case .responseTooLarge: return recorded.limit.map { .responseTooLarge(limit: $0) }
         case .unsupported: return .unsupported(reason ?? recorded.message)
         case .invalidRequest: return .invalidRequest(reason: reason ?? recorded.message)

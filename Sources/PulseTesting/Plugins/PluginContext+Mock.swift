@@ -18,7 +18,7 @@ extension PluginContext {
         endpointPath: String? = nil,
         options: RequestOptions = RequestOptions(),
         delivery: TransportRequest.Delivery = .buffered(limit: 128 << 20),
-        body: BodySource = .inRequest,
+        body: Body = .inRequest,
         deadline: TimeInterval? = nil,
         attempt: Int = 1,
         hop: Int = 0,

@@ -18,7 +18,7 @@ struct PinnedKeys: Sendable, Hashable {
     let isReportOnly: Bool
 
     /// Throws ``PulseError/invalidRequest(reason:)`` for an unreadable pinned certificate.
-    init(_ pins: PinSet) throws {
+    init(_ pins: SSLPinningPolicy.PinSet) throws {
         var hashes = Set(
             pins.publicKeyHashes.compactMap { Data(base64Encoded: String($0.dropFirst(7))).map { [UInt8]($0) } })
         for certificate in pins.certificates {

@@ -10,7 +10,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     private struct State {
         /// Nil once the connection is in the pool again, or closed: an ended stream keeps nothing alive.
         var source: Source?
-        var timings: TransferTimings
+        var timings: PulseResponse.Timings
     }
 
     private struct Source: Sendable {
@@ -35,7 +35,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     ///   - parser: has read the head, and possibly a part of the body.
     ///   - headSize: of the request without an uploaded body, in bytes.
     init(
-        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, from pooled: PooledConnection,
+        _ parser: HTTP1ResponseParser, _ timings: PulseResponse.Timings, from pooled: PooledConnection,
         to pool: HTTP1ConnectionPool?, _ upload: HTTP1Upload?, headSize: Int, startedAt: TimeInterval
     ) {
         (self.parser, self.startedAt) = (parser, startedAt)
@@ -46,7 +46,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     }
 
     /// The measurements so far.
-    var timings: TransferTimings { state.withLock { $0.timings } }
+    var timings: PulseResponse.Timings { state.withLock { $0.timings } }
 
     /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
     /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.

@@ -18,7 +18,7 @@ protocol HTTP1Connector: Sendable {
 /// A new connection, and how it came about.
 struct HTTP1Opening: Sendable {
     let connection: any ReusableConnection
-    let timings: TransferTimings
+    let timings: PulseResponse.Timings
     /// The keys of the verified chain, if none is pinned and the policy only reports.
     var unpinnedKeys: [[UInt8]]?
 }
@@ -64,7 +64,7 @@ struct HTTP1Exchange: Sendable {
         isBatched: Bool, holding slot: HostSlots.Slot, mayOpen: () -> Bool
     ) async throws -> PulseResponse? {
         let queuedAt = SystemClock().uptime
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = queuedAt - startedAt
         timings.isConnectionReused = true
         while !request.needsNewConnection, !isUpgrade,
@@ -96,12 +96,12 @@ struct HTTP1Exchange: Sendable {
         let pooled: PooledConnection
         let upload: HTTP1Upload?
         let parser: HTTP1ResponseParser
-        let timings: TransferTimings
+        let timings: PulseResponse.Timings
     }
 
     /// Nil if a reused connection turned out stale before a byte of the request was sent.
     private func exchange(
-        over pooled: PooledConnection, _ timings: TransferTimings, isReused: Bool, _ isBatched: Bool
+        over pooled: PooledConnection, _ timings: PulseResponse.Timings, isReused: Bool, _ isBatched: Bool
     ) async throws -> Received? {
         let connection = pooled.connection
         var parser = parser
@@ -145,7 +145,7 @@ struct HTTP1Exchange: Sendable {
     /// Reads until the response is complete, or the head of a streamed one.
     private func read(
         from connection: any ReusableConnection, _ upload: HTTP1Upload?, into parser: inout HTTP1ResponseParser,
-        _ timings: inout TransferTimings
+        _ timings: inout PulseResponse.Timings
     ) async throws {
         var readCount = 0
         while !parser.isComplete, !parser.body.isTruncated, !parser.isStreaming {
@@ -205,7 +205,7 @@ struct HTTP1Exchange: Sendable {
     }
 
     private func response(
-        _ parser: HTTP1ResponseParser, _ timings: TransferTimings, data: Data = Data()
+        _ parser: HTTP1ResponseParser, _ timings: PulseResponse.Timings, data: Data = Data()
     ) throws -> PulseResponse {
         guard let head = parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
@@ -220,7 +220,7 @@ struct HTTP1Exchange: Sendable {
     }
 
     private func stream(
-        _ received: Received, _ timings: TransferTimings, holding slot: HostSlots.Slot
+        _ received: Received, _ timings: PulseResponse.Timings, holding slot: HostSlots.Slot
     ) async throws -> PulseResponse {
         let parser = received.parser
         let reader = HTTP1BodyReader(

@@ -37,7 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     func run(
         _ task: URLSessionTask, for request: TransportRequest, _ credentials: SessionCredentials,
         _ proxy: SessionProxy = .system, into sink: SessionExchange.Sink,
-        timings: Locked<TransferTimings?> = Locked(nil), progress: (@Sendable (TransferProgress) -> Void)? = nil
+        timings: Locked<PulseResponse.Timings?> = Locked(nil), progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> PulseResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -240,7 +240,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
         }
         guard let exchange else { return }
         let measured = SessionMetrics(last)
-        exchange.timings.withLock { $0 = TransferTimings(measured) }
+        exchange.timings.withLock { $0 = PulseResponse.Timings(measured) }
         if exchange.proxy.isContradicted(byProxy: measured.isProxied) {
             exchange.request.events?.emit(.warning("URLSession has used another route than the proxy settings name"))
         }

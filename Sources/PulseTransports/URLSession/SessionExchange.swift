@@ -36,7 +36,7 @@ struct SessionExchange: Sendable {
     var reportsUpload = false
     /// The timings of the last transaction. They come at its end, long after the reader of a stream has the response.
     /// Only Apple's Foundation measures them.
-    let timings: Locked<TransferTimings?>
+    let timings: Locked<PulseResponse.Timings?>
     /// Whether a transaction has begun to send, from the same measurement.
     var hasSent = false
     /// Whether the last transaction reused a connection, from the same measurement.
@@ -50,7 +50,7 @@ struct SessionExchange: Sendable {
     init(
         _ task: URLSessionTask, _ request: TransportRequest, _ credentials: SessionCredentials, _ proxy: SessionProxy,
         _ sink: Sink,
-        _ timings: Locked<TransferTimings?>, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ timings: Locked<PulseResponse.Timings?>, _ progress: (@Sendable (TransferProgress) -> Void)?,
         _ continuation: CheckedContinuation<PulseResponse, any Error>
     ) {
         self.task = task

@@ -41,7 +41,7 @@ extension SessionMetrics {
     }
 }
 
-extension TransferTimings {
+extension PulseResponse.Timings {
     /// The timings of one transaction, from its start. The phases of an earlier request on the connection, which the
     /// system may report again, are nil.
     init(_ metrics: SessionMetrics) {

@@ -10,7 +10,7 @@ final class SessionUpload: Sendable {
     static let isSupported = false
 
     init(
-        _ body: BodyStream, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ body: RequestBody.Stream, _ progress: (@Sendable (TransferProgress) -> Void)?,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {}
 
@@ -29,7 +29,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     static let isSupported = true
     private static let bufferSize = 64 << 10
 
-    private let body: BodyStream
+    private let body: RequestBody.Stream
     private let progress: (@Sendable (TransferProgress) -> Void)?
     private let onFailure: @Sendable (any Error) -> Void
     private let queue = DispatchQueue(label: "PulseNetworking.URLSession.upload")
@@ -42,7 +42,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
 
     /// - Parameter onFailure: gets the reason why the body cannot be completed.
     init(
-        _ body: BodyStream, _ progress: (@Sendable (TransferProgress) -> Void)?,
+        _ body: RequestBody.Stream, _ progress: (@Sendable (TransferProgress) -> Void)?,
         onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         self.body = body

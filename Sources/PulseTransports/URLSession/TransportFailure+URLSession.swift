@@ -5,11 +5,11 @@ import PulseCore
 extension TransportFailure {
     /// The meaning of a `URLSession` error, including how far the request had got.
     static func meaning(of error: any Error, hasSent: Bool, hasResponse: Bool, isReused: Bool = false) -> any Error {
-        if !hasResponse, let refusal = ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
+        if !hasResponse, let refusal = PulseError.ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
         guard let error = error as? URLError else {
             // CFNetwork has its own error domain for a socket that iOS reclaimed in the background, and for proxies.
             let isLost = hasSent || hasResponse || (error as NSError).domain == NSPOSIXErrorDomain
-            if !isLost, ProxyRefusal.isUnreachable(error as NSError) {
+            if !isLost, PulseError.ProxyRefusal.isUnreachable(error as NSError) {
                 return TransportFailure(code: .cannotConnectToHost, phase: .beforeSend, underlying: error)
             }
             return TransportFailure(

@@ -14,7 +14,7 @@ extension URLSessionTransport {
         }
         // With a request body, progress is that of the upload.
         let hasBody = request.body.isPresent
-        let timings = Locked<TransferTimings?>(nil)
+        let timings = Locked<PulseResponse.Timings?>(nil)
         var response = try await exchanges.run(
             task, for: request, session.credentials, session.proxy, into: .pipe(pipe), timings: timings,
             progress: hasBody ? request.progress : nil)

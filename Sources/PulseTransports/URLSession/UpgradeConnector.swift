@@ -62,7 +62,7 @@ final class UpgradeConnector: HTTP1Connector {
         try add(connection)
         let start = SystemClock().uptime
         try await connection.open(timeout: request.connectTimeout)
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.isConnectionReused = false
         let ready = queued + SystemClock().uptime - start
         // A channel over TLS does not say when TCP was connected.

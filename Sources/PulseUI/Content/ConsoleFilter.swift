@@ -28,12 +28,12 @@ public struct ConsoleFilter: Sendable, Hashable {
     }
 
     /// The calls that pass, in their order.
-    public func calls(of recording: PulseRecording) -> [RecordedCall] {
+    public func calls(of recording: PulseRecording) -> [PulseRecording.Call] {
         let search = TextSearch(text)
         return recording.calls.filter { passes($0, search) }
     }
 
-    private func passes(_ call: RecordedCall, _ search: TextSearch?) -> Bool {
+    private func passes(_ call: PulseRecording.Call, _ search: TextSearch?) -> Bool {
         if let method, call.method != method { return false }
         if let host, call.host != host { return false }
         if let outcome, ConsoleOutcome(call) != outcome { return false }
@@ -45,7 +45,7 @@ public struct ConsoleFilter: Sendable, Hashable {
     }
 }
 
-extension RecordedCall {
+extension PulseRecording.Call {
     fileprivate func containsMatch(of search: TextSearch) -> Bool {
         if search.matches(method.rawValue) || search.matches(host) || search.matches(endpointPath)
             || search.matches(route)

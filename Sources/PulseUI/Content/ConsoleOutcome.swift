@@ -14,7 +14,7 @@ public enum ConsoleOutcome: String, Sendable, Hashable, CaseIterable {
     /// The caller cancelled the call.
     case cancelled
 
-    init(_ call: RecordedCall) {
+    init(_ call: PulseRecording.Call) {
         self =
             switch call.outcome {
             case nil: .running

@@ -28,7 +28,7 @@ public struct ConsoleRow: Sendable, Hashable, Identifiable {
     /// The source of a response that did not come over the network, such as `cache`.
     public let origin: String?
 
-    init(_ call: RecordedCall) {
+    init(_ call: PulseRecording.Call) {
         id = call.id
         method = call.method
         host = call.host
@@ -51,7 +51,7 @@ public struct ConsoleRow: Sendable, Hashable, Identifiable {
     }
 }
 
-extension RecordedCall {
+extension PulseRecording.Call {
     var origin: PulseResponse.Origin? {
         guard case .success(let response) = outcome else { return nil }
         return response.origin

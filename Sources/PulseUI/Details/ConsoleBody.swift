@@ -4,10 +4,10 @@ import PulseObservability
 
 /// A body in the details of a request.
 package struct ConsoleBody: Sendable, Hashable {
-    private let body: RecordedBody
+    private let body: PulseRecording.Body
 
     /// Nil if there was no body.
-    init?(_ body: RecordedBody) {
+    init?(_ body: PulseRecording.Body) {
         guard body.content != .none else { return nil }
         self.body = body
     }

@@ -22,9 +22,9 @@ package struct ConsoleDetails: Sendable, Identifiable {
     package var id: UUID { row.id }
 
     /// The details of a call, with times in that zone, the user's by default.
-    package init(_ call: RecordedCall, in zone: TimeZone = .current) {
+    package init(_ call: PulseRecording.Call, in zone: TimeZone = .current) {
         row = ConsoleRow(call)
-        let error: ErrorSummary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
+        let error: PulseError.Summary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
         facts = ConsoleField.list([
             ("Method", call.method.rawValue), ("Host", call.host), ("Path", row.path), ("Route", call.route),
             ("Started", ConsoleText.time(call.startedAt, in: zone)),
@@ -39,7 +39,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
         note = Self.note(on: call)
     }
 
-    private static func note(on call: RecordedCall) -> String? {
+    private static func note(on call: PulseRecording.Call) -> String? {
         if call.omittedExchangeCount > 0 {
             return "\(LogText.count(call.omittedExchangeCount, "request")) in the middle made room for later ones."
         }
@@ -53,7 +53,7 @@ extension WaterfallChart.Line {
     /// A coloured part of a line; without a phase, the whole of it.
     struct Segment: Identifiable {
         let id: Int
-        let phase: CallPhase?
+        let phase: MetricsSnapshot.Phase?
         let bar: WaterfallChart.Bar
     }
 
@@ -71,7 +71,7 @@ extension WaterfallChart.Line {
     var timeText: String { (kind == .mark ? "+" : "") + ConsoleText.duration(time) }
 }
 
-extension RecordedCall.Mark {
+extension PulseRecording.Call.Mark {
     /// `+64.0 ms, waits 500 ms: service unavailable`.
     fileprivate var text: String {
         "+" + ConsoleText.duration(offset) + (wait.map { ", waits " + ConsoleText.duration($0) } ?? "")

@@ -24,7 +24,7 @@ package struct ConsoleRequest: Sendable, Identifiable {
     /// The request as a curl command, secrets masked; empty if its URL is invalid.
     package let curl: String
 
-    init(_ exchange: RecordedExchange) {
+    init(_ exchange: PulseRecording.Exchange) {
         let (request, response) = (exchange.request, exchange.response)
         id = exchange.id
         title = "\(request.method) \(exchange.ending), \(exchange.title)"

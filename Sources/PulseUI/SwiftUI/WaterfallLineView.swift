@@ -30,7 +30,7 @@ struct WaterfallLineView: View {
 }
 
 extension WaterfallChart.Line {
-    fileprivate func color(of phase: CallPhase?) -> Color {
+    fileprivate func color(of phase: MetricsSnapshot.Phase?) -> Color {
         switch phase {
         case .queued: .gray
         case .nameResolution: .purple

@@ -37,7 +37,7 @@ final class ChainUnderTest: Sendable {
     }
 
     func context(
-        for request: URLRequest, options: RequestOptions = RequestOptions(), body: BodySource = .inRequest,
+        for request: URLRequest, options: RequestOptions = RequestOptions(), body: PluginContext.Body = .inRequest,
         deadline: TimeInterval? = nil
     ) -> PluginContext {
         .mock(

@@ -398,7 +398,7 @@ struct PluginChainTests {
 
     // MARK: Detached
 
-    private enum Account: ContextKey { typealias Value = String }
+    private enum Account: PluginContext.Key { typealias Value = String }
 
     /// A plugin whose response comes from a detached chain.
     private func detaching(

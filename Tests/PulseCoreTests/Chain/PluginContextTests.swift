@@ -10,7 +10,7 @@ import Testing
 struct PluginContextTests {
     private func context(
         _ options: RequestOptions = RequestOptions(), method: HTTPMethod = .get, hop: Int = 0,
-        body: BodySource = .inRequest, trusted: [URL] = []
+        body: PluginContext.Body = .inRequest, trusted: [URL] = []
     ) throws -> PluginContext {
         .mock(
             for: try request(method, "https://api.example.com/v1?q"), options: options, body: body, hop: hop,
@@ -207,7 +207,7 @@ struct PluginContextTests {
 
     @Test
     func aOneShotBodyIsNotSentToARedirectThatKeepsIt() throws {
-        let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let body = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         let context = try context(method: .post, body: body)
         for (status, follows) in [(307, false), (308, false), (303, true), (302, true)] {
             let response = PulseResponse(

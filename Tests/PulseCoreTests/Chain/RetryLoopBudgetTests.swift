@@ -121,7 +121,7 @@ struct RetryLoopBudgetTests {
     }
 
     private func waits(
-        _ outcome: ChainUnderTest.Outcome, _ method: HTTPMethod = .get, body: BodySource = .inRequest,
+        _ outcome: ChainUnderTest.Outcome, _ method: HTTPMethod = .get, body: PluginContext.Body = .inRequest,
         deadline: TimeInterval? = nil, decide: @escaping @Sendable (PulseError, Int, TimeInterval?) -> TimeInterval?
     ) async throws -> [TimeInterval] {
         let chain = ChainUnderTest([outcome])
@@ -148,7 +148,7 @@ struct RetryLoopBudgetTests {
         #expect(try await waits(.success(.sample(503)), .post, decide: always) == [])
         #expect(try await waits(.failure(PulseError.cancelled), decide: always) == [])
         #expect(try await waits(.failure(PulseError.circuitOpen(name: "", retryAfter: 0)), decide: always) == [])
-        let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let oneShot = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         #expect(try await waits(.success(.sample(503)), .put, body: oneShot, decide: always) == [])
         #expect(try await waits(.success(.sample(503)), deadline: 4, decide: always) == [3])
         let asking = ChainUnderTest.Outcome.success(.sample(503, headers: ["Retry-After": "20"]))

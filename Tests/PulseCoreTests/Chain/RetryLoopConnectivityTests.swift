@@ -16,7 +16,7 @@ struct RetryLoopConnectivityTests {
     }
 
     private func context(
-        _ monitor: Monitor?, waits: Bool? = true, method: HTTPMethod = .get, body: BodySource = .inRequest,
+        _ monitor: Monitor?, waits: Bool? = true, method: HTTPMethod = .get, body: PluginContext.Body = .inRequest,
         deadline: TimeInterval? = nil, events: EventRecorder? = nil
     ) throws -> PluginContext {
         let environment = CallEnvironment(clock: clock, events: events, connectivity: monitor)
@@ -154,7 +154,7 @@ struct RetryLoopConnectivityTests {
 
     @Test func aOneShotBodyDoesNotWait() async throws {
         let chain = ChainUnderTest(failing: PulseError.noConnection)
-        let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let oneShot = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         let context = try context(Monitor(.unsatisfied), method: .put, body: oneShot)
         #expect(await chain.run(try request(.put), in: context, through: pipeline(chain)).error?.kind == .noConnection)
         #expect(clock.sleeps.isEmpty)

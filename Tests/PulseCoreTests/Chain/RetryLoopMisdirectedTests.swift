@@ -90,7 +90,7 @@ struct RetryLoopMisdirectedTests {
 
     @Test(arguments: [true, false])
     func aMisdirectedBodyIsResentUnlessItIsOneShot(isOneShot: Bool) async throws {
-        let body = BodySource.stream(BodyStream(length: nil, isOneShot: isOneShot) { ByteStream([]) })
+        let body = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: isOneShot) { ByteStream([]) })
         let chain = ChainUnderTest([Self.misdirected, .success(.sample())])
         let request = try request(.put)
         let context = chain.context(for: request, body: body)

@@ -99,7 +99,7 @@ struct RetryLoopStaleTests {
     }
 
     @Test func aOneShotBodyIsNotResent() async throws {
-        let body = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let body = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         for outcome in [Self.stale, Self.refused] {
             let chain = ChainUnderTest([outcome, .success(.sample())])
             let request = try request(.put)

@@ -13,8 +13,8 @@ struct RetryLoopTests {
     /// Waits of 1, 2, 4 … 8 seconds.
     private let policy = RetryPolicy(backoffStrategy: .exponential(base: 1, maxDelay: 8))
 
-    private func oneShot() -> BodySource {
-        .stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+    private func oneShot() -> PluginContext.Body {
+        .stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
     }
 
     // MARK: Waits and attempts
@@ -192,7 +192,7 @@ struct RetryLoopTests {
         }
         let chain = ChainUnderTest(failing: PulseError.noConnection)
         let request = try request(.put)
-        let replayable = BodySource.stream(BodyStream(length: nil) { ByteStream([]) })
+        let replayable = PluginContext.Body.stream(RequestBody.Stream(length: nil) { ByteStream([]) })
         _ = await chain.run(
             request, in: chain.context(for: request, body: replayable), through: chain.pipeline(configured: policy))
         #expect(chain.sent.count == 3)

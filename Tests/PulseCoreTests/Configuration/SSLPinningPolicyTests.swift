@@ -10,16 +10,19 @@ struct SSLPinningPolicyTests {
     private static let spare = "sha256/" + Data(repeating: 2, count: 32).base64EncodedString()
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
-    private func pins(_ policy: SSLPinningPolicy, _ host: String = "api.example.com") throws -> PinSet? {
+    private func pins(_ policy: SSLPinningPolicy, _ host: String = "api.example.com") throws -> SSLPinningPolicy.PinSet?
+    {
         try policy.pinSet(forHost: host, now: now)
     }
 
     @Test
     func aPolicyPinsTheGivenHashesAndCertificates() throws {
         let hashes = SSLPinningPolicy.publicKeyHashes([Self.pin, Self.spare])
-        #expect(try pins(hashes) == PinSet(publicKeyHashes: [Self.pin, Self.spare]))
+        #expect(try pins(hashes) == SSLPinningPolicy.PinSet(publicKeyHashes: [Self.pin, Self.spare]))
         let certificates = SSLPinningPolicy.certificates([Data([1]), Data([2])])
-        #expect(try pins(certificates) == PinSet(publicKeyHashes: [], certificates: [Data([1]), Data([2])]))
+        #expect(
+            try pins(certificates)
+                == SSLPinningPolicy.PinSet(publicKeyHashes: [], certificates: [Data([1]), Data([2])]))
         #expect(try pins(hashes.reportOnly())?.isReportOnly == true)
         #expect(try pins(hashes)?.isReportOnly == false)
     }
@@ -96,7 +99,7 @@ struct SSLPinningPolicyTests {
         var policy = SSLPinningPolicy.disabled
         policy.publicKeyHashes = [Self.pin]
         #expect(policy != .disabled)
-        #expect(try pins(policy) == PinSet(publicKeyHashes: [Self.pin]))
+        #expect(try pins(policy) == SSLPinningPolicy.PinSet(publicKeyHashes: [Self.pin]))
     }
 
     @Test(arguments: [

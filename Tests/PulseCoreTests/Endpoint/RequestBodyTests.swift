@@ -148,9 +148,10 @@ struct RequestBodyTests {
 
     @Test
     func everyBodySourceExceptAOneShotStreamIsReplayable() {
-        #expect(BodySource.inRequest.isReplayable)
-        #expect(BodySource.file(URL(fileURLWithPath: "/tmp/x")).isReplayable)
-        #expect(BodySource.stream(BodyStream(length: nil) { ByteStream([]) }).isReplayable)
-        #expect(!BodySource.stream(BodyStream(length: 1, isOneShot: true) { ByteStream([]) }).isReplayable)
+        #expect(PluginContext.Body.inRequest.isReplayable)
+        #expect(PluginContext.Body.file(URL(fileURLWithPath: "/tmp/x")).isReplayable)
+        #expect(PluginContext.Body.stream(RequestBody.Stream(length: nil) { ByteStream([]) }).isReplayable)
+        #expect(
+            !PluginContext.Body.stream(RequestBody.Stream(length: 1, isOneShot: true) { ByteStream([]) }).isReplayable)
     }
 }

@@ -61,7 +61,8 @@ struct PulseErrorTextTableTests {
             "transport failed: cannotFindHost, https://api.example.com/users/1?token=***REDACTED***&page=2"
         ),
         (
-            PulseError(wrapping: PoolTimeout(host: "h", limit: 60, connections: 6).failure, request: request),
+            PulseError(
+                wrapping: PulseError.PoolTimeout(host: "h", limit: 60, connections: 6).failure, request: request),
             "transport failed: timedOut, beforeSend: PoolTimeout: \(poolTimeout), \(shown)"
         ),
         (
@@ -69,7 +70,7 @@ struct PulseErrorTextTableTests {
             "no pinned key in the certificate chain of h; the event pinningFailed names the keys that it has"
         ),
         (
-            .proxyRefused(ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
+            .proxyRefused(PulseError.ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
             "the proxy proxy.test:3128 refused the connection: status 407"
         ),
         (.cancelled, "cancelled by the calling task, or by cancelAll or shutdown of the client"),
@@ -151,8 +152,8 @@ struct PulseErrorTextTableTests {
         let (error, text) = Self.table[index]
         #expect(error.description == text)
         #expect(!error.description.contains("hunter2"))
-        #expect(!ErrorSummary(error).message.contains("hunter2"))
-        #expect(!ErrorSummary(error).message.contains("https://"), "no URL in an event")
+        #expect(!PulseError.Summary(error).message.contains("hunter2"))
+        #expect(!PulseError.Summary(error).message.contains("https://"), "no URL in an event")
     }
 
     @Test func aDecodingErrorKeepsItsTypeAndCause() throws {

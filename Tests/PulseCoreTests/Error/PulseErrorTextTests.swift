@@ -104,7 +104,7 @@ struct PulseErrorTextTests {
         .cacheMiss,
         .queuedOffline(id: UUID()),
         .offlineQueueFull,
-        .proxyRefused(ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
+        .proxyRefused(PulseError.ProxyRefusal(proxy: "proxy.test:3128", reason: .status(407))),
         .graphQL([GraphQLError(message: "access_token=hunter2", extensions: ["password": "hunter2"])]),
         .socketClosed(code: 1008, reason: "access_token=hunter2"),
         .custom(Quoting()),
@@ -132,7 +132,7 @@ struct PulseErrorTextTests {
 
     @Test(arguments: errors.indices)
     func aSummaryShowsNoURLAndNoTextOfTheServer(index: Int) {
-        let summary = ErrorSummary(Self.errors[index])
+        let summary = PulseError.Summary(Self.errors[index])
         #expect(summary.kind == Self.errors[index].kind)
         #expect(summary.statusCode == Self.errors[index].statusCode)
         for text in texts(of: summary) + [summary.message] {
@@ -181,7 +181,7 @@ struct PulseErrorTextTests {
         let missing = PulseError.encodingFailed(underlying: FileFault.naming(CocoaError(.fileReadNoSuchFile), file))
         #expect(missing.description.hasPrefix("the body could not be encoded: no such file: /tmp/token="))
         #expect(!missing.description.contains("hunter2"))
-        #expect(ErrorSummary(missing).message == "the body could not be encoded: no such file")
+        #expect(PulseError.Summary(missing).message == "the body could not be encoded: no such file")
         let full = TransportFailure(
             code: .cannotWriteToFile, phase: .responseStarted,
             underlying: FileFault.naming(POSIXError(.ENOSPC), URL(fileURLWithPath: "/tmp/film.mov")))
@@ -206,7 +206,7 @@ struct PulseErrorTextTests {
         }
         let again = named.naming(request: "GET https://other.example", file: URL(fileURLWithPath: "/other"))
         #expect(again.description == text)
-        #expect(!ErrorSummary(named).message.contains("film.mov"))
+        #expect(!PulseError.Summary(named).message.contains("film.mov"))
         #expect(TransferFailure(.busy, file: file) == .busy && TransferFailure.busy != .fileExists)
     }
 

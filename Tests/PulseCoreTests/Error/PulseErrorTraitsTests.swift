@@ -64,14 +64,17 @@ struct PulseErrorTraitsTests {
 
     @Test(
         arguments: [
-            (200, AcceptedStatuses.successful, nil), (299, .successful, nil), (304, .successful(and: 304), nil),
+            (200, RequestOptions.AcceptedStatuses.successful, nil), (299, .successful, nil),
+            (304, .successful(and: 304), nil),
             (500, .any, nil), (401, .any, nil), (429, .only(429), nil),
             (401, .successful, .unauthorized), (429, .successful, .rateLimited), (199, .successful, .http),
             (300, .successful, .http), (302, .successful, .http), (304, .successful, .http), (400, .successful, .http),
             (403, .successful, .http), (404, .successful, .http), (407, .successful, .http), (500, .successful, .http),
             (503, .successful, .http), (200, .only(201), .http),
-        ] as [(Int, AcceptedStatuses, PulseError.Kind?)])
-    func aStatusIsValidatedAgainstTheAcceptedStatuses(status: Int, accepted: AcceptedStatuses, kind: PulseError.Kind?) {
+        ] as [(Int, RequestOptions.AcceptedStatuses, PulseError.Kind?)])
+    func aStatusIsValidatedAgainstTheAcceptedStatuses(
+        status: Int, accepted: RequestOptions.AcceptedStatuses, kind: PulseError.Kind?
+    ) {
         let error = PulseError(validating: SampleErrors.response(status), accepted: accepted)
         #expect(error?.kind == kind)
         #expect(error?.statusCode == (kind == nil ? nil : status))

@@ -66,18 +66,19 @@ enum SampleErrors {
             error: failure(.cannotConnectToHost, .beforeSend), kind: .transport, isRetryable: true, phase: .beforeSend),
         // The requests of the client itself were in the way.
         Sample(
-            error: PulseError(wrapping: PoolTimeout(host: "h", limit: 60, connections: 6).failure), kind: .transport,
+            error: PulseError(wrapping: PulseError.PoolTimeout(host: "h", limit: 60, connections: 6).failure),
+            kind: .transport,
             phase: .beforeSend),
         Sample(error: .sslPinningFailed(host: "h"), kind: .sslPinningFailed, phase: .beforeSend),
         Sample(
-            error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(407))), kind: .proxyRefused,
+            error: .proxyRefused(PulseError.ProxyRefusal(proxy: "p:1", reason: .status(407))), kind: .proxyRefused,
             phase: .beforeSend, status: 407),
         // A status that would be retried if a server sent it.
         Sample(
-            error: .proxyRefused(ProxyRefusal(proxy: "p:1", reason: .status(503))), kind: .proxyRefused,
+            error: .proxyRefused(PulseError.ProxyRefusal(proxy: "p:1", reason: .status(503))), kind: .proxyRefused,
             phase: .beforeSend, status: 503),
         Sample(
-            error: .proxyRefused(ProxyRefusal(proxy: nil, reason: .socksReply(2))), kind: .proxyRefused,
+            error: .proxyRefused(PulseError.ProxyRefusal(proxy: nil, reason: .socksReply(2))), kind: .proxyRefused,
             phase: .beforeSend),
         Sample(error: .cancelled, kind: .cancelled),
         Sample(error: .deadlineExceeded(last: nil), kind: .deadlineExceeded, phase: .maybeSent),

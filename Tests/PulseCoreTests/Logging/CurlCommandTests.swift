@@ -48,7 +48,7 @@ struct CurlCommandTests {
     }
 
     @Test func aBinaryBodyIsNamedByItsSizeOnly() {
-        func option(_ request: URLRequest, _ body: BodySource = .inRequest) -> String? {
+        func option(_ request: URLRequest, _ body: PluginContext.Body = .inRequest) -> String? {
             request.curlCommand(body: body, maxBodyLength: 10).components(separatedBy: " \\\n  ")
                 .first { $0.hasPrefix("--data") }
         }
@@ -61,7 +61,7 @@ struct CurlCommandTests {
         let coded = URLRequest.mock(.post, headers: ["Content-Encoding": "gzip"], body: Data("abc".utf8))
         #expect(option(coded) == "--data-binary '@body-of-3-bytes'")
         #expect(option(post, .file(URL(fileURLWithPath: "/home/ada/diary.txt"))) == "--data-binary '@file'")
-        let stream = BodyStream(length: 7) { ByteStream([]) }
+        let stream = RequestBody.Stream(length: 7) { ByteStream([]) }
         #expect(option(post, .stream(stream)) == "--data-binary '@stream-of-7-bytes'")
     }
 

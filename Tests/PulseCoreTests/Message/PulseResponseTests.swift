@@ -140,7 +140,8 @@ struct PulseResponseTests {
         let original = PulseResponse(statusCode: 200, headers: ["A": "1"], data: Data("a".utf8), request: request)
         let changes: [(inout PulseResponse) -> Void] = [
             { $0.statusCode = 201 }, { $0.headers["A"] = "2" }, { $0.data.append(Data("b".utf8)) },
-            { $0.request = other }, { $0.latency = 1 }, { $0.origin = .cache }, { $0.timings = TransferTimings() },
+            { $0.request = other }, { $0.latency = 1 }, { $0.origin = .cache },
+            { $0.timings = PulseResponse.Timings() },
             { $0.isTruncated = true },
             { $0.redirects = [PulseResponse.Redirect(statusCode: 302, url: URL(fileURLWithPath: "/"))] },
         ]

@@ -10,7 +10,7 @@ import Testing
 struct KeyedSemaphoreStressTests {
     private struct Ticket: Comparable {
         let number: Int
-        let priority: RequestPriority
+        let priority: RequestOptions.Priority
 
         static func < (left: Ticket, right: Ticket) -> Bool {
             left.priority == right.priority ? left.number < right.number : left.priority > right.priority

@@ -15,7 +15,7 @@ struct SemaphoreStateScheduleTests {
         let random = SeededRandomness(seed: UInt64(70 + limit))
         var semaphore = SemaphoreState<UInt64>(limit: limit)
         var holders: [UInt64] = []
-        var waiters: [(id: UInt64, priority: RequestPriority)] = []
+        var waiters: [(id: UInt64, priority: RequestOptions.Priority)] = []
         for step in 0..<UInt64(Self.steps) {
             let comment: Comment = "seed \(random.seed), step \(step)"
             switch random.next() % 9 {
@@ -25,7 +25,7 @@ struct SemaphoreStateScheduleTests {
                 if acquired {
                     holders.append(step)
                 } else {
-                    let priority = RequestPriority(rawValue: Int(random.next() % 3)) ?? .normal
+                    let priority = RequestOptions.Priority(rawValue: Int(random.next() % 3)) ?? .normal
                     semaphore.enqueue(step, id: step, priority: priority)
                     waiters.append((step, priority))
                 }

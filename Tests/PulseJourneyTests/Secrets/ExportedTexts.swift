@@ -3,8 +3,8 @@
 import PulseKit
 
 /// Produces every export of a client's telemetry, and passes the texts to a collector.
-struct ExportedTexts: CallTraceOutput, EventLogOutput, MetricsOutput {
-    private static let resource = TelemetryResource(serviceName: "shop")
+struct ExportedTexts: CallTracer.Output, EventLogSink.Output, MetricsOutputSink.Output {
+    private static let resource = OTLPUpload.Resource(serviceName: "shop")
 
     private let add: @Sendable (String) -> Void
     private let metrics = PulseMetricsCollector()
@@ -33,7 +33,7 @@ struct ExportedTexts: CallTraceOutput, EventLogOutput, MetricsOutput {
         }
     }
 
-    func write(_ record: EventLogRecord) { add("\(record)") }
+    func write(_ record: EventLogSink.Record) { add("\(record)") }
 
     func increment(_ counter: String, by count: Int64, labels: [(String, String)]) { add("\(counter) \(labels)") }
 

@@ -53,7 +53,7 @@ struct PagesTests {
         "": Page(items: [1, 2], next: "b"), "b": Page(items: [], next: "c"), "c": Page(items: [3], next: nil),
     ]
 
-    private func items(_ pages: Pages<Page>) async -> (items: [[Int]], error: PulseError?) {
+    private func items(_ pages: PulseClient.Pages<Page>) async -> (items: [[Int]], error: PulseError?) {
         var items: [[Int]] = []
         do {
             for try await page in pages { items.append(page.value.items) }

@@ -22,7 +22,7 @@ struct StaleConnectionWireTests {
         var isOverTLS: Bool { [.overTLS, .crowdedOverTLS, .curlOverTLS].contains(self) }
 
         /// Otherwise the first requests over TLS are libcurl's.
-        var httpVersions: HTTPVersions { self == .curlOverTLS ? .automatic : .http1 }
+        var httpVersions: PulseConfiguration.HTTPVersions { self == .curlOverTLS ? .automatic : .http1 }
 
         func transport() -> any Transport {
             switch self {

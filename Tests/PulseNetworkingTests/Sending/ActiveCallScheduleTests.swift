@@ -119,7 +119,7 @@ struct ActiveCallScheduleTests {
                 end(id, nil)
             case 1:
                 gated.respond(to: "\(id)", .failure(.emptyBody))
-                end(id, ErrorSummary(.emptyBody).message)
+                end(id, PulseError.Summary(.emptyBody).message)
             case 2:
                 gated.respond(to: "\(id)", .success(.buffered(Data())))
                 end(id, "success")
@@ -154,7 +154,7 @@ struct ActiveCallScheduleTests {
                 end(id, nil)  // Dropped.
             default:
                 let isWhole = (try? await stream.collect(upTo: 10)) != nil
-                end(id, isWhole ? "success" : ErrorSummary(.emptyBody).message)
+                end(id, isWhole ? "success" : PulseError.Summary(.emptyBody).message)
             }
         }
 

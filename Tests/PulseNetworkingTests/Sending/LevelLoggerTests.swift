@@ -17,9 +17,9 @@ struct LevelLoggerTests {
         let logger = LevelLogger(level, bus: bus) { line, severity in
             lines.withLock { $0.append("\(severity) \(line)") }
         }
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/users/1", route: "GetUser", method: .get, host: "api.example.com")
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: "HTTP status 503")
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: "HTTP status 503")
         logger.emit(.requestStarted(call))
         logger.emit(.attemptStarted(call))
         logger.emit(.requestRetrying(call, error, attempt: 2))
@@ -50,10 +50,11 @@ struct LevelLoggerTests {
         let lines = Locked<[String]>([])
         let logger = LevelLogger(.debug, bus: PulseEventBus()) { line, _ in lines.withLock { $0.append(line) } }
         let forged = "/a\(text)error GET bank.example/login failed"
-        let call = CallSummary(id: UUID(), endpointPath: forged, route: "r", method: .get, host: "h\(text)")
+        let call = NetworkEvent.CallSummary(
+            id: UUID(), endpointPath: forged, route: "r", method: .get, host: "h\(text)")
         logger.emit(.requestStarted(call))
         logger.emit(.warning("one\(text)two"))
-        let error = ErrorSummary(kind: .custom, message: "one\(text)two")
+        let error = PulseError.Summary(kind: .custom, message: "one\(text)two")
         logger.emit(.requestCompleted(.failure(error), call, latency: 1))
         let written = lines.withLock { $0 }
         #expect(written.count == 3)

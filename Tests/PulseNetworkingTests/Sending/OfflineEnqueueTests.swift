@@ -52,7 +52,7 @@ struct OfflineEnqueueTests {
         (TransportFailure(code: .dnsLookupFailed, phase: .beforeSend), .cannotConnect),
         (TransportFailure(code: .networkConnectionLost, phase: .beforeSend), .cannotConnect),
         (TransportFailure(code: .timedOut, phase: .beforeSend), .timeoutBeforeSending),
-        (PoolTimeout(host: "h", limit: 60, connections: 6).failure, .timeoutBeforeSending),
+        (PulseError.PoolTimeout(host: "h", limit: 60, connections: 6).failure, .timeoutBeforeSending),
         (TransportFailure(code: .timedOut, phase: .maybeSent), nil),
         (TransportFailure(code: .networkConnectionLost, phase: .maybeSent), nil),
         (TransportFailure(code: .notConnectedToInternet, phase: .maybeSent), nil),

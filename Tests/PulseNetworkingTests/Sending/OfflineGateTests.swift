@@ -442,7 +442,7 @@ struct OfflineGateTests {
     }
 
     @Test(arguments: [
-        PulseError.invalidRequest(reason: "no"), .unsupported("no"), .custom(AccountMismatch()), .cancelled,
+        PulseError.invalidRequest(reason: "no"), .unsupported("no"), .custom(PulseError.AccountMismatch()), .cancelled,
     ])
     func anInvalidCallIsNotQueued(error: PulseError) async throws {
         let failure = Locked<PulseError?>(nil)

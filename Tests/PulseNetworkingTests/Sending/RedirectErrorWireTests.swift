@@ -76,7 +76,7 @@ struct RedirectErrorWireTests {
             server.on(.get, "/start") { _ in .status(302, headers: ["Location": "/end"]) }
             server.on(.get, "/end") { _ in .text("bad") }
             server.on(.get, "/login") { _ in .status(403) }
-            let recovery = Recovery.request(URLRequest(url: server.baseURL.appendingPathComponent("login")))
+            let recovery = Validator.Recovery.request(URLRequest(url: server.baseURL.appendingPathComponent("login")))
             let validator = Validator { _, _, _ in .recover(recovery, otherwise: PulseError.emptyBody) }
             let client = Self.client(server, plugins: [.validator(validator)])
             let error = await #expect(throws: PulseError.self) { try await client.request(Self.start) }

@@ -105,8 +105,8 @@ struct SlotQueueWireTests {
     @Test func aLongWaitInTheSlotQueueMakesNoSlowCall() async throws {
         try await MockServer.run { server in
             server.on(.get, "/data") { _ in .text("data") }
-            let window = CircuitBreakerPolicy.RateWindow(calls: 1, minimumCalls: 1, slowCallDuration: 10)
-            let breaker = CircuitBreakerPlugin(policy: CircuitBreakerPolicy(trip: .rate(window)))
+            let window = CircuitBreakerPlugin.Policy.RateWindow(calls: 1, minimumCalls: 1, slowCallDuration: 10)
+            let breaker = CircuitBreakerPlugin(policy: CircuitBreakerPlugin.Policy(trip: .rate(window)))
             let stage = try await Stage(server, plugins: [breaker])
             let call = stage.waiting()
             await stage.clock.advance(by: 100)

@@ -53,7 +53,7 @@ struct SocketEventTests {
         }
     }
 
-    private static func ends(_ events: [NetworkEvent]) -> [SocketDisconnection] {
+    private static func ends(_ events: [NetworkEvent]) -> [NetworkEvent.SocketDisconnection] {
         events.compactMap { event in
             guard case .socketDisconnected(_, let end) = event else { return nil }
             return end
@@ -94,7 +94,7 @@ struct SocketEventTests {
         #expect(statistics.bytesSent >= 3 * 9 + 8 && statistics.bytesReceived >= 3 * 5 + 4)
         #expect(
             Self.ends(events) == [
-                SocketDisconnection(
+                NetworkEvent.SocketDisconnection(
                     code: 4000, endedBy: .client, duration: 7, messagesSent: 3, messagesReceived: 3,
                     bytesSent: statistics.bytesSent, bytesReceived: statistics.bytesReceived, unconfirmed: 3)
             ])
@@ -150,14 +150,15 @@ struct SocketEventTests {
         let (one, two) = (calls[0], calls[1])
         // The first state is that before the first handshake.
         #expect(sockets.dropFirst().map(\.rootID) == [one, one, one, one, two, two, two, two])
-        #expect(events.filter { EventFilter.call(two).matches($0) && $0.kind == .socketDisconnected }.count == 1)
+        #expect(
+            events.filter { PulseEventBus.Filter.call(two).matches($0) && $0.kind == .socketDisconnected }.count == 1)
     }
 
     // MARK: How it ends
 
     private static func end(
         of socket: PulseSocket, _ stage: Stage, act: (PulseSocket) async throws -> Void = { _ in }
-    ) async throws -> SocketDisconnection? {
+    ) async throws -> NetworkEvent.SocketDisconnection? {
         try await socket.connect()
         try await socket.send(.text("tea"))
         try await act(socket)
@@ -234,8 +235,8 @@ struct SocketEventTests {
         #expect(end?.code == 4002 && end?.reason == "theirs" && end?.endedBy == .client)
     }
 
-    /// The server does not read, so the close frame waits behind a message. The cut may come before its first byte: then
-    /// it is certain that the message was not sent.
+    /// The server does not read, so the close frame waits behind a message. The cut may come before its first byte:
+    /// then it is certain that the message was not sent.
     @Test func aCloseFrameThatWasNotSentIsNotInForce() async throws {
         var unconfirmed: Set<Int> = []
         for _ in 0..<100 where !unconfirmed.contains(1) {

@@ -5,8 +5,8 @@ import PulseTesting
 
 @testable import PulseNetworking
 
-/// A whole exchange over one connection: a greeting, messages both ways, a ping and a close. Each step waits for the one
-/// before, so that the bytes of both directions are always the same, but for the masks.
+/// A whole exchange over one connection: a greeting, messages both ways, a ping and a close. Each step waits for the
+/// one before, so that the bytes of both directions are always the same, but for the masks.
 struct SocketExchange: Sendable {
     /// The steps, in order.
     enum Step: Int, Sendable, CaseIterable {
@@ -23,7 +23,7 @@ struct SocketExchange: Sendable {
         /// The messages that were sent, as far as the application knows.
         var sent: [SocketMessage] = []
         var states: [SocketState] = []
-        var statistics = SocketStatistics()
+        var statistics = PulseSocket.Statistics()
     }
 
     struct Feed: SocketEndpoint {

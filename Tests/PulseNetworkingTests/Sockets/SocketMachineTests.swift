@@ -12,7 +12,7 @@ struct SocketMachineTests {
     private static let lost = SocketMachine.End.lost(.lostMaybeSent)
 
     /// A machine that was open for that many seconds.
-    private static func opened(_ reconnect: SocketReconnect = SocketReconnect()) -> SocketMachine {
+    private static func opened(_ reconnect: SocketOptions.Reconnect = SocketOptions.Reconnect()) -> SocketMachine {
         var machine = SocketMachine(reconnect)
         _ = machine.connect()
         _ = machine.opened(at: 0)
@@ -29,14 +29,14 @@ struct SocketMachineTests {
     }
 
     @Test func aFirstAttemptThatFailsLeavesTheSocketIdle() {
-        var machine = SocketMachine(SocketReconnect())
+        var machine = SocketMachine(SocketOptions.Reconnect())
         #expect(Self.text(machine.connect()) == "connect 1")
         #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "rest")
         #expect(Self.text(machine.connect()) == "connect 1")
     }
 
     @Test func aKeptSocketTriesAgainBeforeItWasOpen() {
-        var machine = SocketMachine(SocketReconnect())
+        var machine = SocketMachine(SocketOptions.Reconnect())
         _ = machine.connect()
         machine.keep()
         #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, 2")
@@ -78,8 +78,8 @@ struct SocketMachineTests {
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: .infinity, unit: 1)) == "wait 8.0, 3")
         _ = machine.waited()
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 0x1p63, unit: 1)) == "wait 3600.0, 4")
-        #expect(SocketReconnect(cap: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
-        #expect(SocketReconnect(cap: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
+        #expect(SocketOptions.Reconnect(cap: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
+        #expect(SocketOptions.Reconnect(cap: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
     }
 
     @Test(arguments: [(9.9, 2), (10, 1)])
@@ -92,7 +92,7 @@ struct SocketMachineTests {
     }
 
     @Test func theAttemptsAreLimited() {
-        var machine = Self.opened(SocketReconnect(maxAttempts: 2))
+        var machine = Self.opened(SocketOptions.Reconnect(maxAttempts: 2))
         for attempt in 1...2 {
             #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, \(attempt)")
             _ = machine.waited()
@@ -110,7 +110,7 @@ struct SocketMachineTests {
         ] {
             var machine = Self.opened()
             #expect(Self.text(machine.ended(end, at: 1, unit: 0)).hasPrefix("finish") == isFatal)
-            var own = Self.opened(SocketReconnect(fatalCodes: [code]))
+            var own = Self.opened(SocketOptions.Reconnect(fatalCodes: [code]))
             #expect(Self.text(own.ended(end, at: 1, unit: 0)).hasPrefix("finish"))
         }
     }
@@ -154,7 +154,7 @@ struct SocketMachineTests {
         var isOpen = open.close()
         #expect(isOpen)
         #expect(Self.text(open.ended(Self.lost, at: 1, unit: 0)) == "finish")
-        var connecting = SocketMachine(SocketReconnect())
+        var connecting = SocketMachine(SocketOptions.Reconnect())
         _ = connecting.connect()
         isOpen = connecting.close()
         #expect(!isOpen)

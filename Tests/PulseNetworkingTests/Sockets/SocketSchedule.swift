@@ -122,7 +122,8 @@ final class SocketSchedule: Sendable {
         let socket = PulseSocket(
             endpoint: Feed(
                 socketOptions: SocketOptions(
-                    reconnect: SocketReconnect(fatalCodes: [4999]), receiveBuffer: below(2) == 0 ? 1 << 20 : 100,
+                    reconnect: SocketOptions.Reconnect(fatalCodes: [4999]),
+                    receiveBuffer: below(2) == 0 ? 1 << 20 : 100,
                     whileDown: whileDown)),
             client: client
         ) { greeting in

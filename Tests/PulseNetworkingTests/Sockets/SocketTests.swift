@@ -455,7 +455,7 @@ struct SocketTests {
             Chat(subprotocols: ["a", "a"]), Chat(subprotocols: ["a b"]), Chat(pingInterval: -1),
             Chat(pingInterval: .nan), Chat(socketOptions: SocketOptions(maximumMessageSize: 0)),
             Chat(socketOptions: SocketOptions(closeTimeout: 0)),
-            Chat(socketOptions: SocketOptions(reconnect: SocketReconnect(maxAttempts: -1))),
+            Chat(socketOptions: SocketOptions(reconnect: SocketOptions.Reconnect(maxAttempts: -1))),
         ]
         for endpoint in bad {
             let socket = PulseSocket(endpoint: endpoint, client: client)

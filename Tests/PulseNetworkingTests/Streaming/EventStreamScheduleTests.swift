@@ -86,7 +86,7 @@ struct EventStreamScheduleTests {
         func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }
         var steps = 0
         while steps < Self.steps {
-            let reconnection = EventStreamOptions.Reconnection.standard
+            let reconnection = EventStream.Options.Reconnection.standard
                 .with(\.delay, value: [0, 0.01, 1, 3, 100][below(5)])
                 .with(\.maximumDelay, value: [0.05, 10, 30, .infinity][below(4)])
                 .with(\.maximumAttempts, value: [nil, nil, 0, 1, 5][below(5)])
@@ -157,7 +157,7 @@ struct EventStreamScheduleTests {
     }
 
     private func wait(
-        after history: [Connection], _ reconnection: EventStreamOptions.Reconnection, _ retry: TimeInterval?,
+        after history: [Connection], _ reconnection: EventStream.Options.Reconnection, _ retry: TimeInterval?,
         _ retryAfter: TimeInterval?, _ unit: Double
     ) -> TimeInterval {
         // Failures since the last good connection. A good one may fail itself, and then counts for later waits only.

@@ -85,7 +85,7 @@ struct EventStreamWireTests {
     @Test func anIDOfTheOptionsThatNoFieldCarriesIsAnError() async throws {
         try await run { server, client in
             for id in ["a\nb", "\u{7F}", String(repeating: "x", count: 4097)] {
-                let feed = client.events("/feed", stream: EventStreamOptions().with(\.lastEventID, value: id))
+                let feed = client.events("/feed", stream: EventStream.Options().with(\.lastEventID, value: id))
                 let error = await #expect(throws: PulseError.self) { for try await _ in feed {} }
                 #expect(error?.kind == .invalidRequest)
             }

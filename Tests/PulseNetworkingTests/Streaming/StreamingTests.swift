@@ -72,8 +72,8 @@ struct StreamingTests {
 
     @Test func badOptionsAreRefusedBeforeAnythingIsSent() async throws {
         let (client, transport) = client(Stub())
-        let standard = EventStreamOptions.Reconnection.standard
-        let faults: [EventStreamOptions] =
+        let standard = EventStream.Options.Reconnection.standard
+        let faults: [EventStream.Options] =
             [-1, .nan, .infinity].map { seconds in
                 .init().with(\.reconnection, value: standard.with(\.delay, value: seconds))
             }
@@ -223,7 +223,7 @@ struct StreamingTests {
     @Test func anEventThatDoesNotDecodeIsThrownOrSkipped() async throws {
         let events = [#"{"n":1}"#, "{", #"{"n":2}"#, "[DONE]"].map { ServerSentEvent(data: $0) }
         let (client, _) = client(Stub().reply(.events(events)))
-        let options = EventStreamOptions().with(\.sentinel, value: "[DONE]")
+        let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
         let skipping = client.events("/a", stream: options).decoded(as: Item.self, skipsFailures: true)
         #expect(await all(skipping).elements.map(\.n) == [1, 2])
         var iterator = client.events("/a", stream: options).decoded(as: Item.self).makeAsyncIterator()
@@ -241,10 +241,10 @@ struct StreamingTests {
         ServerSentEvent(data: #"{"n":5}"#),
     ]
 
-    private static let once = EventStreamOptions().with(\.reconnection, value: .never)
+    private static let once = EventStream.Options().with(\.reconnection, value: .never)
 
     /// Reads on after each error.
-    private func steps(_ events: DecodedEvents<Item>) async -> [String] {
+    private func steps(_ events: EventStream.Decoded<Item>) async -> [String] {
         var iterator = events.makeAsyncIterator()
         var steps: [String] = []
         while true {
@@ -345,7 +345,7 @@ struct StreamingTests {
         let clock = TestClock(autoAdvances: true)
         let (client, transport) = client(
             Stub().reply(.events([ServerSentEvent(data: "a", id: "1")]), .status(204)), clock: clock)
-        let reconnection = EventStreamOptions.Reconnection.standard.with(\.delay, value: 0)
+        let reconnection = EventStream.Options.Reconnection.standard.with(\.delay, value: 0)
         let found = await all(client.events("/a", stream: .init().with(\.reconnection, value: reconnection)))
         #expect(found.elements.map(\.data) == ["a"] && found.error == nil)
         #expect(clock.sleeps(for: .backoff) == [0.1])
@@ -374,7 +374,7 @@ struct StreamingTests {
     }
 
     @Test func attemptsAreCountedSinceTheLastEvent() async throws {
-        let reconnection = EventStreamOptions.Reconnection.standard.with(\.maximumAttempts, value: 2)
+        let reconnection = EventStream.Options.Reconnection.standard.with(\.maximumAttempts, value: 2)
         let (client, transport) = client(
             Stub().reply(
                 .failure(Self.lost), .failure(Self.lost), .events([ServerSentEvent(data: "a")]), .failure(Self.lost),

@@ -130,7 +130,7 @@ struct BackgroundDownloadTests {
         try await BackgroundWorld.run { world in
             let app = try world.launch()
             try Data("old".utf8).write(to: app.file("film"))
-            var options = DownloadOptions()
+            var options = Download.Options()
             if fault == "digest" { options.digest = .sha256(String(repeating: "0", count: 64)) }
             let download = try await app.downloads.add(endpoint, to: app.file("film"), download: options)
             await world.system.resumed(1)

@@ -120,7 +120,7 @@ struct DownloadListScheduleTests {
         var most = 0
     }
 
-    private enum IsCounted: ContextKey {
+    private enum IsCounted: PluginContext.Key {
         typealias Value = Bool
     }
 

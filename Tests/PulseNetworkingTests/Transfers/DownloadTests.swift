@@ -89,7 +89,7 @@ struct DownloadTests {
                 let response = try await client.download(
                     "/files/{name}", path: ["name": "c"], query: ["version": 3], headers: ["X-A": "2"], into: directory)
                 #expect(response.file?.lastPathComponent == "c")
-                var last: TransferUpdate<PulseResponse>?
+                var last: PulseClient.TransferUpdate<PulseResponse>?
                 let updates = client.downloading(
                     "/files/{name}", path: ["name": "d"], query: ["version": 4], headers: ["X-A": "3"], to: target)
                 for try await update in updates { last = update }
@@ -135,7 +135,7 @@ struct DownloadTests {
                         requests += 1
                         return requests
                     }
-                    if number == 2 { throw PoolTimeout(host: "server", limit: 60, connections: 6).failure }
+                    if number == 2 { throw PulseError.PoolTimeout(host: "server", limit: 60, connections: 6).failure }
                     return try await next(request)
                 }
                 let client = PulseClient(
@@ -187,7 +187,7 @@ struct DownloadTests {
             server.serve(file, at: "/file")
             try await Self.withTarget(old: Data("old".utf8)) { target in
                 let client = Self.client(server)
-                let once = DownloadOptions().with(\.maximumFruitlessAttempts, value: 1)
+                let once = Download.Options().with(\.maximumFruitlessAttempts, value: 1)
                 let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
                 await #expect(throws: PulseError.self) {
                     try await client.download(Fetch(), to: target, download: once, options: options)
@@ -210,7 +210,7 @@ struct DownloadTests {
     /// Ends a download in the middle and returns the bytes that it has kept.
     private static func interrupted(
         _ client: PulseClient, _ file: MockServer.File, _ endpoint: Fetch, to target: URL,
-        _ download: DownloadOptions = DownloadOptions()
+        _ download: Download.Options = Download.Options()
     ) async throws -> Int {
         file.dropping(after: 200_000).dropping(after: 0)
         let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
@@ -240,7 +240,7 @@ struct DownloadTests {
             server.serve(file, at: "/signed")
             try await Self.withTarget { target in
                 let client = Self.client(server)
-                var download = DownloadOptions()
+                var download = Download.Options()
                 let digest = try #require(SystemHashes.library?.sha256(data)?.hex)
                 if resumption == .digest { download.digest = .sha256(digest) }
                 if resumption == .sameKey { download.contentKey = "film" }
@@ -475,7 +475,7 @@ struct DownloadTests {
             server.serve(file, at: "/file")
             try await Self.withTarget { target in
                 let client = Self.client(server)
-                let options = DownloadOptions().with(\.maximumFruitlessAttempts, value: 1000)
+                let options = Download.Options().with(\.maximumFruitlessAttempts, value: 1000)
                 try await client.download(Fetch(), to: target, download: options)
                 try Self.expect(target, holds: data)
                 let offsets = Self.ranges(server).map { $0.flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0 }
@@ -628,7 +628,7 @@ struct DownloadTests {
             server.serve(file, at: "/file")
             try await Self.withTarget(old: Data("old".utf8)) { target in
                 let client = Self.client(server)
-                let wrong = DownloadOptions().with(\.digest, value: .sha256(String(repeating: "0", count: 64)))
+                let wrong = Download.Options().with(\.digest, value: .sha256(String(repeating: "0", count: 64)))
                 #expect(
                     await Self.failure { try await client.download(Fetch(), to: target, download: wrong) }
                         == .digestMismatch)
@@ -647,7 +647,7 @@ struct DownloadTests {
             try await Self.withTarget(old: Data("old".utf8)) { target in
                 let client = Self.client(server)
                 let directory = target.deletingLastPathComponent()
-                let keeps = DownloadOptions().with(\.replacesFile, value: false)
+                let keeps = Download.Options().with(\.replacesFile, value: false)
                 #expect(
                     await Self.failure { try await client.download(Fetch(), to: target, download: keeps) }
                         == .fileExists)
@@ -656,9 +656,9 @@ struct DownloadTests {
                         await Self.failure { try await client.download(Fetch(), to: place) } == .unusableDestination)
                 }
                 for (url, options) in [
-                    (URL(string: "https://example.com/a")!, DownloadOptions()),
-                    (target, DownloadOptions().with(\.digest, value: .sha256("12"))),
-                    (target, DownloadOptions().with(\.maximumFruitlessAttempts, value: -1)),
+                    (URL(string: "https://example.com/a")!, Download.Options()),
+                    (target, Download.Options().with(\.digest, value: .sha256("12"))),
+                    (target, Download.Options().with(\.maximumFruitlessAttempts, value: -1)),
                 ] {
                     let error = await #expect(throws: PulseError.self) {
                         try await client.download(Fetch(), to: url, download: options)
@@ -748,7 +748,7 @@ struct DownloadTests {
             server.serve(MockServer.File(Data()), at: "/file")
             try await Self.withTarget { target in
                 let client = Self.client(server)
-                var updates: [TransferUpdate<Int>] = []
+                var updates: [PulseClient.TransferUpdate<Int>] = []
                 for try await update in client.downloading(Fetch(), to: target) {
                     switch update {
                     case .progress(let progress): updates.append(.progress(progress))

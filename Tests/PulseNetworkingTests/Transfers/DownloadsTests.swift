@@ -265,7 +265,7 @@ struct DownloadsTests {
             let again = Downloads(directory: world.list, client: client)
             try await again.start()
             let same = try #require(again.all.first)
-            guard case .failed(.custom(let summary as ErrorSummary)) = same.latest else {
+            guard case .failed(.custom(let summary as PulseError.Summary)) = same.latest else {
                 Issue.record("\(same.latest)")
                 return
             }

@@ -52,7 +52,7 @@ struct PartialFileTests {
 
     /// A download on that disk; returns its failure.
     private static func download(
-        to target: URL, on disk: Disk = .system, _ options: DownloadOptions = DownloadOptions()
+        to target: URL, on disk: Disk = .system, _ options: Download.Options = Download.Options()
     ) async -> PulseError? {
         let (client, _) = client()
         let run = DownloadRun(.file(target), options, .none, disk: disk, progress: nil)
@@ -221,7 +221,7 @@ struct PartialFileTests {
             configuration: PulseConfiguration().with(\.clock, value: TestClock(autoAdvances: true)),
             transport: transport,
             events: PulseEventBus())
-        let run = DownloadRun(.file(target), DownloadOptions(), .default, disk: disk, progress: progress)
+        let run = DownloadRun(.file(target), Download.Options(), .default, disk: disk, progress: progress)
         do {
             _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }
             return (nil, transport.requests.map { $0.header("Range") })
@@ -493,7 +493,7 @@ struct PartialFileTests {
                 configuration: PulseConfiguration().with(\.clock, value: clock),
                 transport: MockTransport(stubs: [Stub().reply(.file(Self.data, etag: "\"a\""))]),
                 events: PulseEventBus())
-            let run = DownloadRun(.file(target), DownloadOptions(), .none, disk: disk, progress: nil)
+            let run = DownloadRun(.file(target), Download.Options(), .none, disk: disk, progress: nil)
             let options = RequestOptions().with(\.deadline, value: byDeadline ? 2 : nil)
             let call = Task {
                 defer { isOver.withLock { $0 = true } }
@@ -580,7 +580,7 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             var disk = Disk.system
             disk.rename = { from, to in to.hasSuffix(".bin") ? Self.failing(EACCES, -1) : Disk.system.rename(from, to) }
-            let options = DownloadOptions().with(\.keepsPartial, value: false)
+            let options = Download.Options().with(\.keepsPartial, value: false)
             Self.expect(await Self.download(to: target, on: disk, options), .unusableDestination)
             #expect(Self.names(target) == ["file.bin"])
         }

@@ -106,7 +106,7 @@ struct TusOutageTests {
                             defer { isCrowded = false }
                             return isCrowded
                         }
-                    if waits { throw PoolTimeout(host: "server", limit: 60, connections: 6).failure }
+                    if waits { throw PulseError.PoolTimeout(host: "server", limit: 60, connections: 6).failure }
                     return try await next(request)
                 }
                 let client = TusFixture.client(server, plugins: [crowd], clock: TestClock(autoAdvances: true))

@@ -98,7 +98,7 @@ struct UploadTests {
                 file, to: "/files/c", method: .post, contentType: "video/x", query: ["v": 2], headers: ["X-A": "2"],
                 as: Created.self)
             #expect(made == Created(size: 10))
-            var last: TransferUpdate<EmptyResponse>?
+            var last: PulseClient.TransferUpdate<EmptyResponse>?
             for try await update in client.uploading(file, to: "/files/d", query: ["v": 3], headers: ["X-A": "3"]) {
                 last = update
             }
@@ -122,7 +122,7 @@ struct UploadTests {
             #expect(server.connectionCount == 0)
             // Each iterator makes an upload of its own.
             for number in 1...2 {
-                var updates: [TransferUpdate<Created>] = []
+                var updates: [PulseClient.TransferUpdate<Created>] = []
                 for try await update in uploads { updates.append(update) }
                 #expect(
                     updates == [.progress(TransferProgress(completed: 10, total: 10)), .finished(Created(size: 10))])

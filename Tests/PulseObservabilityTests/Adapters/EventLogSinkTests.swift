@@ -7,13 +7,14 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct EventLogSinkTests {
-    private final class Log: EventLogOutput {
-        private let written = Locked<[EventLogRecord]>([])
-        var records: [EventLogRecord] { written.withLock { $0 } }
-        func write(_ record: EventLogRecord) { written.withLock { $0.append(record) } }
+    private final class Log: EventLogSink.Output {
+        private let written = Locked<[EventLogSink.Record]>([])
+        var records: [EventLogSink.Record] { written.withLock { $0 } }
+        func write(_ record: EventLogSink.Record) { written.withLock { $0.append(record) } }
     }
 
-    private static func records(_ level: PulseConfiguration.LogLevel, _ events: [NetworkEvent]) -> [EventLogRecord] {
+    private static func records(_ level: PulseConfiguration.LogLevel, _ events: [NetworkEvent]) -> [EventLogSink.Record]
+    {
         let log = Log()
         let sink = EventLogSink(level: level, output: log)
         let bus = PulseEventBus()
@@ -31,7 +32,7 @@ struct EventLogSinkTests {
 
     @Test func aRecordNamesItsCall() {
         let trace = "0af7651916cd43dd8448eb211c80319c"
-        let call = CallSummary.sample(traceID: trace)
+        let call = NetworkEvent.CallSummary.sample(traceID: trace)
         let record = Self.records(.info, [.requestCompleted(.ok(), call, latency: 0.012)]).first
         #expect(record?.level == .info)
         #expect(record?.message == "GET api.example.com/users/42 200, 47 bytes in 12 ms")
@@ -51,13 +52,13 @@ struct EventLogSinkTests {
     }
 
     @Test func aSocketIsLogged() {
-        let (call, error) = (CallSummary.sample(), PulseError.socketClosed(code: 1008, reason: "hunter2"))
+        let (call, error) = (NetworkEvent.CallSummary.sample(), PulseError.socketClosed(code: 1008, reason: "hunter2"))
         let states: [SocketState] = [
             .idle, .connecting(attempt: 1), .open(subprotocol: "chat"),
             .reconnecting(after: error, attempt: 2, delay: 0.5, unconfirmed: 3), .closing, .closed(nil),
             .closed(.socketClosed(code: 1000, reason: "")), .closed(error),
         ]
-        let end = SocketDisconnection(code: 1012, reason: "hunter2", endedBy: .server, bytesSent: 7)
+        let end = NetworkEvent.SocketDisconnection(code: 1012, reason: "hunter2", endedBy: .server, bytesSent: 7)
         let records = Self.records(
             .debug, states.map { .socketStateChanged(call, $0) } + [.socketDisconnected(call, end)])
         #expect(records.map(\.level) == [.debug, .debug, .info, .warning, .debug, .info, .info, .error, .info])

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct MetricsOutputSinkTests {
-    private final class Output: MetricsOutput {
+    private final class Output: MetricsOutputSink.Output {
         private let written = Locked<[String]>([])
         var lines: [String] { written.withLock { $0 } }
 
@@ -83,7 +83,8 @@ struct MetricsOutputSinkTests {
     @Test func codesOfSocketsAreBounded() {
         let lines = Self.lines(
             { MetricsOutputSink(output: $0) },
-            (0..<6000).map { .socketDisconnected(.sample(), SocketDisconnection(code: $0, bytesSent: -1)) })
+            (0..<6000).map { .socketDisconnected(.sample(), NetworkEvent.SocketDisconnection(code: $0, bytesSent: -1)) }
+        )
         let ends = Set(lines.filter { $0.hasPrefix("pulse.socket.disconnections") })
         #expect(ends.count == 19 && ends.contains { $0.hasSuffix("code=other") })
         #expect(ends.contains { $0.hasSuffix("code=1015") } && ends.contains { $0.hasSuffix("code=4xxx") })

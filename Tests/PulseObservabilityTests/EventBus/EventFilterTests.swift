@@ -7,9 +7,9 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct EventFilterTests {
-    private static let call = CallSummary.sample()
+    private static let call = NetworkEvent.CallSummary.sample()
 
-    private static func kinds(_ filter: EventFilter) -> Set<NetworkEvent.Kind> {
+    private static func kinds(_ filter: PulseEventBus.Filter) -> Set<NetworkEvent.Kind> {
         Set(NetworkEvent.all(of: call).filter(filter.matches).map(\.kind))
     }
 
@@ -24,7 +24,9 @@ struct EventFilterTests {
 
     @Test func anEventNamesItsCallIfItHasOne() {
         for event in NetworkEvent.all(of: Self.call) {
-            let hasCall = Mirror(reflecting: event).children.contains { "\($0.value)".contains("CallSummary(") }
+            let hasCall = Mirror(reflecting: event).children.contains {
+                "\($0.value)".contains("CallSummary(")
+            }
             #expect((event.call == Self.call) == hasCall, "\(event.kind)")
             #expect((event.call == nil) != hasCall, "\(event.kind)")
         }
@@ -38,7 +40,7 @@ struct EventFilterTests {
         #expect(Self.kinds(.host("API.example.com")) == Self.kinds(.call(Self.call.id)))
         #expect(Self.kinds(.call(UUID())).isEmpty)
         #expect(Self.kinds(.failures).isEmpty)
-        #expect(Self.kinds(EventFilter { $0.call == nil }).count == 12)
+        #expect(Self.kinds(PulseEventBus.Filter { $0.call == nil }).count == 12)
     }
 
     @Test func filtersCanBeCombined() {
@@ -49,8 +51,8 @@ struct EventFilterTests {
     }
 
     @Test func aCancellationIsNotAFailure() {
-        func matches(_ result: Result<ResponseSummary, ErrorSummary>) -> Bool {
-            EventFilter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
+        func matches(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) -> Bool {
+            PulseEventBus.Filter.failures.matches(.requestCompleted(result, Self.call, latency: 1))
         }
         #expect(matches(.error(.timeout)))
         #expect(!matches(.error(.cancelled)))
@@ -58,8 +60,8 @@ struct EventFilterTests {
     }
 
     @Test func aHostFilterMatchesPinningFailuresOfThatHostOnly() {
-        #expect(EventFilter.host("a.example").matches(.pinningFailed(host: "A.example", seen: [])))
-        #expect(!EventFilter.host("a.example").matches(.pinningFailed(host: "b.example", seen: [])))
+        #expect(PulseEventBus.Filter.host("a.example").matches(.pinningFailed(host: "A.example", seen: [])))
+        #expect(!PulseEventBus.Filter.host("a.example").matches(.pinningFailed(host: "b.example", seen: [])))
     }
 
     @Test func filteredEventsTakeNoSpaceInTheBuffer() async {

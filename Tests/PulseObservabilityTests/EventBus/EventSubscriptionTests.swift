@@ -71,7 +71,7 @@ struct EventSubscriptionTests {
     /// The bus calls filters outside its lock.
     @Test func aFilterMayUseTheBus() async {
         let bus = PulseEventBus()
-        let subscription = bus.subscribe(matching: EventFilter { [weak bus] _ in bus?.droppedEventCount == 0 })
+        let subscription = bus.subscribe(matching: PulseEventBus.Filter { [weak bus] _ in bus?.droppedEventCount == 0 })
         bus.emit(.warning("1"))
         subscription.cancel()
         var count = 0

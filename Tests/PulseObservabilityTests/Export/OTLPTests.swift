@@ -9,7 +9,7 @@ import Testing
 /// Checks the JSON's form. IntegrationTests check that OpenTelemetry's own definitions can read it.
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct OTLPTests {
-    private let resource = TelemetryResource(
+    private let resource = OTLPUpload.Resource(
         serviceName: "shop", serviceVersion: "1.2", attributes: ["deployment.environment.name": "test"])
     private let clock = TestClock()
 
@@ -70,7 +70,7 @@ struct OTLPTests {
     @Test func socketsHaveTheirHostAndCode() async throws {
         let metrics = try await metrics { bus in
             bus.emit(.socketStateChanged(.sample(), .open(subprotocol: nil)))
-            bus.emit(.socketDisconnected(.sample(), SocketDisconnection(code: 1006, bytesSent: 40)))
+            bus.emit(.socketDisconnected(.sample(), NetworkEvent.SocketDisconnection(code: 1006, bytesSent: 40)))
         }
         #expect(metrics["pulse.sockets.open"]?["gauge"]?["dataPoints"]?[0]?["asInt"] == "1")
         let end = try #require(metrics["pulse.socket.disconnections"]?["sum"]?["dataPoints"]?[0])
@@ -82,15 +82,16 @@ struct OTLPTests {
     }
 
     private func spans(
-        _ results: [Result<ResponseSummary, ErrorSummary>], call: CallSummary = .sample()
+        _ results: [Result<NetworkEvent.ResponseSummary, PulseError.Summary>],
+        call: NetworkEvent.CallSummary = .sample()
     ) throws -> [JSONValue] {
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         for result in results { tracer.emitCall(call, result) }
         return try spans(of: buffer)
     }
 
-    private func spans(of buffer: CallTraceBuffer) throws -> [JSONValue] {
+    private func spans(of buffer: CallTracer.Buffer) throws -> [JSONValue] {
         let value = try JSONDecoder().decode(
             JSONValue.self, from: OTLPTraces(resource: resource).json(of: buffer.takeAll()))
         let resource = Self.attributes(value["resourceSpans"]?[0]?["resource"]?["attributes"])
@@ -125,8 +126,8 @@ struct OTLPTests {
 
     /// After a 303, a POST is redirected as a GET.
     @Test func theSpanOfAnAttemptHasItsOwnMethod() throws {
-        let call = CallSummary.sample(method: .post)
-        let buffer = CallTraceBuffer()
+        let call = NetworkEvent.CallSummary.sample(method: .post)
+        let buffer = CallTracer.Buffer()
         let tracer = CallTracer(output: buffer, clock: clock)
         tracer.emit(.requestStarted(call))
         tracer.emit(.attemptStarted(call))
@@ -167,7 +168,7 @@ struct OTLPTests {
         #expect(snapshot.countingSince <= snapshot.takenAt)
         let json = try OTLPMetrics(resource: resource).json(of: snapshot)
         #expect(!json.isEmpty)
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         CallTracer(output: buffer, clock: clock).emitCall(.sample())
         #expect(try !OTLPTraces(resource: resource).json(of: buffer.takeAll()).isEmpty)
     }
@@ -182,7 +183,7 @@ struct OTLPTests {
         let metrics = try OTLPUpload.metrics(snapshot, from: resource, buckets: [0.1, 1])
         #expect(metrics.path == "/v1/metrics" && metrics.method == .post)
         #expect(try metrics.json == OTLPMetrics(resource: resource, buckets: [0.1, 1]).json(of: snapshot))
-        let buffer = CallTraceBuffer()
+        let buffer = CallTracer.Buffer()
         CallTracer(output: buffer, clock: clock).emitCall(.sample())
         let ended = buffer.takeAll()
         let traces = try OTLPUpload.traces(ended, from: resource)

@@ -85,7 +85,7 @@ struct PrometheusTextTests {
 
     /// Prometheus reads them itself, and rejects the page if it cannot.
     @Test func sharedLabelsWithNamesOfPrometheusAreIgnored() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.firstByte, timings.lastByte) = (0.25, 0.5)
         let record = { [timings] (bus: PulseEventBus) in bus.emitCall(.sample(), .ok(timings: timings)) }
         let plain = await Self.lines(PrometheusText(), record)
@@ -94,7 +94,7 @@ struct PrometheusTextTests {
     }
 
     @Test func phasesAreASummary() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.firstByte, timings.lastByte) = (0.25, 0.5)
         let lines = await Self.lines { [timings] in $0.emitCall(.sample(), .ok(timings: timings)) }
         #expect(lines.contains("# TYPE pulse_phase_duration_seconds summary"))
@@ -120,13 +120,13 @@ struct PrometheusTextTests {
 
     @Test func socketsHaveAGaugeAndCountersByHost() async {
         let lines = await Self.lines { bus in
-            let (open, lost) = (CallSummary.sample(), CallSummary.sample())
+            let (open, lost) = (NetworkEvent.CallSummary.sample(), NetworkEvent.CallSummary.sample())
             for socket in [open, lost] { bus.emit(.socketStateChanged(socket, .open(subprotocol: nil))) }
             for code in [1006, 4001] {
                 bus.emit(
                     .socketDisconnected(
                         lost,
-                        SocketDisconnection(
+                        NetworkEvent.SocketDisconnection(
                             code: code, messagesSent: 2, messagesReceived: 3, bytesSent: 40, bytesReceived: 50,
                             unconfirmed: 1)))
             }

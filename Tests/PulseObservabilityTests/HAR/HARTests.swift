@@ -22,7 +22,7 @@ struct HARTests {
     }
 
     @Test func anEntryHasAllFieldsThatTheFormatRequires() throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = 0
         timings.connected = 0.010
         timings.secured = 0.030
@@ -32,12 +32,12 @@ struct HARTests {
         timings.networkProtocol = "http/1.1"
         timings.remoteAddress = "127.0.0.1"
         timings.bytesReceived = 40
-        let call = RecordedCall.sample(
+        let call = PulseRecording.Call.sample(
             url: "https://api.example.com/a?page=2&name=A%20B&flag", requestHeaders: ["Accept": "*/*"],
-            requestBody: RecordedBody(.text("{}"), byteCount: 2, contentType: "application/json"),
+            requestBody: PulseRecording.Body(.text("{}"), byteCount: 2, contentType: "application/json"),
             response: .init(
                 statusCode: 302, headers: ["Location": "/b", "X-Many": "1", "x-many": "2"],
-                body: RecordedBody(.text("hello"), byteCount: 5, contentType: "text/plain"), timings: timings))
+                body: PulseRecording.Body(.text("hello"), byteCount: 5, contentType: "text/plain"), timings: timings))
         let entry = try #require(try entries(PulseRecording(calls: [call])).first)
         #expect(entry["startedDateTime"] == "2026-01-01T00:00:01.000Z")
         #expect(entry["serverIPAddress"] == "127.0.0.1")
@@ -64,7 +64,7 @@ struct HARTests {
     }
 
     @Test func aRequestWithoutAResponseHasStatusZeroAndAnError() throws {
-        let failure = ErrorSummary(kind: .timeout, message: "timed out")
+        let failure = PulseError.Summary(kind: .timeout, message: "timed out")
         let entry = try #require(
             try entries(PulseRecording(calls: [.sample(response: nil, failure: failure)])).first)
         #expect(entry["response"]?["status"] == 0)
@@ -91,9 +91,9 @@ struct HARTests {
     }
 
     @Test func anOmittedBodyHasACommentWithTheReason() throws {
-        let call = RecordedCall.sample(
-            requestBody: RecordedBody(.omitted(.file), contentType: "image/png"),
-            response: .init(statusCode: 200, body: RecordedBody(.bytes(Data([1, 2])), byteCount: 2)))
+        let call = PulseRecording.Call.sample(
+            requestBody: PulseRecording.Body(.omitted(.file), contentType: "image/png"),
+            response: .init(statusCode: 200, body: PulseRecording.Body(.bytes(Data([1, 2])), byteCount: 2)))
         let entry = try #require(try entries(PulseRecording(calls: [call])).first)
         #expect(entry["request"]?["postData"]?["comment"] == "not kept: file")
         #expect(entry["request"]?["bodySize"] == -1)
@@ -103,14 +103,14 @@ struct HARTests {
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
     func anyNumberResultsInAReadableFile(value: TimeInterval) throws {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.firstByte = value
         timings.remoteAddress = "not an address"
-        let call = RecordedCall(
+        let call = PulseRecording.Call(
             id: UUID(), endpointPath: "", route: "", method: .get, host: "",
             startedAt: Date(timeIntervalSince1970: value), latency: value,
             exchanges: [
-                RecordedExchange(
+                PulseRecording.Exchange(
                     id: 1, offset: value, request: .init(method: "", url: ""),
                     response: .init(statusCode: 200, timings: timings), duration: value)
             ])

@@ -46,8 +46,8 @@ struct MetricsCollectorStressTests {
 
     private static func write(_ calls: Int, to bus: PulseEventBus, as writer: Int) {
         for number in 0..<calls {
-            let call = CallSummary.sample("route \(number % 7)", host: "h\(writer % 3).example")
-            let result: Result<ResponseSummary, ErrorSummary> =
+            let call = NetworkEvent.CallSummary.sample("route \(number % 7)", host: "h\(writer % 3).example")
+            let result: Result<NetworkEvent.ResponseSummary, PulseError.Summary> =
                 switch number % 5 {
                 case 0: .error(.timeout)
                 case 1: .error(.cancelled)
@@ -99,7 +99,7 @@ struct MetricsCollectorStressTests {
 
     @Test func concurrentTracesAreKeptSeparate() async {
         let bus = PulseEventBus()
-        let buffer = CallTraceBuffer(capacity: Self.writers * Self.callsOfEach)
+        let buffer = CallTracer.Buffer(capacity: Self.writers * Self.callsOfEach)
         let tracer = CallTracer(output: buffer)
         bus.addSink(tracer)
         await Threads.run(Self.writers) { Self.write(Self.callsOfEach, to: bus, as: $0) }

@@ -24,7 +24,7 @@ struct MetricsStateScheduleTests {
 
         var ends: [End] = []
         var attempts = 0
-        var running: [CallSummary] = []
+        var running: [NetworkEvent.CallSummary] = []
         var named: [String] = []
         let maximumRoutes = 4
 
@@ -56,7 +56,7 @@ struct MetricsStateScheduleTests {
                 metrics.reset()
                 model.reset()
             case 3..<16:
-                let call = CallSummary.sample("r\(random.below(6))", host: "h\(random.below(3))")
+                let call = NetworkEvent.CallSummary.sample("r\(random.below(6))", host: "h\(random.below(3))")
                 _ = model.shown(call.route)
                 model.running.append(call)
                 metrics.apply(.requestStarted(call), at: tick)

@@ -105,8 +105,8 @@ struct PulseMetricsCollectorTests {
 
     @Test func theEventsOfACallAreCounted() async {
         let collector = collector()
-        let call = CallSummary.sample()
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: "")
+        let call = NetworkEvent.CallSummary.sample()
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: "")
         bus.emit(.requestStarted(call))
         bus.emit(.cacheMiss(call))
         bus.emit(.attemptStarted(call))
@@ -140,7 +140,7 @@ struct PulseMetricsCollectorTests {
 
     @Test func revalidatedResponsesCountAsHits() async {
         let collector = collector()
-        let call = CallSummary.sample()
+        let call = NetworkEvent.CallSummary.sample()
         for _ in 0..<2 { bus.emit(.cacheHit(call)) }
         bus.emit(.cacheRevalidated(call))
         bus.emit(.cacheMiss(call))
@@ -149,10 +149,10 @@ struct PulseMetricsCollectorTests {
 
     @Test func onlyNetworkResponsesCountInThePhases() async {
         let collector = collector()
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.connected, timings.firstByte, timings.lastByte) = (0.5, 0.75, 1, 0.9)
         bus.emitCall(.sample(), .ok(timings: timings))
-        let hit = ResponseSummary(statusCode: 200, byteCount: 1, origin: .cache, timings: timings)
+        let hit = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 1, origin: .cache, timings: timings)
         bus.emitCall(.sample(), .success(hit))
         let phases = await collector.snapshot().total.phases
         #expect(phases[.queued].sum == 0.5 && phases[.connecting].sum == 0.25 && phases[.waiting].sum == 0.25)
@@ -163,7 +163,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func theClockIsReadOnlyForEventsCountedByTime() {
-        let (clock, call) = (CountingClock(), CallSummary.sample())
+        let (clock, call) = (CountingClock(), NetworkEvent.CallSummary.sample())
         let collector = PulseMetricsCollector(clock: clock)
         collector.attach(to: bus)
         bus.emit(.requestStarted(call))
@@ -178,7 +178,7 @@ struct PulseMetricsCollectorTests {
 
     @Test func theInFlightGaugeFollowsStartsAndCompletions() async {
         let collector = collector()
-        let calls = (0..<5).map { _ in CallSummary.sample() }
+        let calls = (0..<5).map { _ in NetworkEvent.CallSummary.sample() }
         for call in calls { bus.emit(.requestStarted(call)) }
         #expect(await collector.snapshot().inFlight == 5)
         for call in calls.prefix(3) { bus.emit(.requestCompleted(.ok(), call, latency: 1)) }
@@ -189,7 +189,7 @@ struct PulseMetricsCollectorTests {
 
     @Test func aCallStartedBeforeAttachingDoesNotMakeTheGaugeNegative() async {
         let collector = collector()
-        let ours = CallSummary.sample()
+        let ours = NetworkEvent.CallSummary.sample()
         bus.emit(.requestStarted(ours))
         bus.emit(.requestCompleted(.ok(), .sample(), latency: 1))
         let snapshot = await collector.snapshot()
@@ -318,7 +318,7 @@ struct PulseMetricsCollectorTests {
 
     @Test func aResetClearsCountsAndKeepsStates() async {
         let collector = collector(objectives: [ServiceLevelObjective("all", target: 0.9)])
-        let open = CallSummary.sample("open")
+        let open = NetworkEvent.CallSummary.sample("open")
         bus.emit(.requestStarted(open))
         bus.emitCall(.sample("done"))
         bus.emit(.circuitBreakerOpened(endpoint: "https://a.example"))
@@ -329,7 +329,7 @@ struct PulseMetricsCollectorTests {
         #expect(snapshot.countingSince == clock.now)
         #expect(snapshot.routes.mapValues(\.inFlight) == ["open": 1])
         #expect(snapshot.total.completed == 0 && snapshot.eventCounts.isEmpty)
-        #expect(snapshot.circuits == ["https://a.example": CircuitMetrics(state: .open)])
+        #expect(snapshot.circuits == ["https://a.example": MetricsSnapshot.Circuit(state: .open)])
         #expect(snapshot.connectivity?.path == .satisfied)
         #expect(snapshot.objectives.map(\.overall.valid) == [0])
         bus.emit(.requestCompleted(.ok(), open, latency: 1))

@@ -18,13 +18,13 @@ struct SocketMetricsTests {
         return collector
     }
 
-    private func emit(_ socket: CallSummary, _ states: SocketState...) {
+    private func emit(_ socket: NetworkEvent.CallSummary, _ states: SocketState...) {
         for state in states { bus.emit(.socketStateChanged(socket, state)) }
     }
 
     @Test func openSocketsAreThoseWhoseLatestStateIsOpen() async {
         let collector = collector()
-        let (one, two) = (CallSummary.sample(), CallSummary.sample(host: "ws.example.com"))
+        let (one, two) = (NetworkEvent.CallSummary.sample(), NetworkEvent.CallSummary.sample(host: "ws.example.com"))
         emit(one, .connecting(attempt: 1), .open(subprotocol: nil))
         emit(two, .connecting(attempt: 1), .open(subprotocol: nil))
         #expect(await collector.snapshot().sockets.open == 2)
@@ -48,12 +48,12 @@ struct SocketMetricsTests {
     }
 
     @Test func endsAreCountedByCodeWithTheirFigures() async {
-        let (collector, socket) = (collector(), CallSummary.sample())
+        let (collector, socket) = (collector(), NetworkEvent.CallSummary.sample())
         for code in [1000, 1006, 1006, 1015, 999, 1016, 2999, 3000, 3999, 4000, 4999, 5000, Int.min, .max] {
             bus.emit(
                 .socketDisconnected(
                     socket,
-                    SocketDisconnection(
+                    NetworkEvent.SocketDisconnection(
                         code: code, messagesSent: 1, messagesReceived: 2, bytesSent: 30, bytesReceived: 40,
                         unconfirmed: 5)))
         }
@@ -66,12 +66,12 @@ struct SocketMetricsTests {
     }
 
     @Test func figuresOfOtherToolsNeitherOverflowNorCountDown() async {
-        let (collector, socket) = (collector(), CallSummary.sample())
+        let (collector, socket) = (collector(), NetworkEvent.CallSummary.sample())
         for number in [Int.max, .max, .min, -1] {
             bus.emit(
                 .socketDisconnected(
                     socket,
-                    SocketDisconnection(
+                    NetworkEvent.SocketDisconnection(
                         code: 1000, messagesSent: number, messagesReceived: number, bytesSent: Int64(number),
                         bytesReceived: Int64(number), unconfirmed: number)))
         }
@@ -82,9 +82,9 @@ struct SocketMetricsTests {
     @Test func hostsAreBounded() async {
         let collector = collector(maximumHosts: 2)
         for number in 0..<100 {
-            let socket = CallSummary.sample(host: "h\(number)")
+            let socket = NetworkEvent.CallSummary.sample(host: "h\(number)")
             emit(socket, .open(subprotocol: nil))
-            bus.emit(.socketDisconnected(socket, SocketDisconnection(code: 1000)))
+            bus.emit(.socketDisconnected(socket, NetworkEvent.SocketDisconnection(code: 1000)))
             emit(socket, .closed(nil))
         }
         let snapshot = await collector.snapshot()
@@ -93,7 +93,7 @@ struct SocketMetricsTests {
     }
 
     @Test func aResetKeepsOpenSocketsAndADetachForgetsThem() async {
-        let (collector, socket) = (collector(), CallSummary.sample())
+        let (collector, socket) = (collector(), NetworkEvent.CallSummary.sample())
         emit(socket, .open(subprotocol: nil))
         collector.reset()
         var sockets = await collector.snapshot().sockets

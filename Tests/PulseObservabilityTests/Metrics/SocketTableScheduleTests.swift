@@ -14,7 +14,7 @@ struct SocketTableScheduleTests {
 
     /// A socket, and what was seen of it.
     private struct Model {
-        let socket: CallSummary
+        let socket: NetworkEvent.CallSummary
         var isOpen = false
         var wasOpen = false
     }
@@ -52,7 +52,7 @@ struct SocketTableScheduleTests {
                 sockets[index].isOpen = false
             case 5, 6:
                 let code = [1000, 1006, 3000, 4000][random.below(4)]
-                let end = SocketDisconnection(code: code, bytesSent: Int64(step))
+                let end = NetworkEvent.SocketDisconnection(code: code, bytesSent: Int64(step))
                 metrics.apply(.socketDisconnected(sockets[index].socket, end), at: 0)
                 expected.ends[code, default: 0] += 1
                 expected.bytes += Int64(step)

@@ -269,7 +269,7 @@ struct PulseRecorderTests {
     }
 
     @Test func aCallInProgressHasNoOutcome() async throws {
-        let seen = Locked<[RecordedCall]>([])
+        let seen = Locked<[PulseRecording.Call]>([])
         let holder = Locked<PulseRecorder?>(nil)
         let stage = RecorderStage { request in
             let calls = holder.withLock { $0 }?.recording().calls ?? []

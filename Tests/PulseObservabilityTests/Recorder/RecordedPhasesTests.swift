@@ -8,14 +8,14 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct RecordedPhasesTests {
-    private func exchange(duration: TimeInterval? = 1, _ timings: TransferTimings?) -> RecordedExchange {
-        RecordedExchange(
+    private func exchange(duration: TimeInterval? = 1, _ timings: PulseResponse.Timings?) -> PulseRecording.Exchange {
+        PulseRecording.Exchange(
             id: 1, request: .init(method: "GET", url: "u"), response: .init(statusCode: 200, timings: timings),
             duration: duration)
     }
 
     @Test func phasesFollowOneAnotherWithoutGaps() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = 0.125
         timings.nameResolved = 0.25
         timings.connected = 0.5
@@ -36,7 +36,7 @@ struct RecordedPhasesTests {
     }
 
     @Test func invalidOrDecreasingTimingsAreIgnored() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.queued = .nan
         timings.connected = 1
         timings.secured = 0.5
@@ -52,9 +52,9 @@ struct RecordedPhasesTests {
             0, 1, -1, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude,
         ]
         for value in values {
-            var call = RecordedCall.sample(latency: value)
+            var call = PulseRecording.Call.sample(latency: value)
             call.exchanges.append(
-                RecordedExchange(
+                PulseRecording.Exchange(
                     id: 2, attempt: 2, offset: value, request: .init(method: "GET", url: "u"), duration: value))
             for width in [-1, 0, 60, .max] {
                 let lines = call.waterfall(width: width).split(separator: "\n")
@@ -64,10 +64,10 @@ struct RecordedPhasesTests {
     }
 
     @Test func theWaterfallShowsRequestsAndMarksOnATimeline() {
-        var call = RecordedCall.sample(response: .init(statusCode: 503), latency: 1)
+        var call = PulseRecording.Call.sample(response: .init(statusCode: 503), latency: 1)
         call.latency = 4
         call.exchanges.append(
-            RecordedExchange(
+            PulseRecording.Exchange(
                 id: 2, attempt: 2, hop: 1, offset: 2, request: .init(method: "GET", url: "u"),
                 response: .init(statusCode: 200), duration: 2))
         call.marks.append(.init(kind: .retrying, offset: 1, detail: "try later"))

@@ -9,8 +9,8 @@ import Testing
 
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RecorderChangesTests {
-    private static func call(_ path: String = "/a", id: UUID = UUID()) -> CallSummary {
-        CallSummary(id: id, endpointPath: path, route: "GetA", method: .get, host: "api.example.com")
+    private static func call(_ path: String = "/a", id: UUID = UUID()) -> NetworkEvent.CallSummary {
+        NetworkEvent.CallSummary(id: id, endpointPath: path, route: "GetA", method: .get, host: "api.example.com")
     }
 
     @Test func eachChangeWakesTheReadersAndSeveralCountAsOne() async {
@@ -108,12 +108,13 @@ struct RecorderChangesTests {
     }
 
     @Test func curlCommandsStandUnderTheirCallOnceEach() {
-        var call = RecordedCall.sample(url: "https://api.example.com/a\nrm -rf", response: .init(statusCode: 503))
+        var call = PulseRecording.Call.sample(
+            url: "https://api.example.com/a\nrm -rf", response: .init(statusCode: 503))
         call.exchanges.append(
-            RecordedExchange(id: 2, attempt: 2, request: .init(method: "GET", url: "https://api.example.com/b")))
+            PulseRecording.Exchange(id: 2, attempt: 2, request: .init(method: "GET", url: "https://api.example.com/b")))
         call.exchanges.append(
-            RecordedExchange(id: 3, attempt: 3, request: .init(method: "GET", url: "https://api.example.com/b")))
-        let served = RecordedCall(
+            PulseRecording.Exchange(id: 3, attempt: 3, request: .init(method: "GET", url: "https://api.example.com/b")))
+        let served = PulseRecording.Call(
             id: UUID(), endpointPath: "/c\nrm -rf", route: "C", method: .get, host: "h",
             startedAt: Date(timeIntervalSince1970: 0))
         let lines = PulseRecording(calls: [call, served]).curl().split(

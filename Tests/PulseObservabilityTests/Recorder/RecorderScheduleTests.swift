@@ -75,7 +75,7 @@ struct RecorderScheduleTests {
         }
     }
 
-    private func check(_ calls: [RecordedCall], _ known: [Model], _ comment: String) {
+    private func check(_ calls: [PulseRecording.Call], _ known: [Model], _ comment: String) {
         var wereDropped = true
         for (call, model) in zip(calls, known) {
             #expect(
@@ -90,14 +90,15 @@ struct RecorderScheduleTests {
         }
     }
 
-    private static func call(_ id: UUID) -> RecordedCall {
-        RecordedCall(
+    private static func call(_ id: UUID) -> PulseRecording.Call {
+        PulseRecording.Call(
             id: id, endpointPath: "/", route: "r", method: .get, host: "h", startedAt: Date(timeIntervalSince1970: 0))
     }
 
-    private static func request(_ length: Int) -> RecordedExchange.Request {
-        let body: RecordedBody =
-            length == 0 ? .none : RecordedBody(.text(String(repeating: "x", count: length)), byteCount: Int64(length))
+    private static func request(_ length: Int) -> PulseRecording.Exchange.Request {
+        let body: PulseRecording.Body =
+            length == 0
+            ? .none : PulseRecording.Body(.text(String(repeating: "x", count: length)), byteCount: Int64(length))
         return .init(method: "PUT", url: "u", body: body)
     }
 }

@@ -29,23 +29,24 @@ struct RecorderStage {
             plugins: plugins + [.recorder(recorder)], transport: MockTransport(respond), events: bus)
     }
 
-    var calls: [RecordedCall] { recorder.recording().calls }
+    var calls: [PulseRecording.Call] { recorder.recording().calls }
 }
 
-extension RecordedCall {
+extension PulseRecording.Call {
     /// A call with one exchange.
     static func sample(
         _ number: Int = 1, url: String = "https://api.example.com/a", requestHeaders: HTTPHeaders = [:],
-        requestBody: RecordedBody = .none, response: RecordedExchange.Response? = .init(statusCode: 200),
-        failure: ErrorSummary? = nil, latency: TimeInterval = 0.25
-    ) -> RecordedCall {
-        RecordedCall(
+        requestBody: PulseRecording.Body = .none, response: PulseRecording.Exchange.Response? = .init(statusCode: 200),
+        failure: PulseError.Summary? = nil, latency: TimeInterval = 0.25
+    ) -> PulseRecording.Call {
+        PulseRecording.Call(
             id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",
             startedAt: Date(timeIntervalSince1970: 1_767_225_600 + TimeInterval(number)), latency: latency,
             outcome: failure.map { .failure($0) }
-                ?? .success(ResponseSummary(statusCode: response?.statusCode ?? 0, byteCount: 0, origin: .network)),
+                ?? .success(
+                    NetworkEvent.ResponseSummary(statusCode: response?.statusCode ?? 0, byteCount: 0, origin: .network)),
             exchanges: [
-                RecordedExchange(
+                PulseRecording.Exchange(
                     id: UInt64(number),
                     request: .init(method: "GET", url: url, headers: requestHeaders, body: requestBody),
                     response: response, failure: failure, duration: latency)

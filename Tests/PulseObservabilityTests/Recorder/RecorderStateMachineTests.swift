@@ -16,7 +16,7 @@ struct RecorderStateMachineTests {
 
     private func begin(_ id: UUID, in machine: inout Machine) {
         machine.begin(
-            RecordedCall(
+            PulseRecording.Call(
                 id: id, endpointPath: "/a", route: "a", method: .get, host: "h",
                 startedAt: Date(timeIntervalSince1970: 0)), id: id, at: 0)
     }
@@ -25,7 +25,8 @@ struct RecorderStateMachineTests {
         begin(id, in: &machine)
         return machine.beginExchange(
             id, attempt: 1, hop: 0, offset: 0,
-            request: .init(method: "POST", url: "u", body: RecordedBody(.text(body), byteCount: Int64(body.utf8.count)))
+            request: .init(
+                method: "POST", url: "u", body: PulseRecording.Body(.text(body), byteCount: Int64(body.utf8.count)))
         )
     }
 
@@ -98,14 +99,15 @@ struct RecorderStateMachineTests {
         let id = UUID()
         let host = String(repeating: "h", count: 3000)
         machine.begin(
-            RecordedCall(
+            PulseRecording.Call(
                 id: id, endpointPath: "/a", route: "a", method: .get, host: host,
                 startedAt: Date(timeIntervalSince1970: 0)), id: id, at: 0)
         #expect(machine.byteCount > 3000)
         let message = String(repeating: "m", count: 5000)
-        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: message)), traceID: nil)
+        machine.end(
+            id, latency: 1, outcome: .failure(PulseError.Summary(kind: .custom, message: message)), traceID: nil)
         #expect(machine.byteCount > 8000)
-        machine.end(id, latency: 1, outcome: .failure(ErrorSummary(kind: .custom, message: "m")), traceID: nil)
+        machine.end(id, latency: 1, outcome: .failure(PulseError.Summary(kind: .custom, message: "m")), traceID: nil)
         #expect(machine.byteCount < 5000)
     }
 
@@ -116,7 +118,7 @@ struct RecorderStateMachineTests {
         let number = send(old, body: body, in: &machine)
         _ = send(new, body: body, in: &machine)
         machine.update(old, exchange: number) { exchange in
-            exchange.response = .init(statusCode: 200, body: RecordedBody(.text(body), byteCount: 4000))
+            exchange.response = .init(statusCode: 200, body: PulseRecording.Body(.text(body), byteCount: 4000))
         }
         let exchange = machine.recording.calls.first?.exchanges.first
         #expect(exchange?.response?.statusCode == 200)
@@ -141,7 +143,7 @@ struct RecorderStateMachineTests {
         let id = UUID()
         let number = send(id, body: "", in: &machine)
         machine.update(id, exchange: number) { $0.response = .init(statusCode: 200) }
-        let error = ErrorSummary(kind: .decodingFailed, message: "no User")
+        let error = PulseError.Summary(kind: .decodingFailed, message: "no User")
         machine.end(id, latency: 2, outcome: .failure(error), traceID: "t")
         machine.end(id, latency: 9, outcome: nil, traceID: nil)
         let call = machine.recording.calls.first

@@ -24,11 +24,11 @@ struct PulseReportTests {
     @Test(arguments: hostile)
     func hostileTextIsAlwaysShownAsText(text: String) throws {
         let headers: HTTPHeaders = [HTTPHeaders.Field(name: text, value: text)]
-        let body = RecordedBody(.text(text), byteCount: 1, contentType: text)
-        var call = RecordedCall.sample(
+        let body = PulseRecording.Body(.text(text), byteCount: 1, contentType: text)
+        var call = PulseRecording.Call.sample(
             url: text, requestHeaders: headers, requestBody: body,
             response: .init(statusCode: 200, headers: headers, body: body))
-        call.marks = [RecordedCall.Mark(kind: .retrying, offset: 0, detail: text)]
+        call.marks = [PulseRecording.Call.Mark(kind: .retrying, offset: 0, detail: text)]
         let event = RecordedEvent(date: Date(timeIntervalSince1970: 0), kind: .warning, subject: text)
         let html = PulseReport(PulseRecording(calls: [call], events: [event]), title: text).html
         let data = try data(of: html)
@@ -62,8 +62,8 @@ struct PulseReportTests {
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
     func anyNumberResultsInAValidPage(value: TimeInterval) throws {
-        var call = RecordedCall.sample(latency: value)
-        call.marks = [RecordedCall.Mark(kind: .retrying, offset: value, wait: value)]
+        var call = PulseRecording.Call.sample(latency: value)
+        call.marks = [PulseRecording.Call.Mark(kind: .retrying, offset: value, wait: value)]
         let event = RecordedEvent(date: Date(timeIntervalSince1970: value), kind: .warning, subject: "")
         let html = PulseReport(PulseRecording(calls: [call], events: [event])).html
         let read = try JSONDecoder().decode(JSONValue.self, from: Data(try data(of: html).utf8))
@@ -71,8 +71,8 @@ struct PulseReportTests {
     }
 
     @Test func thePageDrawsTheSameWaterfallAsTheText() throws {
-        var call = RecordedCall.sample(latency: 2)
-        call.marks = [RecordedCall.Mark(kind: .rateLimited, offset: 2, wait: 2, detail: "busy")]
+        var call = PulseRecording.Call.sample(latency: 2)
+        call.marks = [PulseRecording.Call.Mark(kind: .rateLimited, offset: 2, wait: 2, detail: "busy")]
         let read = try JSONDecoder().decode(
             JSONValue.self, from: Data(try data(of: PulseReport(PulseRecording(calls: [call])).html).utf8))
         let chart = try #require(read["calls"]?[0]?["chart"])
@@ -88,7 +88,7 @@ struct PulseReportTests {
 
     @Test func thePageTellsVirtualTimeFromMeasuredTime() throws {
         let calls = [true, false].map { isInVirtualTime in
-            RecordedCall(
+            PulseRecording.Call(
                 id: UUID(), endpointPath: "/a", route: "GetA", method: .get, host: "api.example.com",
                 startedAt: Date(timeIntervalSince1970: 0), latency: 14, isInVirtualTime: isInVirtualTime)
         }

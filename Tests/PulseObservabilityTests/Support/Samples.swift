@@ -3,32 +3,32 @@
 import PulseCore
 import PulseObservability
 
-extension CallSummary {
+extension NetworkEvent.CallSummary {
     static func sample(
         _ route: String = "GetUser", host: String = "api.example.com", id: UUID = UUID(), attempt: Int = 1,
         retryDelay: TimeInterval = 0, method: HTTPMethod = .get, traceID: String? = nil, parentSpanID: String? = nil,
         spanID: String? = nil
-    ) -> CallSummary {
-        CallSummary(
+    ) -> NetworkEvent.CallSummary {
+        NetworkEvent.CallSummary(
             id: id, endpointPath: "/users/42", route: route, method: method, host: host, attempt: attempt,
             retryDelay: retryDelay, traceID: traceID, parentSpanID: parentSpanID, spanID: spanID)
     }
 }
 
-extension Result<ResponseSummary, ErrorSummary> {
-    static func ok(_ status: Int = 200, bytes: Int = 47, timings: TransferTimings? = nil) -> Self {
-        .success(ResponseSummary(statusCode: status, byteCount: bytes, origin: .network, timings: timings))
+extension Result<NetworkEvent.ResponseSummary, PulseError.Summary> {
+    static func ok(_ status: Int = 200, bytes: Int = 47, timings: PulseResponse.Timings? = nil) -> Self {
+        .success(NetworkEvent.ResponseSummary(statusCode: status, byteCount: bytes, origin: .network, timings: timings))
     }
 
     static func error(_ kind: PulseError.Kind, status: Int? = nil, _ message: String = "it failed") -> Self {
-        .failure(ErrorSummary(kind: kind, statusCode: status, message: message))
+        .failure(PulseError.Summary(kind: kind, statusCode: status, message: message))
     }
 }
 
 extension NetworkEvent {
     /// One event of each kind.
-    static func all(of call: CallSummary, text: String = "text") -> [NetworkEvent] {
-        let error = ErrorSummary(kind: .http, statusCode: 503, message: text)
+    static func all(of call: NetworkEvent.CallSummary, text: String = "text") -> [NetworkEvent] {
+        let error = PulseError.Summary(kind: .http, statusCode: 503, message: text)
         let id = UUID()
         let url = URL(string: "https://api.example.com/users?token=hunter2") ?? URL(fileURLWithPath: "/")
         return [
@@ -46,7 +46,7 @@ extension NetworkEvent {
             .socketStateChanged(call, .open(subprotocol: text)),
             .socketDisconnected(
                 call,
-                SocketDisconnection(
+                NetworkEvent.SocketDisconnection(
                     code: 1012, reason: text, endedBy: .server, error: error, messagesSent: 2, messagesReceived: 3,
                     bytesSent: 40, bytesReceived: 50)),
             .warning(text), .requestCompleted(.ok(), call, latency: 0.012),
@@ -57,7 +57,8 @@ extension NetworkEvent {
 extension EventSink {
     /// Emits the usual events of one call.
     func emitCall(
-        _ call: CallSummary, _ result: Result<ResponseSummary, ErrorSummary> = .ok(), latency: TimeInterval = 0.012
+        _ call: NetworkEvent.CallSummary, _ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary> = .ok(),
+        latency: TimeInterval = 0.012
     ) {
         emit(.requestStarted(call))
         emit(.attemptStarted(call))

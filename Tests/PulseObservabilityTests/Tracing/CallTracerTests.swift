@@ -9,8 +9,8 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
-    private let buffer = CallTraceBuffer()
-    private let error = ErrorSummary(kind: .timeout, message: "timed out")
+    private let buffer = CallTracer.Buffer()
+    private let error = PulseError.Summary(kind: .timeout, message: "timed out")
 
     private func tracer(maximumOpenCalls: Int = 10) -> CallTracer {
         CallTracer(output: buffer, maximumOpenCalls: maximumOpenCalls, clock: clock)
@@ -28,7 +28,7 @@ struct CallTracerTests {
         await clock.advance(by: 0.125)
         tracer.emit(.responseReceived(.sample(id: id, attempt: 2), status: 200, byteCount: 47))
         await clock.advance(by: 0.125)
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.queued, timings.firstByte) = (0.025, 0.125)
         tracer.emit(.requestCompleted(.ok(timings: timings), .sample(id: id), latency: 99))
 
@@ -49,14 +49,14 @@ struct CallTracerTests {
 
     @Test(arguments: [("GetUser", "GET GetUser"), ("GET /users/{id}", "GET /users/{id}"), ("GETTER", "GET GETTER")])
     func aSpanIsNamedByItsMethodOnce(route: String, name: String) {
-        let (tracer, call) = (tracer(), CallSummary.sample(route))
+        let (tracer, call) = (tracer(), NetworkEvent.CallSummary.sample(route))
         tracer.emit(.requestStarted(call))
         tracer.emit(.requestCompleted(.failure(error), call, latency: 3))
         #expect(buffer.takeAll().first?.spanName == name)
     }
 
     @Test func anAttemptThatFailsWithItsCallHasTheError() async {
-        let (tracer, call) = (tracer(), CallSummary.sample())
+        let (tracer, call) = (tracer(), NetworkEvent.CallSummary.sample())
         tracer.emit(.requestStarted(call))
         tracer.emit(.attemptStarted(call))
         await clock.advance(by: 3)
@@ -82,7 +82,7 @@ struct CallTracerTests {
         let tracer = tracer()
         let (trace, parent, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "00f067aa0ba902b7")
         for (traceID, parentID, spanID) in [(trace, parent, span), ("0", "", "ABCDEF0123456789")] {
-            let call = CallSummary.sample(traceID: traceID, parentSpanID: parentID, spanID: spanID)
+            let call = NetworkEvent.CallSummary.sample(traceID: traceID, parentSpanID: parentID, spanID: spanID)
             tracer.emitCall(call)
         }
         tracer.emitCall(.sample(traceID: String(repeating: "0", count: 32)))
@@ -112,7 +112,7 @@ struct CallTracerTests {
 
     @Test func openCallsAreBounded() {
         let tracer = tracer(maximumOpenCalls: 2)
-        let calls = (0..<5).map { _ in CallSummary.sample() }
+        let calls = (0..<5).map { _ in NetworkEvent.CallSummary.sample() }
         for call in calls { tracer.emit(.requestStarted(call)) }
         for call in calls { tracer.emit(.requestCompleted(.ok(), call, latency: 1)) }
         #expect(buffer.takeAll().map(\.id) == calls.suffix(2).map(\.id))
@@ -122,7 +122,7 @@ struct CallTracerTests {
     /// A tracer that is detached for some time misses the ends of calls.
     @Test func inactiveCallsAreEvictedBeforeActiveOnes() {
         let tracer = tracer(maximumOpenCalls: 2)
-        let busy = CallSummary.sample()
+        let busy = NetworkEvent.CallSummary.sample()
         for _ in 0..<2 { tracer.emit(.requestStarted(.sample())) }
         tracer.emit(.requestStarted(busy))
         for _ in 0..<100 {
@@ -136,7 +136,7 @@ struct CallTracerTests {
     }
 
     @Test func aSocketsStateIsAMark() {
-        let (tracer, call) = (tracer(), CallSummary.sample())
+        let (tracer, call) = (tracer(), NetworkEvent.CallSummary.sample())
         tracer.emit(.requestStarted(call))
         tracer.emit(.socketStateChanged(call, .open(subprotocol: "chat token=hunter2")))
         tracer.emit(.socketStateChanged(call, .closed(.noConnection)))
@@ -145,11 +145,11 @@ struct CallTracerTests {
         #expect(marks.map(\.kind) == [.socketStateChanged, .socketStateChanged])
         #expect(marks.first?.text.hasPrefix("open, subprotocol chat") == true)
         #expect(marks.first?.text.contains("hunter2") == false)
-        #expect(marks.last?.text == "closed: \(ErrorSummary(.noConnection))")
+        #expect(marks.last?.text == "closed: \(PulseError.Summary(.noConnection))")
     }
 
     @Test func attemptsAndMarksOfATraceAreBounded() {
-        let (tracer, call) = (tracer(), CallSummary.sample())
+        let (tracer, call) = (tracer(), NetworkEvent.CallSummary.sample())
         tracer.emit(.requestStarted(call))
         for _ in 0..<1000 {
             tracer.emit(.attemptStarted(call))
@@ -173,7 +173,7 @@ struct CallTracerTests {
     func aBrokenClockCausesNoNegativeTimes(uptime: TimeInterval) {
         let clock = BrokenClock()
         let tracer = CallTracer(output: buffer, clock: clock)
-        let call = CallSummary.sample()
+        let call = NetworkEvent.CallSummary.sample()
         tracer.emit(.requestStarted(call))
         clock.set(uptime)
         tracer.emit(.attemptStarted(call))
@@ -186,14 +186,14 @@ struct CallTracerTests {
     }
 
     @Test func aBufferKeepsTheNewestTracesAndCountsTheDroppedOnes() {
-        let buffer = CallTraceBuffer(capacity: 3)
+        let buffer = CallTracer.Buffer(capacity: 3)
         let tracer = CallTracer(output: buffer, clock: clock)
-        let calls = (0..<8).map { _ in CallSummary.sample() }
+        let calls = (0..<8).map { _ in NetworkEvent.CallSummary.sample() }
         for call in calls { tracer.emitCall(call) }
         #expect(buffer.takeAll().map(\.id) == calls.suffix(3).map(\.id))
         #expect(buffer.droppedCount == 5)
         tracer.emitCall(calls[0])
         #expect(buffer.takeAll().map(\.id) == [calls[0].id])
-        #expect(CallTraceBuffer(capacity: -1).takeAll().isEmpty)
+        #expect(CallTracer.Buffer(capacity: -1).takeAll().isEmpty)
     }
 }

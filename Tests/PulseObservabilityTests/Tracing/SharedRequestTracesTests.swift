@@ -45,7 +45,7 @@ struct SharedRequestTracesTests {
 
     @Test(arguments: Sharing.allCases)
     func aTraceHasTheSpansThatWereSentToTheServer(sharing: Sharing) async throws {
-        let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
+        let (bus, buffer, transport) = (PulseEventBus(), CallTracer.Buffer(), Self.transport())
         bus.addSink(CallTracer(output: buffer))
         let client = Self.client(sharing, transport, bus)
         let parent = try #require(
@@ -67,7 +67,7 @@ struct SharedRequestTracesTests {
 
     @Test(arguments: Sharing.allCases)
     func allRequestsOfACallShareItsTrace(sharing: Sharing) async throws {
-        let (bus, buffer, transport) = (PulseEventBus(), CallTraceBuffer(), Self.transport())
+        let (bus, buffer, transport) = (PulseEventBus(), CallTracer.Buffer(), Self.transport())
         bus.addSink(CallTracer(output: buffer))
         let client = Self.client(sharing, transport, bus)
         _ = try await client.request(Request<String>(.get, "/old"))
@@ -90,7 +90,7 @@ struct SharedRequestTracesTests {
         all.cancel()
         var id: UUID?
         for await event in starts { id = event.call?.id }
-        let filter = EventFilter.call(try #require(id))
+        let filter = PulseEventBus.Filter.call(try #require(id))
         var kinds: [NetworkEvent.Kind] = []
         for await event in all where filter.matches(event) { kinds.append(event.kind) }
         #expect(kinds.filter { $0 == .attemptStarted }.count == 3)

@@ -11,12 +11,12 @@ struct WaterfallChartTests {
     private func bars(_ chart: WaterfallChart) -> [[Double]] { chart.lines.map { [$0.bar.start, $0.bar.end] } }
 
     @Test func barsAreFractionsOfTheWholeCall() {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 1, 2)
-        var call = RecordedCall.sample(response: .init(statusCode: 503), latency: 1)
+        var call = PulseRecording.Call.sample(response: .init(statusCode: 503), latency: 1)
         call.latency = 4
         call.exchanges.append(
-            RecordedExchange(
+            PulseRecording.Exchange(
                 id: 2, attempt: 2, hop: 1, offset: 2, request: .init(method: "GET", url: "u"),
                 response: .init(statusCode: 200, timings: timings), duration: 2))
         call.marks = [
@@ -39,7 +39,7 @@ struct WaterfallChartTests {
     }
 
     @Test func theTimelineFitsRequestsAndWaitsButNoSocket() {
-        var call = RecordedCall.sample(latency: 1)
+        var call = PulseRecording.Call.sample(latency: 1)
         call.marks = [
             .init(kind: .rateLimited, offset: 1, wait: 3),
             .init(kind: .socketDisconnected, offset: 5000, detail: "closed"),
@@ -54,9 +54,9 @@ struct WaterfallChartTests {
 
     @Test(arguments: [0, -1, TimeInterval.nan, .infinity, -.infinity, .greatestFiniteMagnitude])
     func anyTimesResultInFractions(value: TimeInterval) {
-        var call = RecordedCall.sample(latency: value)
+        var call = PulseRecording.Call.sample(latency: value)
         call.exchanges.append(
-            RecordedExchange(id: 2, offset: value, request: .init(method: "GET", url: "u"), duration: value))
+            PulseRecording.Exchange(id: 2, offset: value, request: .init(method: "GET", url: "u"), duration: value))
         call.marks = [.init(kind: .retrying, offset: value, wait: value)]
         #expect(bars(call.chart).allSatisfy { 0 <= $0[0] && $0[0] <= $0[1] && $0[1] <= 1 })
         #expect(call.chart.duration.isFinite)

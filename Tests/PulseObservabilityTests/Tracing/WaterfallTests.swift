@@ -9,9 +9,10 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct WaterfallTests {
     private static func trace(
-        _ body: (CallTracer, TestClock, UUID) async -> Void, ending result: Result<ResponseSummary, ErrorSummary>
+        _ body: (CallTracer, TestClock, UUID) async -> Void,
+        ending result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>
     ) async -> CallTrace? {
-        let (clock, buffer, id) = (TestClock(), CallTraceBuffer(), UUID())
+        let (clock, buffer, id) = (TestClock(), CallTracer.Buffer(), UUID())
         let tracer = CallTracer(output: buffer, clock: clock)
         tracer.emit(.requestStarted(.sample(id: id)))
         await body(tracer, clock, id)
@@ -20,11 +21,11 @@ struct WaterfallTests {
     }
 
     @Test func aWaterfallShowsAttemptsPhasesAndMarks() async {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0, 0.5, 1)
         let trace = await Self.trace(
             { tracer, clock, id in
-                let error = ErrorSummary(kind: .timeout, message: "timed out")
+                let error = PulseError.Summary(kind: .timeout, message: "timed out")
                 tracer.emit(.attemptStarted(.sample(id: id)))
                 await clock.advance(by: 2)
                 tracer.emit(.requestRetrying(.sample(id: id, retryDelay: 1), error, attempt: 2))
@@ -67,7 +68,7 @@ struct WaterfallTests {
         let trace = await Self.trace(
             { tracer, _, id in
                 tracer.emit(.attemptStarted(.sample(id: id)))
-                tracer.emit(.authRefreshFailed(.sample(id: id), ErrorSummary(kind: .custom, message: text)))
+                tracer.emit(.authRefreshFailed(.sample(id: id), PulseError.Summary(kind: .custom, message: text)))
             }, ending: .error(.custom, text))
         let waterfall = trace?.waterfall() ?? ""
         #expect(waterfall.split(separator: "\n").count == 3)

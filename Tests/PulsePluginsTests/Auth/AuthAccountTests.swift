@@ -11,7 +11,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct AuthAccountTests {
     @Test func innerPluginsFindTheAccountInTheContext() async throws {
-        let seen = Locked<[CallAccount]>([])
+        let seen = Locked<[PluginContext.Account]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
         try await stage.get()
@@ -33,7 +33,9 @@ struct AuthAccountTests {
 
     @Test func anAnonymousHopKeepsTheAccountOfAnEarlierOne() async throws {
         let plugin = AuthPlugin(tokenProvider: FakeSession("t2", account: "bob"))
-        for (account, expected) in [(CallAccount.unknown, CallAccount.none), (.known("ada"), .known("ada"))] {
+        for (account, expected) in [
+            (PluginContext.Account.unknown, PluginContext.Account.none), (.known("ada"), .known("ada")),
+        ] {
             let context = PluginContext.mock(options: RequestOptions().with(\.auth, value: .anonymous))
             context.account = account
             _ = try await plugin.run(in: context) { PulseResponse(statusCode: 200, request: $0) }
@@ -42,14 +44,14 @@ struct AuthAccountTests {
     }
 
     @Test func anEmptyAccountCountsAsNone() async throws {
-        let seen = Locked<[CallAccount]>([])
+        let seen = Locked<[PluginContext.Account]>([])
         let stage = AuthStage(FakeSession("t2", account: ""), plugins: [AccountProbe(seen: seen)])
         try await stage.get()
         #expect(seen.withLock { $0 } == [.none])
     }
 
     @Test func aLaterHopHasTheAccountOfItsOwnTime() async throws {
-        let seen = Locked<[CallAccount]>([])
+        let seen = Locked<[PluginContext.Account]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)]) { request in
             guard request.url?.path == "/a" else { return nil }
@@ -71,7 +73,7 @@ struct AuthAccountTests {
             Issue.record("sent for another account")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
         #expect(stage.transport.requests.count == 1)
     }
 
@@ -95,14 +97,14 @@ struct AuthAccountTests {
                 Issue.record("\(error)")
                 return
             }
-            #expect(cause is AccountMismatch)
+            #expect(cause is PulseError.AccountMismatch)
             #expect((error as? PulseError)?.isRetryable == false)
         }
         #expect(sent.withLock { $0 } == (account == "ada" ? 1 : 0))
     }
 
     @Test func aUserChangeBetweenAccountAndTokenIsReadAgain() async throws {
-        let seen = Locked<[CallAccount]>([])
+        let seen = Locked<[PluginContext.Account]>([])
         let session = FakeSession("t2", account: "ada")
         let stage = AuthStage(session, plugins: [AccountProbe(seen: seen)])
         session.set(\.onToken) { session in
@@ -152,7 +154,7 @@ struct AuthAccountTests {
             Issue.record("not an AccountMismatch")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
     }
 
     @Test func aCallIsNotResentForAUserWhoHasLoggedInMeanwhile() async {
@@ -168,14 +170,14 @@ struct AuthAccountTests {
             Issue.record("not an AccountMismatch")
             return
         }
-        #expect(cause is AccountMismatch)
+        #expect(cause is PulseError.AccountMismatch)
         #expect(stage.sentTokens == ["Bearer t1"])
     }
 }
 
 private struct AccountProbe: PulsePlugin {
     let identifier = "test.account"
-    let seen: Locked<[CallAccount]>
+    let seen: Locked<[PluginContext.Account]>
 
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
         seen.withLock { $0.append(context.account) }

@@ -412,7 +412,7 @@ struct DigestPluginTests {
                 Issue.record("\(String(describing: error))")
                 continue
             }
-            #expect(mismatch is AccountMismatch)
+            #expect(mismatch is PulseError.AccountMismatch)
         }
     }
 

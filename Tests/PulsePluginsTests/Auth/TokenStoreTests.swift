@@ -14,14 +14,14 @@ import Testing
 struct TokenStoreTests {
     private let secrets = MemorySecretStore()
     private let ends = Locked(0)
-    private let login = SessionTokens(
+    private let login = TokenStore.Tokens(
         accessToken: "t1", refreshToken: "r1", expiry: Date(timeIntervalSince1970: 4_000_000_000), accountID: "ada")
 
     /// - Parameter refresh: by default the refresh token `r1` leads to `t2` and `r2`, and so on.
     private func makeStore(
-        refresh: @escaping @Sendable (String) async throws -> SessionTokens = { refreshToken in
+        refresh: @escaping @Sendable (String) async throws -> TokenStore.Tokens = { refreshToken in
             let number = (Int(refreshToken.dropFirst()) ?? 0) + 1
-            return SessionTokens(accessToken: "t\(number)", refreshToken: "r\(number)")
+            return TokenStore.Tokens(accessToken: "t\(number)", refreshToken: "r\(number)")
         }
     ) -> TokenStore {
         TokenStore(account: "session", in: secrets, refresh: refresh) { [ends] in ends.withLock { $0 += 1 } }
@@ -135,7 +135,7 @@ struct TokenStoreTests {
         defer { try? FileManager.default.removeItem(at: directory) }
         let stores: [any SecretStore] = [secrets, FileSecretStore(directory: directory)]
         for store in stores {
-            let app = App(tokens: TokenStore(account: "session", in: store) { SessionTokens(accessToken: $0) })
+            let app = App(tokens: TokenStore(account: "session", in: store) { TokenStore.Tokens(accessToken: $0) })
             #expect(try await app.tokens.isLoggedIn == false)
         }
     }
@@ -154,11 +154,13 @@ struct TokenStoreTests {
     }
 
     @Test func aRefreshReachesTheSecretStoreAndKeepsWhatItDoesNotReturn() async throws {
-        let store = makeStore { _ in SessionTokens(accessToken: "t2") }
+        let store = makeStore { _ in TokenStore.Tokens(accessToken: "t2") }
         try await store.logIn(login)
         #expect(try await store.refreshToken() == "t2")
         let data = try #require(try secrets.secret(for: "session"))
-        #expect(SessionTokens(encoded: data) == SessionTokens(accessToken: "t2", refreshToken: "r1", accountID: "ada"))
+        #expect(
+            TokenStore.Tokens(encoded: data)
+                == TokenStore.Tokens(accessToken: "t2", refreshToken: "r1", accountID: "ada"))
     }
 
     @Test func aFailedWriteOfALoginIsThrownAndTheTokensAreUsed() async throws {
@@ -172,7 +174,7 @@ struct TokenStoreTests {
     }
 
     @Test func aLoginThatCouldNotBeWrittenIsNotReplacedByTheOlderTokens() async throws {
-        try await makeStore().logIn(SessionTokens(accessToken: "t8", refreshToken: "r8"))
+        try await makeStore().logIn(TokenStore.Tokens(accessToken: "t8", refreshToken: "r8"))
         let store = makeStore()
         secrets.state.withLock { $0.writeFailure = SecretStoreFailure(.write, .noSpace) }
         await #expect(throws: SecretStoreFailure.self) { try await store.logIn(login) }
@@ -227,7 +229,7 @@ struct TokenStoreTests {
 
     @Test func aSessionWithoutARefreshTokenEndsWithItsAccessToken() async throws {
         let store = makeStore()
-        try await store.logIn(SessionTokens(accessToken: "t1"))
+        try await store.logIn(TokenStore.Tokens(accessToken: "t1"))
         let error = await #expect(throws: PulseError.self) { try await store.refreshToken() }
         #expect(error?.kind == .sessionExpired)
         await store.handleAuthenticationFailure()
@@ -247,7 +249,7 @@ struct TokenStoreTests {
         let store = makeStore { _ in throw PulseError.unauthorized() }
         try await store.logIn(login)
         await #expect(throws: PulseError.self) { try await store.refreshToken() }
-        try await store.logIn(SessionTokens(accessToken: "t9"))
+        try await store.logIn(TokenStore.Tokens(accessToken: "t9"))
         await store.handleAuthenticationFailure()
         #expect(try await store.accessToken() == "t9")
         #expect(try await stored() == "t9")
@@ -259,12 +261,12 @@ struct TokenStoreTests {
         let gate = Gate()
         let store = makeStore { _ in
             await gate.pass()
-            return SessionTokens(accessToken: "t2", refreshToken: "r2")
+            return TokenStore.Tokens(accessToken: "t2", refreshToken: "r2")
         }
         try await store.logIn(login)
         let refreshed = Task { try await store.refreshToken() }
         await gate.arrivals(atLeast: 1)
-        if let other { try await store.logIn(SessionTokens(accessToken: other)) } else { try await store.logOut() }
+        if let other { try await store.logIn(TokenStore.Tokens(accessToken: other)) } else { try await store.logOut() }
         gate.open()
         await #expect(throws: PulseError.self) { _ = try await refreshed.value }
         await store.handleAuthenticationFailure()
@@ -387,7 +389,7 @@ struct TokenStoreTests {
         defer { try? FileManager.default.removeItem(at: directory) }
         func makeStore() -> TokenStore {
             TokenStore(account: "session", in: FileSecretStore(directory: directory)) { _ in
-                SessionTokens(accessToken: "t2", refreshToken: "r2")
+                TokenStore.Tokens(accessToken: "t2", refreshToken: "r2")
             }
         }
         try await makeStore().logIn(login)

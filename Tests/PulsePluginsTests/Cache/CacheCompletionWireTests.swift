@@ -217,18 +217,18 @@ private final class BrokenBodies: CacheStorage {
     func responses(for key: CacheKey) async -> [CachedResponse] {
         let found = await store.responses(for: key)
         guard isBroken.withLock({ $0 }) else { return found }
-        return found.map { CachedResponse(head: $0.head, body: CachedBody(Unreadable(count: $0.body.count))) }
+        return found.map { CachedResponse(head: $0.head, body: CachedResponse.Body(Unreadable(count: $0.body.count))) }
     }
 
     func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
         try await store.store(response, for: key)
     }
 
-    func writer(for key: CacheKey) async throws -> any CacheWriter { try await store.writer(for: key) }
-    func remove(_ selection: CacheSelection) async throws -> Int { try await store.remove(selection) }
+    func writer(for key: CacheKey) async throws -> any CachedResponse.Writer { try await store.writer(for: key) }
+    func remove(_ selection: CacheKey.Selection) async throws -> Int { try await store.remove(selection) }
     func usage() async -> CacheUsage { await store.usage() }
 
-    private struct Unreadable: CachedBodySource {
+    private struct Unreadable: CachedResponse.BodySource {
         let count: Int
         func data() async throws -> Data { throw CancellationError() }
         func stream() async throws -> ByteStream { throw CancellationError() }

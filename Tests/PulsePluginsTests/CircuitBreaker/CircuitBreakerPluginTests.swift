@@ -39,8 +39,8 @@ struct CircuitBreakerPluginTests {
     private static func lost(_ code: URLError.Code) -> Outcome { .failure(URLError(code)) }
 
     /// By default a host has one circuit: what its routes have in common fails them all.
-    @Test(arguments: [nil, CircuitBreakerPolicy.Key.route] as [CircuitBreakerPolicy.Key?])
-    func aFailingRouteBlocksTheOthersUnlessEachHasACircuit(key: CircuitBreakerPolicy.Key?) async {
+    @Test(arguments: [nil, CircuitBreakerPlugin.Policy.Key.route] as [CircuitBreakerPlugin.Policy.Key?])
+    func aFailingRouteBlocksTheOthersUnlessEachHasACircuit(key: CircuitBreakerPlugin.Policy.Key?) async {
         let plugin = key.map { CircuitBreakerPlugin(key: $0) } ?? CircuitBreakerPlugin()
         let (down, products) = (
             RequestOptions().with(\.route, value: "down"), RequestOptions().with(\.route, value: "products")
@@ -153,7 +153,7 @@ struct CircuitBreakerPluginTests {
 
     /// The client's own requests are in the way.
     @Test func aWaitForASlotThatEndedIsIgnored() async {
-        let failure = PoolTimeout(host: "h", limit: 60, connections: 6).failure
+        let failure = PulseError.PoolTimeout(host: "h", limit: 60, connections: 6).failure
         #expect(await meaning(.failure(failure)) == .ignored)
         #expect(await meaning(.failure(TransportFailure(code: failure.code, phase: failure.phase))) == .failure)
     }
@@ -294,7 +294,7 @@ struct CircuitBreakerPluginTests {
 
     // MARK: Probes
 
-    private func opened(_ policy: CircuitBreakerPolicy = .init(trip: .consecutiveFailures(1))) async
+    private func opened(_ policy: CircuitBreakerPlugin.Policy = .init(trip: .consecutiveFailures(1))) async
         -> CircuitBreakerPlugin
     {
         let plugin = CircuitBreakerPlugin(policy: policy)

@@ -19,7 +19,7 @@ struct CircuitBreakerScheduleTests {
 
         struct Ticket { let round: Int, number: Int }
 
-        let policy: CircuitBreakerPolicy
+        let policy: CircuitBreakerPlugin.Policy
         var state = State.closed
         /// One for each state entered, and for each reset.
         var round = 0
@@ -31,7 +31,7 @@ struct CircuitBreakerScheduleTests {
         /// The change caused by the last call or result.
         var change: CircuitBreaker.Change?
 
-        init(_ policy: CircuitBreakerPolicy) {
+        init(_ policy: CircuitBreakerPlugin.Policy) {
             self.policy = policy
         }
 
@@ -125,7 +125,7 @@ struct CircuitBreakerScheduleTests {
         }
     }
 
-    private static let policies: [CircuitBreakerPolicy] = [
+    private static let policies: [CircuitBreakerPlugin.Policy] = [
         .init(trip: .consecutiveFailures(3), cooldownDuration: 30),
         .init(trip: .consecutiveFailures(2), cooldownDuration: 7, backsOff: true),
         .init(trip: .rate(.init())),

@@ -16,7 +16,7 @@ struct CircuitBreakerTests {
     private final class Circuit {
         private var breaker: CircuitBreaker
 
-        init(_ policy: CircuitBreakerPolicy, epoch: UInt64 = 1) {
+        init(_ policy: CircuitBreakerPlugin.Policy, epoch: UInt64 = 1) {
             breaker = CircuitBreaker(policy, epoch: epoch)
         }
 
@@ -60,7 +60,7 @@ struct CircuitBreakerTests {
         Circuit(.init(trip: .consecutiveFailures(count), cooldownDuration: cooldown, backsOff: backsOff))
     }
 
-    private func rate(_ window: CircuitBreakerPolicy.RateWindow = .init()) -> Circuit {
+    private func rate(_ window: CircuitBreakerPlugin.Policy.RateWindow = .init()) -> Circuit {
         Circuit(.init(trip: .rate(window)))
     }
 
@@ -236,7 +236,8 @@ struct CircuitBreakerTests {
 
     @Test func unusualWindowSettingsAreSafe() throws {
         for window in [
-            CircuitBreakerPolicy.RateWindow(calls: 0), .init(calls: .min, minimumCalls: .max), .init(calls: .max),
+            CircuitBreakerPlugin.Policy.RateWindow(calls: 0), .init(calls: .min, minimumCalls: .max),
+            .init(calls: .max),
             .init(duration: -1), .init(duration: .nan), .init(failureRate: .nan), .init(minimumCalls: .min),
         ] {
             let breaker = rate(window)

@@ -199,7 +199,7 @@ struct CoalescingPluginTests {
         let sent = Locked(0)
         let client = Locked<PulseClient?>(nil)
         // The recovery sends the same request as the call that waits for it.
-        let recovery = Recovery.task("renew") {
+        let recovery = Validator.Recovery.task("renew") {
             _ = try await client.withLock { $0 }?.rawRequest(Plain())
         }
         let validator = Validator { _, response, _ in

@@ -15,8 +15,8 @@ struct CompressionPluginTests {
     /// The request that inner plugins see, and its body.
     private func sent(
         _ request: URLRequest, by plugin: CompressionPlugin = .compression(), in context: PluginContext? = nil
-    ) async throws -> (request: URLRequest, body: BodySource) {
-        let seen = Locked<BodySource?>(nil)
+    ) async throws -> (request: URLRequest, body: PluginContext.Body) {
+        let seen = Locked<PluginContext.Body?>(nil)
         let chain = PluginChain.mock([plugin, BodyProbe(seen: seen)], context: context ?? .mock(for: request)) {
             PulseResponse(statusCode: 200, request: $0)
         }
@@ -26,7 +26,7 @@ struct CompressionPluginTests {
 
     private struct BodyProbe: PulsePlugin {
         let identifier = "test.body"
-        let seen: Locked<BodySource?>
+        let seen: Locked<PluginContext.Body?>
 
         func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
             seen.withLock { $0 = context.body }
@@ -188,7 +188,7 @@ struct CompressionPluginTests {
 
     @Test func aStreamIsCompressedOnlyOnDemand() async throws {
         let request = URLRequest.mock(.put)
-        let stream = BodyStream(length: 5000, isOneShot: true) { ByteStream([Data(repeating: 7, count: 5000)]) }
+        let stream = RequestBody.Stream(length: 5000, isOneShot: true) { ByteStream([Data(repeating: 7, count: 5000)]) }
         let context = PluginContext.mock(for: request, body: .stream(stream))
         let plain = try await sent(request, in: context)
         #expect(plain.request["Content-Encoding"] == nil)

@@ -15,7 +15,7 @@ struct HedgingPluginTests {
     private func context(
         _ request: URLRequest = .mock(), route: String = "r",
         delivery: TransportRequest.Delivery = .buffered(limit: 10),
-        body: BodySource = .inRequest, deadline: TimeInterval? = nil,
+        body: PluginContext.Body = .inRequest, deadline: TimeInterval? = nil,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) -> PluginContext {
         let options = RequestOptions().with(\.route, value: route).with(\.progress, value: progress)
@@ -236,7 +236,7 @@ struct HedgingPluginTests {
     @Test func onlyCallsWithBufferedResponsesAndReplayableBodiesAreCopied() async throws {
         let plugin = HedgingPlugin(delay: .fixed(0.2))
         try await warm(plugin, copies: 10)
-        let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let oneShot = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         for context in [
             context(delivery: .streamed), context(delivery: .upgrade),
             context(delivery: .file(URL(fileURLWithPath: "/tmp/x"), resumeOffset: 0)),

@@ -11,7 +11,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ConcurrencyLimitPluginTests {
     private static func start(
-        _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestPriority? = nil,
+        _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestOptions.Priority? = nil,
         through gate: Turnstile
     ) async -> Task<PulseResponse, any Error> {
         let request = URLRequest.mock(.get, target)
@@ -25,13 +25,13 @@ struct ConcurrencyLimitPluginTests {
         }
     }
 
-    private static let key = LimitKey.origin.value(.mock(), .mock())
+    private static let key = RateLimitPlugin.Key.origin.value(.mock(), .mock())
 
     @Test func urgentCallsGoFirstAndEachPriorityIsFirstComeFirstServed() async throws {
         let (plugin, gate) = (ConcurrencyLimitPlugin(limit: 1), Turnstile())
         var calls = [await Self.start(plugin, "/first", through: gate)]
         for (name, priority) in [
-            ("/low", RequestPriority.low), ("/a", nil), ("/high", .high), ("/b", .normal), ("/high2", .high),
+            ("/low", RequestOptions.Priority.low), ("/a", nil), ("/high", .high), ("/b", .normal), ("/high2", .high),
         ] {
             calls.append(await Self.start(plugin, name, priority, through: gate))
         }
@@ -57,7 +57,7 @@ struct ConcurrencyLimitPluginTests {
 
     /// As where each call starts the task of the next one.
     @Test func aChainOfTasksRetainsNoReleasedPermit() {
-        let (permits, owner) = (KeyedSemaphore<LimitKey.Value>(limit: 1), NSObject())
+        let (permits, owner) = (KeyedSemaphore<RateLimitPlugin.Key.Value>(limit: 1), NSObject())
         var last: HeldPermit?
         for _ in 0..<3 {
             let permit = HeldPermit.$innermost.withValue(last) { HeldPermit(permits, of: owner, .name("a")) }

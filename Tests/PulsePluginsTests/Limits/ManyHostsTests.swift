@@ -34,7 +34,7 @@ struct ManyHostsTests {
     }
 
     @Test func theMemoryOfTheCircuitBreakerIsBounded() async throws {
-        var circuits = Circuits(CircuitBreakerPolicy(trip: .consecutiveFailures(1)))
+        var circuits = Circuits(CircuitBreakerPlugin.Policy(trip: .consecutiveFailures(1)))
         var count = 0
         let growth = await Self.growth { host in
             let key = CircuitKey.name(host)
@@ -59,7 +59,7 @@ struct ManyHostsTests {
     }
 
     @Test func theConcurrencyLimitKeepsNoEndedCalls() async throws {
-        let permits = KeyedSemaphore<LimitKey.Value>(limit: 2)
+        let permits = KeyedSemaphore<RateLimitPlugin.Key.Value>(limit: 2)
         let growth = try await Self.growth { host in
             try await permits.acquire(.name(host))
             permits.release(.name(host))

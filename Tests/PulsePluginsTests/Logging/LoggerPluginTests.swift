@@ -36,7 +36,7 @@ struct LoggerPluginTests {
     /// The lines for one login.
     private static func text(
         _ verbosity: LoggerPlugin.Verbosity, _ request: URLRequest = login, includesCurl: Bool = false,
-        body: BodySource = .inRequest, attempt: Int = 1, hop: Int = 0, maxBodyLength: Int = 4096,
+        body: PluginContext.Body = .inRequest, attempt: Int = 1, hop: Int = 0, maxBodyLength: Int = 4096,
         responding: (@Sendable (URLRequest) async throws -> PulseResponse)? = nil
     ) async throws -> String {
         let (lines, clock) = (Lines(), TestClock())
@@ -225,9 +225,9 @@ struct LoggerPluginTests {
             return response
         }
         #expect(upgrade.contains("<-- 101 for GET https://api.example.com/a, a connection in"))
-        let missing = BodySource.file(URL(fileURLWithPath: "/no/such/diary"))
+        let missing = PluginContext.Body.file(URL(fileURLWithPath: "/no/such/diary"))
         #expect(try await Self.text(.standard, .mock(.post, "/a"), body: missing).contains("/a, a file\n"))
-        let stream = BodySource.stream(BodyStream(length: 1) { throw CancellationError() })
+        let stream = PluginContext.Body.stream(RequestBody.Stream(length: 1) { throw CancellationError() })
         #expect(try await Self.text(.standard, .mock(.post, "/a"), body: stream).contains("/a, a stream of 1 byte\n"))
     }
 

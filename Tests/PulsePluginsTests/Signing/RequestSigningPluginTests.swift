@@ -16,7 +16,7 @@ struct RequestSigningPluginTests {
     private let plugin = RequestSigningPlugin(secret: "s3cret")
 
     private func sent(
-        _ request: URLRequest, by plugin: RequestSigningPlugin? = nil, body: BodySource = .inRequest
+        _ request: URLRequest, by plugin: RequestSigningPlugin? = nil, body: PluginContext.Body = .inRequest
     ) async throws -> URLRequest {
         try await (plugin ?? self.plugin).sent(request, in: .mock(for: request, body: body, clock: clock))
     }
@@ -162,7 +162,7 @@ struct RequestSigningPluginTests {
 
     @Test func aStreamIsCreatedOnceMoreForItsHash() async throws {
         let made = Locked(0)
-        let stream = BodyStream(length: nil) {
+        let stream = RequestBody.Stream(length: nil) {
             made.withLock { $0 += 1 }
             return ByteStream([Data("he".utf8), Data("llo".utf8)])
         }
@@ -174,14 +174,14 @@ struct RequestSigningPluginTests {
 
     @Test func aFailingStreamFailsTheCall() async {
         struct Failure: Error {}
-        let stream = BodyStream(length: nil) { ByteStream(next: { throw Failure() }) }
+        let stream = RequestBody.Stream(length: nil) { ByteStream(next: { throw Failure() }) }
         await #expect { try await sent(.mock(.put, "/f"), body: .stream(stream)) } throws: {
             PulseError(wrapping: $0).kind == .custom
         }
     }
 
     @Test func aOneShotStreamIsRejectedUnread() async {
-        let stream = BodyStream(length: 5, isOneShot: true) {
+        let stream = RequestBody.Stream(length: 5, isOneShot: true) {
             Issue.record("made")
             return ByteStream([])
         }
@@ -193,7 +193,7 @@ struct RequestSigningPluginTests {
     @Test func cancellingTheCallEndsTheHashingOfAStream() async throws {
         let (begun, began) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
-        let stream = BodyStream(length: nil) {
+        let stream = RequestBody.Stream(length: nil) {
             ByteStream(
                 next: {
                     began.yield()

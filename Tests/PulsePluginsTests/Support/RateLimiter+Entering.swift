@@ -6,7 +6,7 @@ import PulseCore
 
 extension RateLimiter {
     /// Takes a token as the plugin does.
-    func enter(_ key: LimitKey.Value, for context: PluginContext) async throws {
+    func enter(_ key: RateLimitPlugin.Key.Value, for context: PluginContext) async throws {
         if let pending = try admit(key, for: context) { try await wait(key, pending, for: context) }
     }
 }

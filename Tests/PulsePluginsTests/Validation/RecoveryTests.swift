@@ -34,7 +34,7 @@ struct RecoveryTests {
     }
 
     private static func plugin(
-        _ recovery: Recovery, maxRepeats: Int = 2, timeout: TimeInterval = 30
+        _ recovery: Validator.Recovery, maxRepeats: Int = 2, timeout: TimeInterval = 30
     ) -> ValidatorPlugin {
         let validator = Validator { _, response, _ in
             String(decoding: response.data, as: UTF8.self) == "bad" ? .recover(recovery, otherwise: Fault()) : .accept
@@ -497,7 +497,7 @@ struct RecoveryTests {
     }
 }
 
-extension BodySource {
+extension PluginContext.Body {
     fileprivate var isInRequest: Bool {
         if case .inRequest = self { return true }
         return false

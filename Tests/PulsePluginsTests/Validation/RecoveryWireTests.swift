@@ -56,7 +56,7 @@ struct RecoveryWireTests {
                 var login = URLRequest(url: target)
                 login.httpMethod = "POST"
                 login.allHTTPHeaderFields = headers
-                let recovery = Recovery.request(login)
+                let recovery = Validator.Recovery.request(login)
                 let validator = Validator { _, response, _ in
                     response.data == Data("bad".utf8) ? .recover(recovery, otherwise: Fault()) : .accept
                 }
@@ -134,7 +134,7 @@ struct RecoveryWireTests {
     @Test func theEventsOfARecoveryRequestHaveItsOwnMethodPathAndHost() async throws {
         var login = URLRequest(url: try #require(URL(string: "https://auth.example/login?name=ada")))
         login.httpMethod = "POST"
-        let recovery = Recovery.request(login)
+        let recovery = Validator.Recovery.request(login)
         let isGood = Locked(false)
         let validator = Validator { _, _, _ in
             isGood.withLock { $0 } ? .accept : .recover(recovery, otherwise: Fault())
@@ -150,7 +150,7 @@ struct RecoveryWireTests {
                 return PulseResponse(statusCode: 200, request: request)
             }, events: bus)
         _ = try await client.rawRequest(Request<Data>(.get, "/data"))
-        let calls = log.events.compactMap { event -> CallSummary? in
+        let calls = log.events.compactMap { event -> NetworkEvent.CallSummary? in
             switch event {
             case .attemptStarted(let call), .responseReceived(let call, _, _): call
             default: nil

@@ -22,7 +22,7 @@ struct ValidatorPluginStressTests {
 
     @Test func endedSessionsAreRenewedOneAtATimeAndEveryCallEnds() async throws {
         let server = Locked(Server())
-        let renewal = Recovery.task("session") {
+        let renewal = Validator.Recovery.task("session") {
             server.withLock { server in
                 server.renewing += 1
                 server.mostRenewing = max(server.mostRenewing, server.renewing)

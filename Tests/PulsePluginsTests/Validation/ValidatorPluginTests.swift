@@ -218,7 +218,8 @@ struct ValidatorPluginTests {
     }
 
     @Test func aPOSTWithoutAKeyIsResentOnlyIfTheValidatorAllowsIt() async throws {
-        func sent(_ request: URLRequest, retriesUnsafeMethods: Bool, body: BodySource = .inRequest) async -> Int {
+        func sent(_ request: URLRequest, retriesUnsafeMethods: Bool, body: PluginContext.Body = .inRequest) async -> Int
+        {
             let script = Script("bad", "good")
             let verdict = Validator.Verdict.retry(retriesUnsafeMethods: retriesUnsafeMethods, otherwise: Fault())
             let context = PluginContext.mock(for: request, body: body)
@@ -230,7 +231,7 @@ struct ValidatorPluginTests {
         #expect(await sent(.mock(.post), retriesUnsafeMethods: true) == 2)
         #expect(await sent(.mock(.post, headers: ["Idempotency-Key": "k"]), retriesUnsafeMethods: false) == 2)
         #expect(await sent(.mock(.put), retriesUnsafeMethods: false) == 2)
-        let oneShot = BodySource.stream(BodyStream(length: nil, isOneShot: true) { ByteStream([]) })
+        let oneShot = PluginContext.Body.stream(RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) })
         #expect(await sent(.mock(.put), retriesUnsafeMethods: true, body: oneShot) == 1)
     }
 

@@ -58,13 +58,13 @@ extension CacheStorageContract {
         case .storesANewHeadForABodyOfTheStore:
             try await store.put("body", key, .test(["ETag": "\"1\""]))
             let found = try #require(await store.responses(for: key).first)
-            let head = CachedHead.test(["ETag": "\"1\"", "Age": "0"])
+            let head = CachedResponse.Head.test(["ETag": "\"1\"", "Age": "0"])
             #expect(try await store.store(CachedResponse(head: head, body: found.body), for: key))
             let again = await store.responses(for: key)
             #expect(again.map(\.head) == [head])
             #expect(try await store.texts(key) == ["body"])
             // With other selecting fields, it is stored beside the first.
-            let other = CachedHead.test(language: "fr")
+            let other = CachedResponse.Head.test(language: "fr")
             #expect(try await store.store(CachedResponse(head: other, body: found.body), for: key))
             #expect(try await store.texts(key) == ["body", "body"])
         default:
@@ -117,7 +117,7 @@ extension CacheStorageContract {
         for (text, key) in keys {
             try await store.put(text, key, .test(tags: text.hasPrefix("b") ? ["feed", "b"] : ["a"]))
         }
-        let (selection, gone): (CacheSelection, Set<String>) =
+        let (selection, gone): (CacheKey.Selection, Set<String>) =
             switch self {
             case .removesAURLInAllPartitions: (.url(CacheKey.test("/a").url), ["a", "a of p", "query"])
             case .removesAPrefix: (.prefix(CacheKey.test("/a").url), ["a", "a of p", "ab", "query"])

@@ -10,7 +10,7 @@ extension CacheStorageContract {
         let key = CacheKey.test("/a")
         switch self {
         case .returnsWhatWasStored:
-            let head = CachedHead.test(
+            let head = CachedResponse.Head.test(
                 ["Content-Type": "text/plain", "ETag": "\"1\""], language: "en", tags: ["t", "u"])
             #expect(try await store.put("hello", key, head))
             let found = try #require(await store.responses(for: key).first)
@@ -45,7 +45,7 @@ extension CacheStorageContract {
     static func checkFewVariants(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
         for (number, language) in ["en", "fr", "de"].enumerated() {
-            var head = CachedHead.test(language: language)
+            var head = CachedResponse.Head.test(language: language)
             head.responseTime += TimeInterval(number)
             #expect(try await store.put(language, key, head))
         }
@@ -68,7 +68,9 @@ extension CacheStorageContract {
             _ = try await store.remove(.url(key.url))
             #expect(try await store.texts(.test("/a", digest: "2")).isEmpty)
         case .storesRepeatedHeadersInOrder:
-            let head = CachedHead.test(["X-B": "1", "x-a": "2", "X-B": "", "Set-Cookie": "a=1", "Set-Cookie": "b=2"])
+            let head = CachedResponse.Head.test([
+                "X-B": "1", "x-a": "2", "X-B": "", "Set-Cookie": "a=1", "Set-Cookie": "b=2",
+            ])
             try await store.put("", key, head)
             let found = await store.responses(for: key).first?.head.headers.map { "\($0.name)=\($0.value)" }
             #expect(found == ["X-B=1", "x-a=2", "X-B=", "Set-Cookie=a=1", "Set-Cookie=b=2"])
@@ -80,8 +82,8 @@ extension CacheStorageContract {
             #expect(try await found.body.stream().collect(upTo: 1).isEmpty)
         case .storesThePartsOfABody:
             for length in [nil, 20, Int.max - 1] {
-                var head = CachedHead.test()
-                head.parts = CachedParts(ranges: [0..<2, 5..<8], length: length)
+                var head = CachedResponse.Head.test()
+                head.parts = CachedResponse.Parts(ranges: [0..<2, 5..<8], length: length)
                 #expect(try await store.put("01567", key, head))
                 #expect(await store.responses(for: key).map(\.head) == [head])
             }

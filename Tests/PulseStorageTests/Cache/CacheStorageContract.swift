@@ -66,11 +66,11 @@ extension CacheKey {
     }
 }
 
-extension CachedHead {
+extension CachedResponse.Head {
     static func test(
         _ headers: HTTPHeaders = ["Content-Type": "text/plain"], language: String? = nil, tags: Set<String> = []
-    ) -> CachedHead {
-        CachedHead(
+    ) -> CachedResponse.Head {
+        CachedResponse.Head(
             statusCode: 200, headers: headers, requestTime: Date(timeIntervalSince1970: 1_767_225_600.25),
             responseTime: Date(timeIntervalSince1970: 1_767_225_601.5),
             selectingFields: [.init(name: "accept-language", value: language)], tags: tags)
@@ -79,8 +79,8 @@ extension CachedHead {
 
 extension CacheStorage {
     @discardableResult
-    func put(_ text: String, _ key: CacheKey, _ head: CachedHead = .test()) async throws -> Bool {
-        try await store(CachedResponse(head: head, body: CachedBody(Data(text.utf8))), for: key)
+    func put(_ text: String, _ key: CacheKey, _ head: CachedResponse.Head = .test()) async throws -> Bool {
+        try await store(CachedResponse(head: head, body: CachedResponse.Body(Data(text.utf8))), for: key)
     }
 
     /// The bodies under a key.

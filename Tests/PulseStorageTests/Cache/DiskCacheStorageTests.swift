@@ -40,8 +40,8 @@ struct DiskCacheStorageTests {
     }
 
     /// Its owner is unknown.
-    @Test(arguments: [CacheSelection.all, .partition("account:alice")])
-    func leftoversOfAKilledProcessAreRemovedWithEverything(selection: CacheSelection) async throws {
+    @Test(arguments: [CacheKey.Selection.all, .partition("account:alice")])
+    func leftoversOfAKilledProcessAreRemovedWithEverything(selection: CacheKey.Selection) async throws {
         try await TestFolder.run { folder in
             let rest = folder.url.appendingPathComponent("v2/tmp/0-killed")
             try FileManager.default.createDirectory(
@@ -53,8 +53,8 @@ struct DiskCacheStorageTests {
     }
 
     /// Either by a removal of everything, or by a scan of the folder.
-    @Test(arguments: [CacheSelection?.some(.all), .some(.partition("account:alice")), nil])
-    func filesOfAnEarlierFormatAreMissesAndRemoved(selection: CacheSelection?) async throws {
+    @Test(arguments: [CacheKey.Selection?.some(.all), .some(.partition("account:alice")), nil])
+    func filesOfAnEarlierFormatAreMissesAndRemoved(selection: CacheKey.Selection?) async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
             try await store.put("old", .test("/a"))
@@ -82,8 +82,8 @@ struct DiskCacheStorageTests {
     /// A file whose parts do not match its body's length would be read at wrong offsets.
     @Test func aFileWithPartsThatDoNotMatchItsBodyIsDamaged() async throws {
         try await TestFolder.run { folder in
-            let parts = try #require(CachedParts(ranges: [0..<2, 5..<9], length: 20))
-            var head = CachedHead.test()
+            let parts = try #require(CachedResponse.Parts(ranges: [0..<2, 5..<9], length: 20))
+            var head = CachedResponse.Head.test()
             head.parts = parts
             try await folder.store().put("12345", .test("/a"), head)
             #expect(await folder.store().responses(for: .test("/a")).isEmpty)
@@ -217,9 +217,10 @@ struct DiskCacheStorageTests {
     }
 
     @Test(
-        arguments: [(.key(.test("/a")), ["/b"]), (.url(CacheKey.test("/a").url), [])] as [(CacheSelection, [String])])
+        arguments: [(.key(.test("/a")), ["/b"]), (.url(CacheKey.test("/a").url), [])]
+            as [(CacheKey.Selection, [String])])
     func aRemovalFromADiskThatHangsIsMadeUpForBeforeTheNextLookup(
-        selection: CacheSelection, rest: [String]
+        selection: CacheKey.Selection, rest: [String]
     ) async throws {
         try await TestFolder.run { folder in
             let (gate, clock) = (DiskGate(), TestClock())
@@ -311,7 +312,7 @@ struct DiskCacheStorageTests {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
             let body = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
-            _ = try await store.store(CachedResponse(head: .test(), body: CachedBody(body)), for: .test("/a"))
+            _ = try await store.store(CachedResponse(head: .test(), body: CachedResponse.Body(body)), for: .test("/a"))
             let found = try #require(await store.responses(for: .test("/a")).first)
             #expect(found.body.inMemory == nil)
             #expect(try await found.body.data() == body)
@@ -324,7 +325,7 @@ struct DiskCacheStorageTests {
             #expect(collected == body)
             #expect(largest <= DiskBody.chunkSize)
             // A new head over the same body, which is copied without loading it into memory.
-            let head = CachedHead.test(["X": "1"])
+            let head = CachedResponse.Head.test(["X": "1"])
             #expect(try await store.store(CachedResponse(head: head, body: found.body), for: .test("/a")))
             let again = try #require(await store.responses(for: .test("/a")).first)
             #expect(again.head == head)
@@ -344,7 +345,7 @@ struct DiskCacheStorageTests {
         try await TestFolder.run { folder in
             let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
             let body = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
-            _ = try await store.store(CachedResponse(head: .test(), body: CachedBody(body)), for: .test("/a"))
+            _ = try await store.store(CachedResponse(head: .test(), body: CachedResponse.Body(body)), for: .test("/a"))
             let found = try #require(await store.responses(for: .test("/a")).first)
             var collected = Data()
             await #expect(throws: (any Error).self) {
@@ -382,7 +383,8 @@ struct DiskCacheStorageTests {
     @Test func aFileDamagedAnywhereIsAMissAtWorst() async throws {
         try await TestFolder.run { folder in
             let store = folder.store()
-            let head = CachedHead.test(["ETag": "\"1\"", "Vary": "Accept-Language"], language: "en", tags: ["t"])
+            let head = CachedResponse.Head.test(
+                ["ETag": "\"1\"", "Vary": "Accept-Language"], language: "en", tags: ["t"])
             let key = CacheKey.test("/a", partition: "p", digest: "d")
             try await store.put("a body of some length", key, head)
             let file = try #require(folder.files.first)
@@ -437,7 +439,7 @@ struct DiskCacheStorageTests {
                 try FileManager.default.moveItem(atPath: path, toPath: real + ".real")
                 // A link to itself, which no process can follow, not even with every permission.
                 try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
-                for selection in [CacheSelection.all, .partition("p"), .url(CacheKey.test("/a").url), .tag("t")] {
+                for selection in [CacheKey.Selection.all, .partition("p"), .url(CacheKey.test("/a").url), .tag("t")] {
                     await #expect(throws: PulseError.self, "\(selection)") { try await store.remove(selection) }
                 }
                 #expect(await folder.store().usage().entries == 0)

@@ -45,7 +45,7 @@ struct OfflineQueueResultTests {
         await queue.queue.close()
         let later = self.queue(starts: false)
         let stored = await #expect(throws: PulseError.self) { try await later.queue.result(of: id) }
-        guard case .custom(let reason as ErrorSummary) = stored else {
+        guard case .custom(let reason as PulseError.Summary) = stored else {
             Issue.record("\(String(describing: stored))")
             return
         }
@@ -140,7 +140,7 @@ struct OfflineQueueResultTests {
             LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason.encoded),
         ])
         let last = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
-        guard case .custom(let actual as ErrorSummary) = last else {
+        guard case .custom(let actual as PulseError.Summary) = last else {
             Issue.record("\(String(describing: last))")
             return
         }

@@ -55,7 +55,7 @@ struct OfflineQueueSharingTests {
         try await one.queue.drain()
         #expect(try await other.queue.pending().isEmpty)
         let error = await #expect(throws: PulseError.self) { try await other.queue.result(of: id) }
-        guard case .custom(let reason as ErrorSummary) = error else {
+        guard case .custom(let reason as PulseError.Summary) = error else {
             Issue.record("\(String(describing: error))")
             return
         }

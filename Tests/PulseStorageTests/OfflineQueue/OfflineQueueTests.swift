@@ -23,7 +23,7 @@ struct OfflineQueueTests {
     }
 
     /// The entries that a later process finds.
-    private func found() async throws -> [QueuedRequest] {
+    private func found() async throws -> [OfflineQueue.Entry] {
         let later = queue(starts: false)
         let pending = try await later.queue.pending()
         await later.queue.close()
@@ -173,7 +173,7 @@ struct OfflineQueueTests {
         try Data("from a file".utf8).write(to: source)
         let first = queue(respond: { _ in .failure(.noConnection) })
         try await first.enqueue("/file", body: .file(source))
-        let stream = BodyStream(length: nil) { ByteStream([Data("from ".utf8), Data("a stream".utf8)]) }
+        let stream = RequestBody.Stream(length: nil) { ByteStream([Data("from ".utf8), Data("a stream".utf8)]) }
         try await first.enqueue("/stream", body: .stream(stream))
         await first.queue.close()
         try FileManager.default.removeItem(at: source)
@@ -191,7 +191,7 @@ struct OfflineQueueTests {
 
     @Test func aOneShotStreamIsRefused() async throws {
         let queue = queue()
-        let stream = BodyStream(length: nil, isOneShot: true) { ByteStream([]) }
+        let stream = RequestBody.Stream(length: nil, isOneShot: true) { ByteStream([]) }
         let error = await #expect(throws: PulseError.self) { try await queue.enqueue("/1", body: .stream(stream)) }
         #expect(error?.kind == .unsupported)
         await queue.queue.close()

@@ -97,7 +97,7 @@ enum RequestBodySample: Sendable {
     case none
     case data(Data)
     case file(URL)
-    case stream(BodyStream)
+    case stream(RequestBody.Stream)
 }
 
 extension QueueDraft {
@@ -109,7 +109,7 @@ extension QueueDraft {
         request.url = URL(string: "https://api.example.com\(path)")
         request.httpMethod = "POST"
         request.allHTTPHeaderFields = headers
-        var source = BodySource.inRequest
+        var source = PluginContext.Body.inRequest
         switch body {
         case .none: break
         case .data(let data): request.httpBody = data

@@ -14,7 +14,7 @@ extension Defect {
             "enforces pins that only report", noticedBy: "pins that only report let the request pass",
             fault: changing { request in
                 request.pins = request.pins.map {
-                    PinSet(publicKeyHashes: $0.publicKeyHashes, certificates: $0.certificates)
+                    SSLPinningPolicy.PinSet(publicKeyHashes: $0.publicKeyHashes, certificates: $0.certificates)
                 }
             }),
         Defect(
@@ -24,7 +24,9 @@ extension Defect {
             "compares the pins' hashes alone",
             noticedBy: "a server that proves a pinned key gets the request",
             fault: changing { request in
-                request.pins = request.pins.map { PinSet(publicKeyHashes: $0.publicKeyHashes.union(["sha256/"])) }
+                request.pins = request.pins.map {
+                    SSLPinningPolicy.PinSet(publicKeyHashes: $0.publicKeyHashes.union(["sha256/"]))
+                }
             }),
         Defect(
             "trusts what is pinned", noticedBy: "a pinned key does not replace trust",

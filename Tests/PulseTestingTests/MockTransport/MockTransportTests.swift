@@ -191,10 +191,10 @@ struct MockTransportTests {
             (.bytes(Data(count: 10)), [10], 10), (.bytes(Data(count: 2 * piece)), [piece, 2 * piece], 2 * piece),
             (.bytes(Data()), [0], 0), (.none, [], nil), (.file(file), [piece, piece + 1], piece + 1),
             (.file(file.appendingPathComponent("missing")), [], nil),
-            (.stream(BodyStream(length: 3, make: chunks)), [3], 3),
-            (.stream(BodyStream(length: nil, make: chunks)), [1, 3], nil),
-            (.stream(BodyStream(length: nil) { ByteStream([]) }), [0], 0),
-            (.stream(BodyStream(length: nil, isOneShot: true) { throw PulseError.emptyBody }), [], nil),
+            (.stream(RequestBody.Stream(length: 3, make: chunks)), [3], 3),
+            (.stream(RequestBody.Stream(length: nil, make: chunks)), [1, 3], nil),
+            (.stream(RequestBody.Stream(length: nil) { ByteStream([]) }), [0], 0),
+            (.stream(RequestBody.Stream(length: nil, isOneShot: true) { throw PulseError.emptyBody }), [], nil),
         ]
         for (body, completed, total) in bodies {
             let progress = Locked<[TransferProgress]>([])

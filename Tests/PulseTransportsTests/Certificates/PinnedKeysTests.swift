@@ -87,7 +87,7 @@ struct PinnedKeysTests {
     /// A client's policy has valid pins; a set of pins may be made without one.
     @Test(arguments: ["", "sha256/", "sha256/AAAA", "short", "sha256/?"])
     func aMalformedPinMatchesNothing(_ pin: String) throws {
-        let keys = try PinnedKeys(PinSet(publicKeyHashes: [pin]))
+        let keys = try PinnedKeys(SSLPinningPolicy.PinSet(publicKeyHashes: [pin]))
         #expect(keys.verdict(onChain: Self.chain.map(\.der)) == .refused(seen: Self.chain.map(\.key)))
     }
 

@@ -97,7 +97,7 @@ struct SystemAuthoritiesWireTests {
                 for server in [first, second] { server.fallback { _ in .text("response") } }
                 let stage = try Stage(way)
                 let transport = stage.transport()
-                func isTrusted(_ server: MockServer, pins: PinSet? = nil) async throws -> Bool {
+                func isTrusted(_ server: MockServer, pins: SSLPinningPolicy.PinSet? = nil) async throws -> Bool {
                     var request = stage.request(to: server)
                     (request.needsNewConnection, request.pins) = (true, pins)
                     do {
@@ -111,7 +111,9 @@ struct SystemAuthoritiesWireTests {
                     let servers = [first, second]
                     try stage.write(identities[now])
                     // A connection with pins resumes no session, and compares them with a verified chain only.
-                    let pins = PinSet(publicKeyHashes: ["sha256/" + Data(count: 32).base64EncodedString()])
+                    let pins = SSLPinningPolicy.PinSet(publicKeyHashes: [
+                        "sha256/" + Data(count: 32).base64EncodedString()
+                    ])
                     #expect(try await !isTrusted(servers[before], pins: pins))
                     #expect(try await isTrusted(servers[now]))
                     #expect(try await !isTrusted(servers[before]))

@@ -45,9 +45,9 @@ struct HTTP1ConnectionPoolTests {
     @Test func aConnectionIsNotSharedAcrossPolicies() throws {
         func key(
             pins: Set<String>? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment,
-            _ versions: HTTPVersions = .http1
+            _ versions: PulseConfiguration.HTTPVersions = .http1
         ) -> ConnectionKey {
-            let pins = pins.map { PinSet(publicKeyHashes: $0) }
+            let pins = pins.map { SSLPinningPolicy.PinSet(publicKeyHashes: $0) }
             let policies = TransportRequest.Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: versions)
             return ConnectionKey(origin: self.key.origin, policies: policies)
         }

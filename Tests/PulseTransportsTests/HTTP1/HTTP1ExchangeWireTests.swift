@@ -130,7 +130,7 @@ struct HTTP1ExchangeWireTests {
             var request = Self.request("second", server)
             request.urlRequest.httpMethod = "PUT"
             request.body = .stream(
-                BodyStream(length: nil, isOneShot: true) {
+                RequestBody.Stream(length: nil, isOneShot: true) {
                     makes.withLock { $0 += 1 }
                     return ByteStream([Data("some ".utf8), Data(), Data("bytes".utf8)])
                 })
@@ -210,7 +210,7 @@ struct HTTP1ExchangeWireTests {
             request.delivery = delivery
             let isFirst = Locked(true)
             request.body = .stream(
-                BodyStream(length: nil) {
+                RequestBody.Stream(length: nil) {
                     ByteStream(next: {
                         guard
                             isFirst.withLock({ first in

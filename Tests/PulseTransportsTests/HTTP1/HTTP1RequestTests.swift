@@ -127,7 +127,7 @@ struct HTTP1RequestTests {
         let watched = try Self.request(url, "PUT", body: .bytes(Data("ab".utf8)), progress: { _ in })
         #expect(watched.map { String(decoding: $0.bytes, as: UTF8.self) }?.hasSuffix("Length: 2\r\n\r\n") == true)
         for length in [nil, 7] as [Int64?] {
-            let stream = BodyStream(length: length) { ByteStream([]) }
+            let stream = RequestBody.Stream(length: length) { ByteStream([]) }
             let text = try Self.bytes(url, "POST", ["Content-Length": "9"], body: .stream(stream))
             let line = length.map { "Content-Length: \($0)" } ?? "Transfer-Encoding: chunked"
             #expect(text == "POST / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip, deflate\r\n\(line)\r\n\r\n")

@@ -27,9 +27,10 @@ struct HTTP1OverTLSWireTests {
         try await TransportConformance.engineOverTLS.run(promise)
     }
 
-    /// With HTTP/2 allowed, libcurl finds out what the server speaks. The engine takes over once its own handshake pays.
-    @Test(arguments: [HTTPVersions.automatic, .http1])
-    func theEngineTakesOverAServerThatSpeaksNothingNewer(versions: HTTPVersions) async throws {
+    /// With HTTP/2 allowed, libcurl finds out what the server speaks. The engine takes over once its own handshake
+    /// pays.
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func theEngineTakesOverAServerThatSpeaksNothingNewer(versions: PulseConfiguration.HTTPVersions) async throws {
         try await MockServer.run(over: true) { server, tls in
             server.fallback { _ in .text("response") }
             let transport = HTTP1Transport(over: CurlTransport(4, library: .system), price: 3)
@@ -163,7 +164,9 @@ struct HTTP1OverTLSWireTests {
                 urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
                 httpVersions: .http1)
             _ = try await transport.send(request)
-            request.pins = PinSet(publicKeyHashes: ["sha256/" + String(repeating: "A", count: 43) + "="])
+            request.pins = SSLPinningPolicy.PinSet(publicKeyHashes: [
+                "sha256/" + String(repeating: "A", count: 43) + "="
+            ])
             await #expect(throws: (any Error).self) { try await transport.send(request) }
             request.pins = nil
             request.tls.minimumVersion = .tls13

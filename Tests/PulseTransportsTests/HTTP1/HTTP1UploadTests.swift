@@ -93,7 +93,7 @@ struct HTTP1UploadTests {
     }
 
     private func feed(_ length: Int64?, _ make: @escaping @Sendable () -> ByteStream) throws -> BodyFeed {
-        try #require(try BodyFeed(.stream(BodyStream(length: length, make: make)), progress: nil))
+        try #require(try BodyFeed(.stream(RequestBody.Stream(length: length, make: make)), progress: nil))
     }
 
     /// Never returns, as a source that ignores cancellation.

@@ -49,7 +49,7 @@ struct URLSessionUpgradeTests {
     }
 
     @Test func whatTheTransportCannotEnforceIsRefusedUnsent() async throws {
-        let pins = PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="])
+        let pins = SSLPinningPolicy.PinSet(publicKeyHashes: ["sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="])
         let changes: [@Sendable (inout TransportRequest) -> Void] = [
             { $0.pins = pins },
             { $0.tls.minimumVersion = .tls13 },

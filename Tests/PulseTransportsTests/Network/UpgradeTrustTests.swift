@@ -38,7 +38,7 @@ struct UpgradeTrustTests {
 
     /// Sends an upgrade to a server whose verified chain has the keys of the first two fixtures.
     private func send(
-        pins: PinSet? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment
+        pins: SSLPinningPolicy.PinSet? = nil, tls: TLSSettings = .default, proxy: ProxySettings = .environment
     ) async throws -> Outcome {
         try await MockServer.run { server in
             server.fallback { _ in .text("no", status: 403) }
@@ -69,8 +69,8 @@ struct UpgradeTrustTests {
         }
     }
 
-    private func pins(_ fixture: CertificateFixture, isReportOnly: Bool = false) -> PinSet {
-        PinSet(publicKeyHashes: [fixture.pin], isReportOnly: isReportOnly)
+    private func pins(_ fixture: CertificateFixture, isReportOnly: Bool = false) -> SSLPinningPolicy.PinSet {
+        SSLPinningPolicy.PinSet(publicKeyHashes: [fixture.pin], isReportOnly: isReportOnly)
     }
 
     @Test func aPinnedServerGetsTheUpgrade() async throws {

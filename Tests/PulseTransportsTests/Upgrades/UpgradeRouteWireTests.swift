@@ -94,7 +94,7 @@ struct UpgradeRouteWireTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(proxy.port)", reason: .status(403)))
+            #expect(refusal == PulseError.ProxyRefusal(proxy: "127.0.0.1:\(proxy.port)", reason: .status(403)))
             await transport.shutdown()
         }
     }

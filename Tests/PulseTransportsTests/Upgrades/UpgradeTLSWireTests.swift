@@ -55,7 +55,9 @@ struct UpgradeTLSWireTests {
         try await Self.run(library) { _, transport, request, identity in
             var request = request
             let events = EventLog()
-            (request.pins, request.events) = (PinSet(publicKeyHashes: [], certificates: [identity.leaf]), events)
+            (request.pins, request.events) = (
+                SSLPinningPolicy.PinSet(publicKeyHashes: [], certificates: [identity.leaf]), events
+            )
             try await Self.echoes(try await transport.send(request).connection)
             #expect(events.hosts == [])
         }
@@ -67,7 +69,9 @@ struct UpgradeTLSWireTests {
         try await Self.run(library) { server, transport, request, _ in
             var request = request
             let events = EventLog()
-            (request.pins, request.events) = (PinSet(publicKeyHashes: [], certificates: [stranger.leaf]), events)
+            (request.pins, request.events) = (
+                SSLPinningPolicy.PinSet(publicKeyHashes: [], certificates: [stranger.leaf]), events
+            )
             let error = await #expect(throws: PulseError.self) { try await transport.send(request) }
             guard case .sslPinningFailed(host: "127.0.0.1") = error else {
                 Issue.record("\(String(describing: error))")
@@ -88,7 +92,8 @@ struct UpgradeTLSWireTests {
             var request = request
             let events = EventLog()
             request.events = events
-            request.pins = PinSet(publicKeyHashes: [], certificates: [stranger.leaf], isReportOnly: true)
+            request.pins = SSLPinningPolicy.PinSet(
+                publicKeyHashes: [], certificates: [stranger.leaf], isReportOnly: true)
             try await Self.echoes(try await transport.send(request).connection)
             #expect(events.hosts == ["127.0.0.1"])
         }
@@ -105,7 +110,7 @@ struct UpgradeTLSWireTests {
         }
         let url = try #require(URL(string: "https://127.0.0.1:1/"))
         var request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .upgrade)
-        request.pins = PinSet(publicKeyHashes: [], certificates: [identity.leaf])
+        request.pins = SSLPinningPolicy.PinSet(publicKeyHashes: [], certificates: [identity.leaf])
         let outgoing = try CurlRequest(
             linkingTo: url.absoluteString, isSecure: true, unixSocketPath: nil, for: request)
         let environment = CurlEnvironment(library, poller, hasNoProxyAround: true)

@@ -31,11 +31,11 @@ struct SwiftMetricsContender {
     }
 
     private static var events: [NetworkEvent] {
-        let call = CallSummary(
+        let call = NetworkEvent.CallSummary(
             id: UUID(), endpointPath: "/users/42", route: "GetUser", method: .get, host: "api.example.com")
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         (timings.requestSent, timings.firstByte, timings.lastByte) = (0.0002, 0.011, 0.012)
-        let response = ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
+        let response = NetworkEvent.ResponseSummary(statusCode: 200, byteCount: 47, origin: .network, timings: timings)
         return [
             .requestStarted(call), .attemptStarted(call), .responseReceived(call, status: 200, byteCount: 47),
             .requestCompleted(.success(response), call, latency: 0.012),
@@ -44,7 +44,7 @@ struct SwiftMetricsContender {
 }
 
 /// Single measurements for swift-metrics.
-private struct SwiftMetricsOutput: MetricsOutput {
+private struct SwiftMetricsOutput: MetricsOutputSink.Output {
     func increment(_ counter: String, by count: Int64, labels: [(String, String)]) {
         CoreMetrics.Counter(label: counter, dimensions: labels).increment(by: count)
     }

@@ -4,7 +4,7 @@ import CoreMetrics
 import PulseKit
 
 /// Single measurements for swift-metrics.
-struct SwiftMetricsOutput: MetricsOutput {
+struct SwiftMetricsOutput: MetricsOutputSink.Output {
     func increment(_ counter: String, by count: Int64, labels: [(String, String)]) {
         CoreMetrics.Counter(label: counter, dimensions: labels).increment(by: count)
     }

@@ -4,7 +4,7 @@ import PulseKit
 import Tracing
 
 /// Calls as spans of swift-distributed-tracing, each in the trace of its call and below its caller's span.
-struct SwiftTracingOutput: CallTraceOutput {
+struct SwiftTracingOutput: CallTracer.Output {
     let tracer: any Tracer
 
     func receive(_ trace: CallTrace) {

@@ -29,7 +29,7 @@ final class DownloadRun: Sendable {
     }
 
     private let target: Target
-    private let options: DownloadOptions
+    private let options: Download.Options
     /// The policy for the waits between its requests.
     private let retryPolicy: RetryPolicy
     /// Names the content for a transport that writes the file itself, in one piece; nil for one that streams.
@@ -42,7 +42,7 @@ final class DownloadRun: Sendable {
 
     /// - Parameter restarted: is told why stored bytes are dropped.
     init(
-        _ target: Target, _ options: DownloadOptions, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
+        _ target: Target, _ options: Download.Options, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
         disk: Disk = .system, background: BackgroundTransport? = nil,
         restarted: (@Sendable (_ reason: String) -> Void)? = nil, progress: (@Sendable (TransferProgress) -> Void)?
     ) {
@@ -98,7 +98,7 @@ final class DownloadRun: Sendable {
         let key = wholeKey == nil ? Self.digest(of: name) : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk, clock: call.environment.clock)
         let meter = TransferMeter(call, progress)
-        ContextStore(call: call)[StoresBody.self] = true
+        PluginContext.Store(call: call)[StoresBody.self] = true
         var work = Work(
             options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter,
             restarted: restarted)
@@ -157,7 +157,7 @@ final class DownloadRun: Sendable {
     }
 
     /// Throws for what no download can do, before anything is sent or written.
-    static func check(_ request: URLRequest, _ options: DownloadOptions) throws {
+    static func check(_ request: URLRequest, _ options: Download.Options) throws {
         if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
         if options.digest != nil, SystemHashes.library == nil {
             throw PulseError.unsupported("checking a digest needs the system's SHA-256")
@@ -184,7 +184,7 @@ extension BuiltRequest {
 extension DownloadRun {
     /// The steps that the state machine decides.
     private struct Work {
-        let options: DownloadOptions
+        let options: Download.Options
         let retryPolicy: RetryPolicy
         let call: Call
         let key: String?
@@ -201,7 +201,7 @@ extension DownloadRun {
         private var receivedCount = 0
 
         init(
-            options: DownloadOptions, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
+            options: Download.Options, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
             meter: TransferMeter, restarted: (@Sendable (_ reason: String) -> Void)?, isWritten: Bool = false
         ) {
             self.isWritten = isWritten

@@ -111,9 +111,9 @@ struct DownloadHead: Sendable, Equatable {
         } else if !isCoded {
             content.total =
                 isPart ? part?.length.map(Int64.init) : headers["Content-Length"].flatMap { Int64($0) }
-            content.digest = headers["Repr-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
+            content.digest = headers["Repr-Digest"].flatMap { Download.Digest.sha256(inField: $0) }
             if status == 200, !isPart, content.digest == nil {
-                content.digest = headers["Content-Digest"].flatMap { ContentDigest.sha256(inField: $0) }
+                content.digest = headers["Content-Digest"].flatMap { Download.Digest.sha256(inField: $0) }
             }
         }
         self.content = content

@@ -25,7 +25,7 @@ public final class Download: Sendable, Identifiable {
         /// The file is in place. The last event.
         case completed(URL)
         /// It has failed. ``Download/resume()`` tries it again. After a relaunch, the error is a
-        /// ``PulseError/custom(_:)`` with the ``ErrorSummary`` of the first one.
+        /// ``PulseError/custom(_:)`` with the ``PulseError/Summary`` of the first one.
         case failed(PulseError)
         /// It has left the list without a file. The last event.
         case cancelled

@@ -160,7 +160,7 @@ final class DownloadList: Sendable {
     // MARK: Changes
 
     func add<E: Endpoint>(
-        _ endpoint: E, _ target: DownloadRun.Target, _ download: DownloadOptions, _ options: RequestOptions
+        _ endpoint: E, _ target: DownloadRun.Target, _ download: Download.Options, _ options: RequestOptions
     ) async throws -> Download {
         if let fault = download.fault { throw PulseError.invalidRequest(reason: fault) }
         _ = try target.place("")
@@ -189,7 +189,7 @@ final class DownloadList: Sendable {
 
     /// What is stored of a request.
     private func stored(
-        _ draft: QueueDraft, _ target: DownloadRun.Target, _ download: DownloadOptions
+        _ draft: QueueDraft, _ target: DownloadRun.Target, _ download: Download.Options
     ) throws -> StoredDownload {
         guard case .inRequest = draft.body else {
             throw PulseError.unsupported("a list of downloads stores no request body that is a file or a stream")

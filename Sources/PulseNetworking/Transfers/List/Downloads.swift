@@ -64,7 +64,7 @@ public final class Downloads: Sendable {
     ///   same content into the same directory.
     @discardableResult
     public func add<E: Endpoint>(
-        _ endpoint: E, to file: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await list.add(endpoint, .file(file), download, options)
@@ -73,7 +73,7 @@ public final class Downloads: Sendable {
     /// Adds a download into a directory, under the name that the server suggests. Does and throws the same.
     @discardableResult
     public func add<E: Endpoint>(
-        _ endpoint: E, into directory: URL, download: DownloadOptions = DownloadOptions(),
+        _ endpoint: E, into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         try await list.add(endpoint, .directory(directory), download, options)
@@ -84,7 +84,7 @@ public final class Downloads: Sendable {
     @discardableResult
     public func add(
         _ target: PathText, path values: PulseClient.PathValues = [:], query: PulseClient.QueryValues = [:],
-        headers: [String: String] = [:], to file: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)
@@ -96,7 +96,7 @@ public final class Downloads: Sendable {
     @discardableResult
     public func add(
         _ target: PathText, path values: PulseClient.PathValues = [:], query: PulseClient.QueryValues = [:],
-        headers: [String: String] = [:], into directory: URL, download: DownloadOptions = DownloadOptions(),
+        headers: [String: String] = [:], into directory: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
     ) async throws -> Download {
         let endpoint = Verb<EmptyResponse>(.get, target, values, query: query, headers: headers)

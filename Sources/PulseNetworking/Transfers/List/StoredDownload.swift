@@ -20,7 +20,7 @@ struct StoredDownload: Codable, Sendable {
     var maximumFruitlessAttempts: Int
 
     init(
-        _ request: StoredRequest, _ target: DownloadRun.Target, _ options: DownloadOptions, contentKey: String,
+        _ request: StoredRequest, _ target: DownloadRun.Target, _ options: Download.Options, contentKey: String,
         tag: String?, list: String
     ) {
         self.request = request
@@ -37,8 +37,8 @@ struct StoredDownload: Codable, Sendable {
         maximumFruitlessAttempts = options.maximumFruitlessAttempts
     }
 
-    var options: DownloadOptions {
-        var options = DownloadOptions()
+    var options: Download.Options {
+        var options = Download.Options()
         options.digest = digest.map { .sha256($0) }
         options.contentKey = contentKey
         options.replacesFile = replacesFile

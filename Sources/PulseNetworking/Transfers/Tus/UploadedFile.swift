@@ -53,8 +53,8 @@ struct UploadedFile: Sendable {
     }
 
     /// The bytes from there to the end that the file had, read in constant memory. Fails if the file has changed.
-    func body(from offset: Int64) -> BodyStream {
-        BodyStream(length: size - offset) { [pool] in
+    func body(from offset: Int64) -> RequestBody.Stream {
+        RequestBody.Stream(length: size - offset) { [pool] in
             let handle = try await pool.read {
                 let handle = try open()
                 try handle.seek(toOffset: UInt64(offset))

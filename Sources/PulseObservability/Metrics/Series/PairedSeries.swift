@@ -70,7 +70,7 @@ struct PairedSeries: Sendable {
         return entries.count - 1
     }
 
-    mutating func update(_ slot: Slot, at tick: Int, _ body: (inout CallMetrics) -> Void) {
+    mutating func update(_ slot: Slot, at tick: Int, _ body: (inout MetricsSnapshot.Calls) -> Void) {
         entries[Int(slot.series)].series.update(at: tick, body)
         if slot.second >= 0 { entries[Int(slot.second)].series.update(at: tick, body) }
     }
@@ -104,8 +104,9 @@ struct PairedSeries: Sendable {
     }
 
     /// The non-empty series, by route and by host.
-    func summaries(at tick: Int) -> (routes: [String: SeriesMetrics], hosts: [String: SeriesMetrics]) {
-        var (byRoute, byHost): ([Int: SeriesMetrics], [Int: SeriesMetrics]) = ([:], [:])
+    func summaries(at tick: Int) -> (routes: [String: MetricsSnapshot.Series], hosts: [String: MetricsSnapshot.Series])
+    {
+        var (byRoute, byHost): ([Int: MetricsSnapshot.Series], [Int: MetricsSnapshot.Series]) = ([:], [:])
         for entry in entries {
             let summary = entry.series.summary(at: tick)
             if summary.isEmpty { continue }

@@ -5,14 +5,14 @@ import PulseCore
 /// Counts of sockets by host. Hosts beyond a maximum share the name ``SeriesName/other``.
 struct SocketCounts: Sendable {
     private let maximumHosts: Int
-    private(set) var hosts: [String: SocketMetrics] = [:]
+    private(set) var hosts: [String: MetricsSnapshot.Sockets] = [:]
 
     /// - Parameter maximumHosts: a negative number counts as 0.
     init(maximumHosts: Int) {
         self.maximumHosts = max(0, maximumHosts)
     }
 
-    var total: SocketMetrics { hosts.values.reduce(into: SocketMetrics()) { $0.merge($1) } }
+    var total: MetricsSnapshot.Sockets { hosts.values.reduce(into: MetricsSnapshot.Sockets()) { $0.merge($1) } }
 
     /// The name that a host is counted under.
     func name(of host: String) -> String {
@@ -21,15 +21,15 @@ struct SocketCounts: Sendable {
         return hosts[name] != nil || count < maximumHosts ? name : SeriesName.other
     }
 
-    mutating func update(_ name: String, _ body: (inout SocketMetrics) -> Void) {
-        body(&hosts[name, default: SocketMetrics()])
+    mutating func update(_ name: String, _ body: (inout MetricsSnapshot.Sockets) -> Void) {
+        body(&hosts[name, default: MetricsSnapshot.Sockets()])
     }
 
     /// Clears all counts. Open sockets stay.
     mutating func reset() {
         hosts = hosts.compactMapValues { old in
             guard old.open > 0 else { return nil }
-            var new = SocketMetrics()
+            var new = MetricsSnapshot.Sockets()
             new.open = old.open
             return new
         }

@@ -8,8 +8,8 @@ protocol Mergeable: Sendable {
     mutating func merge(_ other: Self)
 }
 
-extension CallMetrics: Mergeable {}
-extension ObjectiveCounts: Mergeable {}
+extension MetricsSnapshot.Calls: Mergeable {}
+extension MetricsSnapshot.Objective.Counts: Mergeable {}
 
 /// A sum over all time and over the last minutes. Recent events are in slices of ten seconds, older ones in one value,
 /// so that each event is counted once.

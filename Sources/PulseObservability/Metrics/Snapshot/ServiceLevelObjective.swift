@@ -37,7 +37,7 @@ public struct ServiceLevelObjective: Sendable, Hashable {
 
     /// Whether a call was good, or nil if it does not count.
     func verdict(
-        on result: Result<ResponseSummary, ErrorSummary>, latency seconds: TimeInterval
+        on result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, latency seconds: TimeInterval
     ) -> Bool? {
         switch result {
         case .success: return seconds <= latency || seconds.isNaN
@@ -51,32 +51,5 @@ public struct ServiceLevelObjective: Sendable, Hashable {
             guard let status = error.statusCode, (400..<500).contains(status) else { return false }
             return [408, 425, 429].contains(status) ? false : nil
         }
-    }
-}
-
-/// The counts of an objective in a span of time.
-public struct ObjectiveCounts: Sendable, Hashable {
-    /// Good calls.
-    public internal(set) var good = 0
-    /// Calls that count, including the good ones.
-    public internal(set) var valid = 0
-
-    /// Creates counts that are 0.
-    package init() {}
-
-    /// The share of good calls among those that count; 1 if none counted.
-    public var ratio: Double { valid == 0 ? 1 : Double(good) / Double(valid) }
-
-    /// How fast the calls use up the error budget: 1 is exactly as fast as allowed, 10 ten times that. 0 if all were
-    /// good; infinite if some were bad and none is allowed to be.
-    public func burnRate(target: Double) -> Double {
-        guard valid > good else { return 0 }
-        let allowed = 1 - target
-        return allowed > 0 ? (1 - ratio) / allowed : .infinity
-    }
-
-    mutating func merge(_ other: ObjectiveCounts) {
-        good += other.good
-        valid += other.valid
     }
 }

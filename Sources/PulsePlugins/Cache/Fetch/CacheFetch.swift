@@ -108,7 +108,7 @@ struct CacheFetch: Sendable {
 
 /// When the request was last sent, by the wall clock. It is set at the send and read when the response arrives, perhaps
 /// in another call.
-struct SendTime: ContextKey, Sendable {
+struct SendTime: PluginContext.Key, Sendable {
     typealias Value = Locked<SendTime>
 
     private(set) var time: Date

@@ -25,11 +25,11 @@ extension CacheLookup {
             body = body.slice(place)
         case .unsatisfiable(let length):
             (status, headers) = (416, ["Content-Range": "bytes */\(length)"])
-            body = CachedBody(Data())
+            body = CachedResponse.Body(Data())
         case .notModified:
             status = 304
             headers.remove("Content-Length")
-            body = CachedBody(Data())
+            body = CachedResponse.Body(Data())
         }
         var response = PulseResponse(statusCode: status, headers: headers, request: request, origin: origin)
         guard rules.method != .head else { return response }

@@ -55,7 +55,7 @@ struct CacheRest: Sendable, Equatable {
 extension CacheRest {
     /// The missing bytes of a stored partial response, for a request for the whole; nil if only the whole can be
     /// requested.
-    init?(of head: CachedHead, _ index: Int, for request: CachedRequest) {
+    init?(of head: CachedResponse.Head, _ index: Int, for request: CachedRequest) {
         guard request.isPlain, let parts = head.parts, let validator = head.strongValidator else { return nil }
         let missing = parts.missing
         guard missing.start > 0 || missing.end != parts.length else { return nil }

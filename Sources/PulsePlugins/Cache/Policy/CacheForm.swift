@@ -18,7 +18,7 @@ extension CachedRequest {
     /// The form in which a stored response serves this request; nil if it lacks requested bytes.
     ///
     /// - Parameter bodyLength: the length of the stored body; used only if the body is whole.
-    func form(of head: CachedHead, bodyLength: Int) -> CacheForm? {
+    func form(of head: CachedResponse.Head, bodyLength: Int) -> CacheForm? {
         // Ranges and conditions apply only to a response that would be a success (RFC 9110, sections 13.2.1 and 14.2).
         guard !isPlain, head.statusCode == 200 || head.parts != nil else { return head.parts == nil ? .whole : nil }
         if let conditions, !conditions.areMet(by: head) { return .notModified }
@@ -37,13 +37,13 @@ extension CachedRequest {
     }
 
     /// Whether the stored response has all bytes that the request asks for.
-    func canBeServed(by head: CachedHead) -> Bool {
+    func canBeServed(by head: CachedResponse.Head) -> Bool {
         head.parts == nil || form(of: head, bodyLength: 0) != nil
     }
 
     /// Whether `If-Range` has the same strong validator (RFC 9110, section 13.1.5): an entity tag or a modification
     /// date.
-    private func ifRangeHolds(for head: CachedHead) -> Bool {
+    private func ifRangeHolds(for head: CachedResponse.Head) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange.trimmingCharacters(in: .whitespaces)) {
             return !tag.isWeak && EntityTag(of: head.headers) == tag
@@ -59,7 +59,7 @@ struct CallerConditions: Sendable, Equatable {
     let ifModifiedSince: String?
 
     /// Whether the caller needs the whole response: its own copy is not the stored one.
-    func areMet(by head: CachedHead) -> Bool {
+    func areMet(by head: CachedResponse.Head) -> Bool {
         if let ifNoneMatch {
             if ifNoneMatch.trimmingCharacters(in: .whitespaces) == "*" { return false }
             guard let tag = EntityTag(of: head.headers) else { return true }

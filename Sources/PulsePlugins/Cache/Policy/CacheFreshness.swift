@@ -12,7 +12,7 @@ struct CacheFreshness: Sendable, Equatable {
     /// Whether the wall clock is earlier than the response time, so that the age is unknown.
     let isAgeUnknown: Bool
 
-    init(of head: CachedHead, by policy: CachePolicy, now: Date) {
+    init(of head: CachedResponse.Head, by policy: CachePolicy, now: Date) {
         let resident = now.timeIntervalSince(head.responseTime)
         isAgeUnknown = !(resident >= 0)
         switch policy.rules {
@@ -52,7 +52,7 @@ struct CacheFreshness: Sendable, Equatable {
     // MARK: RFC 9111
 
     /// RFC 9111, section 4.2.1: the first field present decides, even if it is invalid.
-    private static func lifetime(of head: CachedHead, _ control: CacheControl, _ date: Date) -> TimeInterval {
+    private static func lifetime(of head: CachedResponse.Head, _ control: CacheControl, _ date: Date) -> TimeInterval {
         if let maxAge = control.maxAge {
             guard case .value(let seconds) = maxAge else { return 0 }
             return TimeInterval(seconds)
@@ -68,7 +68,7 @@ struct CacheFreshness: Sendable, Equatable {
 
     /// RFC 9111, section 4.2.2: a tenth of the time since the last modification, at most a day.
     private static func heuristicLifetime(
-        of head: CachedHead, _ control: CacheControl, _ date: Date
+        of head: CachedResponse.Head, _ control: CacheControl, _ date: Date
     ) -> TimeInterval {
         guard CachePolicy.isHeuristicallyCacheable(head.statusCode) || control.isPublic,
             let value = head.headers["Last-Modified"],
@@ -78,7 +78,7 @@ struct CacheFreshness: Sendable, Equatable {
     }
 
     /// RFC 9111, section 4.2.3: `corrected_initial_age`.
-    private static func initialAge(of head: CachedHead, _ date: Date) -> TimeInterval {
+    private static func initialAge(of head: CachedResponse.Head, _ date: Date) -> TimeInterval {
         let apparentAge = max(0, head.responseTime.timeIntervalSince(date))
         let responseDelay = max(0, head.responseTime.timeIntervalSince(head.requestTime))
         return max(apparentAge, ageField(of: head.headers) + responseDelay)

@@ -8,9 +8,9 @@ enum PartPlacement: Sendable, Equatable {
     /// Replaces the stored response, if there is one.
     case alone
     /// Joins the stored parts at this index, under this head.
-    indirect case joined(Int, CachedHead)
+    indirect case joined(Int, CachedResponse.Head)
     /// Confirms the stored whole response at this index, which gets this head.
-    indirect case confirms(Int, CachedHead)
+    indirect case confirms(Int, CachedResponse.Head)
     /// Is discarded: a whole response is stored, and nothing shows that it is outdated.
     case discarded
 }
@@ -22,7 +22,7 @@ extension CachePolicy {
 
     /// The update by a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
     func completion(
-        by response: OriginResponse, of stored: CachedHead, _ rest: CacheRest, _ request: CachedRequest
+        by response: OriginResponse, of stored: CachedResponse.Head, _ rest: CacheRest, _ request: CachedRequest
     ) -> CacheUpdate? {
         guard response.statusCode == 206, let range = Self.contentRange(of: response), let parts = stored.parts,
             let part = partHead(of: response, range, for: request),
@@ -40,7 +40,9 @@ extension CachePolicy {
     // MARK: Storing a part
 
     /// The update by a 206 to a request with a range of the caller's own.
-    func afterPart(_ response: OriginResponse, to request: CachedRequest, _ selected: CachedHead?) -> CacheUpdate {
+    func afterPart(_ response: OriginResponse, to request: CachedRequest, _ selected: CachedResponse.Head?)
+        -> CacheUpdate
+    {
         guard case .one = request.range, let range = Self.contentRange(of: response),
             let part = partHead(of: response, range, for: request)
         else { return .nothing }
@@ -54,7 +56,9 @@ extension CachePolicy {
 
     /// Where to store a part, given the entries under its key at the time it arrives. Other calls may have changed them
     /// since the request.
-    func placement(of part: CachedHead, among stored: [(head: CachedHead, bodyLength: Int)]) -> PartPlacement {
+    func placement(of part: CachedResponse.Head, among stored: [(head: CachedResponse.Head, bodyLength: Int)])
+        -> PartPlacement
+    {
         guard let own = part.parts, let range = own.ranges.first,
             let index = stored.firstIndex(where: { $0.head.selectingFields == part.selectingFields })
         else { return .alone }
@@ -78,7 +82,9 @@ extension CachePolicy {
     }
 
     /// Whether a part shows that a stored response is of another version.
-    private static func contradicts(_ part: CachedHead, _ stored: CachedHead, bodyLength: Int?) -> Bool {
+    private static func contradicts(_ part: CachedResponse.Head, _ stored: CachedResponse.Head, bodyLength: Int?)
+        -> Bool
+    {
         if stored.statusCode != 200 && stored.parts == nil { return true }
         if let length = part.parts?.length, let known = stored.parts.map(\.length) ?? bodyLength, length != known {
             return true
@@ -90,7 +96,7 @@ extension CachePolicy {
 
     /// A stored head with the fields of a newer part (RFC 9111, section 3.4). The part with the later request time is
     /// the newer one.
-    private static func joined(_ stored: CachedHead, _ part: CachedHead) -> CachedHead {
+    private static func joined(_ stored: CachedResponse.Head, _ part: CachedResponse.Head) -> CachedResponse.Head {
         var head = stored
         head.tags.formUnion(part.tags)
         guard part.requestTime >= stored.requestTime else { return head }
@@ -116,10 +122,10 @@ extension CachePolicy {
     /// ever match it.
     private func partHead(
         of response: OriginResponse, _ range: ContentRange, for request: CachedRequest
-    ) -> CachedHead? {
+    ) -> CachedResponse.Head? {
         guard var head = head(of: response, for: request) else { return nil }
         for name in Self.describesMessage { head.headers.remove(name) }
-        head.parts = CachedParts(ranges: [range.range], length: range.length)
+        head.parts = CachedResponse.Parts(ranges: [range.range], length: range.length)
         if head.parts?.isWhole == true {
             (head.statusCode, head.parts) = (200, nil)
             head.headers["Content-Length"] = String(range.range.count)

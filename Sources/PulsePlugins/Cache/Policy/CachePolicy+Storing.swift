@@ -15,7 +15,7 @@ extension CachePolicy {
     }
 
     /// Whether a stored response may be stored again after its headers were updated. Sets its selecting fields.
-    func mayStore(updated head: inout CachedHead, for request: CachedRequest) -> Bool {
+    func mayStore(updated head: inout CachedResponse.Head, for request: CachedRequest) -> Bool {
         guard let fields = Self.selectingFields(head.headers, of: request) else { return false }
         head.selectingFields = fields
         return !request.directives.noStore && isStorable(head.statusCode, head.headers, isPart: head.parts != nil)
@@ -80,16 +80,18 @@ extension CachePolicy {
     // MARK: The stored head
 
     /// The head under which a response is stored; nil if no request could ever match it.
-    func head(of response: OriginResponse, for request: CachedRequest) -> CachedHead? {
+    func head(of response: OriginResponse, for request: CachedRequest) -> CachedResponse.Head? {
         let headers = Self.dated(Self.endToEnd(response.headers), response)
         guard let fields = Self.selectingFields(headers, of: request) else { return nil }
-        return CachedHead(
+        return CachedResponse.Head(
             statusCode: response.statusCode, headers: headers, requestTime: response.requestTime,
             responseTime: response.responseTime, selectingFields: fields)
     }
 
     /// The selecting fields (RFC 9111, section 4.1); nil for a `*`.
-    static func selectingFields(_ headers: HTTPHeaders, of request: CachedRequest) -> [CachedHead.SelectingField]? {
+    static func selectingFields(
+        _ headers: HTTPHeaders, of request: CachedRequest
+    ) -> [CachedResponse.Head.SelectingField]? {
         let names = Set(headers.listMembers(of: "Vary"))
         guard !names.contains("*") else { return nil }
         return names.sorted().map { request.selectingField($0) }

@@ -8,7 +8,7 @@ extension CachePolicy {
 
     /// RFC 9111, sections 4.3.3 and 4.3.4: selects the stored response that a 304 confirms, and updates its head.
     func confirmation(
-        by response: OriginResponse, of stored: [CachedHead], _ selected: Int?, _ conditions: CacheConditions,
+        by response: OriginResponse, of stored: [CachedResponse.Head], _ selected: Int?, _ conditions: CacheConditions,
         _ request: CachedRequest
     ) -> CacheUpdate {
         let asked = stored.indices.filter { index in
@@ -33,7 +33,7 @@ extension CachePolicy {
     }
 
     private func confirmed(
-        by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int], _ selected: Int?
+        by headers: HTTPHeaders, of stored: [CachedResponse.Head], _ asked: [Int], _ selected: Int?
     ) -> Int? {
         if let tag = EntityTag(of: headers) {
             // A strong tag identifies its responses exactly, a weak one the most recent of those it may mean.
@@ -57,14 +57,14 @@ extension CachePolicy {
     /// The stored response that a weak tag identifies. `If-None-Match` compares weakly, so a server may name a strong
     /// tag by a weak one, for example after compression. Section 4.3.4 allows no update then, but the response is the
     /// same.
-    private func reused(by headers: HTTPHeaders, of stored: [CachedHead], _ asked: [Int]) -> Int? {
+    private func reused(by headers: HTTPHeaders, of stored: [CachedResponse.Head], _ asked: [Int]) -> Int? {
         guard let tag = EntityTag(of: headers) else { return nil }
         let named = asked.filter { EntityTag(of: stored[$0].headers)?.names(tag) == true }
         return named.count == 1 ? named.first : nil
     }
 
     /// The response that the request would select, otherwise the most recent one.
-    private func preferred(_ indices: [Int], _ selected: Int?, _ stored: [CachedHead]) -> Int? {
+    private func preferred(_ indices: [Int], _ selected: Int?, _ stored: [CachedResponse.Head]) -> Int? {
         if let selected, indices.contains(selected) { return selected }
         return indices.max { stored[$0].responseTime < stored[$1].responseTime }
     }
@@ -89,7 +89,7 @@ extension CachePolicy {
 
     /// The update of a stored response after a HEAD response (RFC 9111, section 4.3.5).
     func afterHead(
-        _ response: OriginResponse, _ head: CachedHead, _ index: Int, _ request: CachedRequest
+        _ response: OriginResponse, _ head: CachedResponse.Head, _ index: Int, _ request: CachedRequest
     ) -> CacheUpdate {
         guard response.statusCode == 200, head.statusCode == 200 else { return .nothing }
         let newer = Self.dated(Self.endToEnd(response.headers), response)
@@ -115,7 +115,7 @@ extension CachePolicy {
 
     /// The head of a response that is stale from that time on. Its `Age` says so: every store keeps it, and a
     /// validation drops it.
-    private func outdated(_ head: CachedHead, at time: Date) -> CachedHead {
+    private func outdated(_ head: CachedResponse.Head, at time: Date) -> CachedResponse.Head {
         let freshness = CacheFreshness(of: head, by: self, now: head.responseTime)
         let age = freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime))
         var outdated = head
@@ -142,7 +142,8 @@ extension CachePolicy {
     ///
     /// - Parameter isDisconnected: there is no connection at all, which permits any age that is not forbidden.
     func useAfterFailure(
-        of head: CachedHead, _ request: CachedRequest, _ mode: RequestOptions.Cache, isDisconnected: Bool = false,
+        of head: CachedResponse.Head, _ request: CachedRequest, _ mode: RequestOptions.Cache,
+        isDisconnected: Bool = false,
         now: Date
     ) -> CacheUse? {
         guard mode != .reload, mode != .revalidate, !request.directives.noCache else { return nil }

@@ -56,7 +56,7 @@ extension CachePolicy {
 
     /// The most recent of the matching responses, by `Date` and then by response time (RFC 9111, section 4). A response
     /// without `Vary` matches every request, but yields to one with matching fields (section 4.1).
-    func select(from stored: [CachedHead], for request: CachedRequest) -> Int? {
+    func select(from stored: [CachedResponse.Head], for request: CachedRequest) -> Int? {
         var matching = stored.indices.filter { matches(stored[$0], request) }
         guard matching.count > 1 else { return matching.first }
         let chosen = matching.filter { !stored[$0].selectingFields.isEmpty }
@@ -68,12 +68,12 @@ extension CachePolicy {
     }
 
     /// Whether every field named by `Vary` has the stored value (RFC 9111, section 4.1). A `*` never matches.
-    private func matches(_ head: CachedHead, _ request: CachedRequest) -> Bool {
+    private func matches(_ head: CachedResponse.Head, _ request: CachedRequest) -> Bool {
         head.selectingFields.allSatisfy { $0.name != "*" && $0 == request.selectingField($0.name) }
     }
 }
 
-extension CachedHead {
+extension CachedResponse.Head {
     /// The `Date` field, or the response time if there is no valid one (RFC 9110, section 6.6.1).
     var date: Date {
         headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime

@@ -25,7 +25,8 @@ enum CacheStrategy: Sendable, Equatable {
 
     /// - Parameter request: one that the policy can serve.
     init(
-        for request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead], by policy: CachePolicy, now: Date
+        for request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedResponse.Head], by policy: CachePolicy,
+        now: Date
     ) {
         let selected = mode == .reload ? nil : policy.select(from: stored, for: request)
         if let selected, request.canBeServed(by: stored[selected]) {
@@ -118,7 +119,7 @@ enum CacheStrategy: Sendable, Equatable {
     /// RFC 9111, section 4.3.1: the entity tags of all usable stored responses, and the date of the matching one. A
     /// partial response that lacks requested bytes is not usable: a 304 would not supply them.
     private static func conditions(
-        for request: CachedRequest, _ mode: RequestOptions.Cache, _ stored: [CachedHead], _ selected: Int?
+        for request: CachedRequest, _ mode: RequestOptions.Cache, _ stored: [CachedResponse.Head], _ selected: Int?
     ) -> CacheConditions? {
         // A response to HEAD has no body, and a response that must not be stored cannot be combined with stored ones.
         guard mode != .reload, request.method != .head, !request.directives.noStore else { return nil }

@@ -8,14 +8,14 @@ enum CacheUpdate: Sendable, Equatable {
     /// The response concerns no stored entry.
     case nothing
     /// The response is stored under this head: a whole response, or a part (RFC 9111, section 3.3).
-    case store(CachedHead)
+    case store(CachedResponse.Head)
     /// The stored response at this index is confirmed and served with this head; stored only if `mayStore`.
-    case confirm(Int, CachedHead, mayStore: Bool)
+    case confirm(Int, CachedResponse.Head, mayStore: Bool)
     /// The stored response at this index counts as stale from now on: it is stored with this head.
-    case outdate(Int, CachedHead)
+    case outdate(Int, CachedResponse.Head)
     /// The response completes the stored parts at this index. The whole is served with this head; stored only if
     /// `mayStore`.
-    case complete(Int, CachedHead, mayStore: Bool)
+    case complete(Int, CachedResponse.Head, mayStore: Bool)
     /// The stored response at this index is valid and served unchanged: the 304 may not update it.
     case reuse(Int)
     /// The server failed; the stored response at this index may be served.
@@ -27,7 +27,8 @@ enum CacheUpdate: Sendable, Equatable {
 
     /// - Parameter conditions: the conditions that the request carried, or nil.
     init(
-        after response: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedHead],
+        after response: OriginResponse, to request: CachedRequest, mode: RequestOptions.Cache,
+        stored: [CachedResponse.Head],
         conditions: CacheConditions?, by policy: CachePolicy
     ) {
         let (status, selected) = (response.statusCode, policy.select(from: stored, for: request))

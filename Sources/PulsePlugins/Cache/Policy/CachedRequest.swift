@@ -79,7 +79,7 @@ struct CachedRequest: Sendable {
     var isPlain: Bool { range == .whole && conditions == nil }
 
     /// The normalized value of a field named by `Vary`: equivalent values are equal.
-    func selectingField(_ name: String) -> CachedHead.SelectingField {
+    func selectingField(_ name: String) -> CachedResponse.Head.SelectingField {
         let name = name.asciiLowercased
         guard let value = headers.header(name) else { return .init(name: name, value: nil) }
         return .init(name: name, value: fingerprint(name, SelectingValue.normalized(value, ofField: name)))

@@ -7,7 +7,7 @@ import PulseStorage
 /// and not too large.
 final class CacheTee: Sendable {
     private enum State {
-        case writing(any CacheWriter)
+        case writing(any CachedResponse.Writer)
         /// The rest is not written.
         case passing
     }
@@ -21,12 +21,12 @@ final class CacheTee: Sendable {
     private let count = Locked(0)
     private let expectedCount: Int?
     private let cache: HTTPCache
-    private let head: CachedHead
+    private let head: CachedResponse.Head
     private let lookup: CacheLookup
 
     /// - Parameter expectedCount: the length that the head states, if any. A body of another length is not stored.
     init(
-        _ source: ByteStream, into cache: HTTPCache, under head: CachedHead, for lookup: CacheLookup,
+        _ source: ByteStream, into cache: HTTPCache, under head: CachedResponse.Head, for lookup: CacheLookup,
         expecting expectedCount: Int? = nil
     ) {
         self.source = source
@@ -111,7 +111,7 @@ final class CacheTee: Sendable {
     }
 
     private func giveUp() {
-        let writer = state.withLock { state -> (any CacheWriter)? in
+        let writer = state.withLock { state -> (any CachedResponse.Writer)? in
             defer { state = .passing }
             if case .writing(let writer) = state { return writer }
             return nil

@@ -29,11 +29,12 @@ extension HTTPCache {
 
     /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
     /// all other calls.
-    func commitPart(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
+    func commitPart(_ head: CachedResponse.Head, by writer: any CachedResponse.Writer, for lookup: CacheLookup) async {
         await Task { await place(head, by: writer, for: lookup) }.value
     }
 
-    private func place(_ head: CachedHead, by writer: any CacheWriter, for lookup: CacheLookup) async {
+    private func place(_ head: CachedResponse.Head, by writer: any CachedResponse.Writer, for lookup: CacheLookup) async
+    {
         await holdParts(of: lookup.key)
         defer { parts.release(lookup.key) }
         let stored = await storage.responses(for: lookup.key)
@@ -56,12 +57,12 @@ extension HTTPCache {
         _ = try? await parts.wait(key, id, priority: .normal)
     }
 
-    private func placement(of part: CachedHead, among stored: [CachedResponse]) -> PartPlacement {
+    private func placement(of part: CachedResponse.Head, among stored: [CachedResponse]) -> PartPlacement {
         policy.placement(of: part, among: stored.map { ($0.head, $0.body.count) })
     }
 
     private func join(
-        _ part: CachedResponse, to stored: CachedResponse, under head: CachedHead, for lookup: CacheLookup
+        _ part: CachedResponse, to stored: CachedResponse, under head: CachedResponse.Head, for lookup: CacheLookup
     ) async {
         guard let known = stored.head.parts, let range = part.head.parts?.ranges.first,
             let old = try? await stored.body.data(), let new = try? await part.body.data()
@@ -72,7 +73,7 @@ extension HTTPCache {
         }
         let body = old.replacing(known.count(below: range.lowerBound)..<known.count(below: range.upperBound), by: new)
         // The joined entry may be too large: then only the new part is stored.
-        if await !store(CachedResponse(head: head, body: CachedBody(body)), for: lookup) {
+        if await !store(CachedResponse(head: head, body: CachedResponse.Body(body)), for: lookup) {
             _ = await store(part, for: lookup)
         }
     }
@@ -81,7 +82,8 @@ extension HTTPCache {
 
     /// Joins the stored parts and the rest. Nil if the stored bytes cannot be read.
     func complete(
-        _ stored: CachedResponse, _ rest: CacheRest, under head: CachedHead, mayStore: Bool, for lookup: CacheLookup,
+        _ stored: CachedResponse, _ rest: CacheRest, under head: CachedResponse.Head, mayStore: Bool,
+        for lookup: CacheLookup,
         by response: PulseResponse
     ) async -> FetchOutcome? {
         guard let known = stored.head.parts, let length = head.contentLength else {
@@ -91,7 +93,7 @@ extension HTTPCache {
         let gap = known.count(below: rest.start)..<known.count(below: rest.end ?? .max)
         guard let bytes = response.bytes else {
             guard let old = try? await stored.body.data() else { return nil }
-            let whole = CachedResponse(head: head, body: CachedBody(old.replacing(gap, by: response.data)))
+            let whole = CachedResponse(head: head, body: CachedResponse.Body(old.replacing(gap, by: response.data)))
             return await confirm(whole, mayStore: mayStore, for: lookup, by: response)
         }
         guard let before = try? await stored.body.slice(0..<gap.lowerBound).stream(),

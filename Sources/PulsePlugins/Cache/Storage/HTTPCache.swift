@@ -13,7 +13,7 @@ final class HTTPCache: Sendable {
     let memory: MemoryCacheStorage?
     private let disk: DiskCacheStorage?
     let flights = Flights(cancelled: .failed(.cancelled))
-    let counters = Locked(CacheStatistics.Counters())
+    let counters = Locked(CachePlugin.Statistics.Counters())
     /// Held while parts are joined: otherwise one of two concurrent parts would be lost. Never held while a body
     /// arrives.
     let parts = KeyedSemaphore<CacheKey>(limit: 1)
@@ -54,7 +54,7 @@ final class HTTPCache: Sendable {
     /// - Parameter readsItself: no caller reads the response. A streamed body is read here, and only as far as it is
     ///   stored.
     func store(
-        _ response: PulseResponse, under head: CachedHead, for lookup: CacheLookup, readsItself: Bool = false
+        _ response: PulseResponse, under head: CachedResponse.Head, for lookup: CacheLookup, readsItself: Bool = false
     ) async -> FetchOutcome {
         guard !response.isTruncated, isFit(response, for: lookup) else {
             await remove(.key(lookup.key), in: lookup.context)
@@ -65,7 +65,7 @@ final class HTTPCache: Sendable {
         let stream: ByteStream
         switch response.body {
         case .buffered(let data):
-            let cached = CachedResponse(head: head, body: CachedBody(data))
+            let cached = CachedResponse(head: head, body: CachedResponse.Body(data))
             guard head.parts == nil else {
                 await storePart(cached, for: lookup)
                 return .received(response, stored: nil)
@@ -114,7 +114,7 @@ final class HTTPCache: Sendable {
 
     /// Stores by `body`, unless an invalidation or the response to a later request came first.
     func commit(
-        _ head: CachedHead, for lookup: CacheLookup, _ body: () async throws -> Bool
+        _ head: CachedResponse.Head, for lookup: CacheLookup, _ body: () async throws -> Bool
     ) async -> StoreLog.Result {
         let (number, result) = log.withLock { $0.begin(head, under: lookup.key, since: lookup.sequence) }
         guard let number else { return result }
@@ -156,7 +156,7 @@ final class HTTPCache: Sendable {
     // MARK: Removing
 
     /// Removes the selected entries. Responses in flight are not stored either.
-    func invalidate(_ selection: CacheSelection, _ url: URL? = nil) async throws {
+    func invalidate(_ selection: CacheKey.Selection, _ url: URL? = nil) async throws {
         log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
         // Even if the caller is cancelled: storing takes a short time.
@@ -172,7 +172,7 @@ final class HTTPCache: Sendable {
     }
 
     /// Removes the selected entries. A failure becomes a warning to the client that used the cache last.
-    func invalidateOrWarn(_ selection: CacheSelection, _ url: URL? = nil) async {
+    func invalidateOrWarn(_ selection: CacheKey.Selection, _ url: URL? = nil) async {
         do {
             try await invalidate(selection, url)
         } catch {
@@ -182,7 +182,7 @@ final class HTTPCache: Sendable {
         }
     }
 
-    func remove(_ selection: CacheSelection, in context: PluginContext) async {
+    func remove(_ selection: CacheKey.Selection, in context: PluginContext) async {
         do {
             _ = try await storage.remove(selection)
         } catch {
@@ -200,6 +200,6 @@ final class HTTPCache: Sendable {
     }
 }
 
-extension CachedHead {
+extension CachedResponse.Head {
     var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
 }

@@ -39,7 +39,7 @@ struct StoreLog: Sendable {
         events = sink
     }
 
-    mutating func invalidate(_ selection: CacheSelection) {
+    mutating func invalidate(_ selection: CacheKey.Selection) {
         sequence += 1
         let url: String
         switch selection {
@@ -60,12 +60,12 @@ struct StoreLog: Sendable {
 
     private struct Variant: Hashable {
         let key: CacheKey
-        let selectingFields: [CachedHead.SelectingField]
+        let selectingFields: [CachedResponse.Head.SelectingField]
     }
 
     /// Whether the response to a request at this point of the sequence may be stored: no invalidation and no response
     /// to a later, equal request came since.
-    func result(for head: CachedHead, under key: CacheKey, since start: Int) -> Result {
+    func result(for head: CachedResponse.Head, under key: CacheKey, since start: Int) -> Result {
         guard floor <= start, invalidated.peek(key.url) ?? 0 <= start else { return .notStored }
         let last = stored.peek(Variant(key: key, selectingFields: head.selectingFields))
         return last.map { $0.since > start && $0.requestTime > head.requestTime } == true ? .overtaken : .stored
@@ -73,7 +73,7 @@ struct StoreLog: Sendable {
 
     /// Begins a store operation, if it is allowed; returns its number for ``end(_:)``.
     mutating func begin(
-        _ head: CachedHead, under key: CacheKey, since start: Int
+        _ head: CachedResponse.Head, under key: CacheKey, since start: Int
     ) -> (number: Int?, result: Result) {
         let result = result(for: head, under: key, since: start)
         guard result == .stored else { return (nil, result) }
@@ -128,7 +128,7 @@ struct StoreLog: Sendable {
     }
 }
 
-extension CacheSelection {
+extension CacheKey.Selection {
     /// Whether the selection may include a response under this key. The tags of responses in flight are unknown.
     func mayConcern(_ key: CacheKey) -> Bool {
         switch self {

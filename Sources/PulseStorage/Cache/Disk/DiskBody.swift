@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 
 /// A body that stays in its file until it is read.
-final class DiskBody: CachedBodySource {
+final class DiskBody: CachedResponse.BodySource {
     static let chunkSize = 256 << 10
 
     let file: DiskFile

@@ -30,7 +30,7 @@ struct DiskEncoder {
         append(key.bodyDigest)
     }
 
-    mutating func append(_ head: CachedHead) {
+    mutating func append(_ head: CachedResponse.Head) {
         append(UInt32(truncatingIfNeeded: head.statusCode))
         append(head.requestTime)
         append(head.responseTime)
@@ -110,32 +110,33 @@ struct DiskDecoder {
         return CacheKey(partition: partition, url: url, bodyDigest: digest)
     }
 
-    mutating func head() -> CachedHead? {
+    mutating func head() -> CachedResponse.Head? {
         guard let status = number(UInt32.self), let requestTime = date(), let responseTime = date(),
             let headers = list({ decoder -> HTTPHeaders.Field? in
                 guard let name = decoder.text(), let value = decoder.text() else { return nil }
                 return HTTPHeaders.Field(name: name, value: value)
             }),
-            let selecting = list({ decoder -> CachedHead.SelectingField? in
+            let selecting = list({ decoder -> CachedResponse.Head.SelectingField? in
                 guard let name = decoder.text(), let value = decoder.optionalText() else { return nil }
-                return CachedHead.SelectingField(name: name, value: value)
+                return CachedResponse.Head.SelectingField(name: name, value: value)
             }),
             let tags = list({ $0.text() }), let parts = self.parts()
         else { return nil }
-        return CachedHead(
+        return CachedResponse.Head(
             statusCode: Int(clamping: status), headers: HTTPHeaders(headers), requestTime: requestTime,
             responseTime: responseTime, selectingFields: selecting, tags: Set(tags), parts: parts)
     }
 
     /// Nil if the parts are damaged; otherwise the parts, or none for a whole response.
-    private mutating func parts() -> CachedParts?? {
+    private mutating func parts() -> CachedResponse.Parts?? {
         let ranges = list { decoder -> Range<Int>? in
             guard let start = decoder.offset(), let end = decoder.offset(), start < end else { return nil }
             return start..<end
         }
         guard let ranges else { return nil }
         guard !ranges.isEmpty else { return .some(nil) }
-        guard let length = offset(), let parts = CachedParts(ranges: ranges, length: length > 0 ? length : nil) else {
+        guard let length = offset(), let parts = CachedResponse.Parts(ranges: ranges, length: length > 0 ? length : nil)
+        else {
             return nil
         }
         return parts

@@ -15,7 +15,7 @@ struct DiskRecord: Sendable, Equatable {
 
     /// The key of the response, to detect a file in the wrong place.
     let key: CacheKey
-    let head: CachedHead
+    let head: CachedResponse.Head
     let bodyLength: Int
     let bodyChecksum: UInt64
 
@@ -37,7 +37,7 @@ struct DiskRecord: Sendable, Equatable {
         }
     }
 
-    init(key: CacheKey, head: CachedHead, bodyLength: Int, bodyChecksum: UInt64) {
+    init(key: CacheKey, head: CachedResponse.Head, bodyLength: Int, bodyChecksum: UInt64) {
         self.key = key
         self.head = head
         self.bodyLength = bodyLength

@@ -55,7 +55,7 @@ final class TemporaryDiskFile: Sendable {
     }
 
     /// Writes head and footer after the body, and returns the size of the file.
-    func finish(_ key: CacheKey, _ head: CachedHead) throws -> Int {
+    func finish(_ key: CacheKey, _ head: CachedResponse.Head) throws -> Int {
         let (checksum, count) = state.withLock { ($0.checksum.value, $0.count) }
         let record = DiskRecord(key: key, head: head, bodyLength: count, bodyChecksum: checksum).encoded()
         if let code = refuses?(count + record.count) { throw DiskFailure(code: code) }

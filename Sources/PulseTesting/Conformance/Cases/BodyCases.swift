@@ -42,7 +42,7 @@ extension TransportConformance.Case {
                 _ = try await stage.send(stage.request(.post, body: .bytes(.everyByte)))
                 // libcurl sends an Expect for more than 1 MiB, and for a body without a length.
                 let long = TransportRequest.Body.bytes(Data.megabyte + Data.everyByte)
-                let unmeasured = BodyStream(length: nil) { ByteStream([.everyByte]) }
+                let unmeasured = RequestBody.Stream(length: nil) { ByteStream([.everyByte]) }
                 for method in [HTTPMethod.post, .get] {
                     _ = try await stage.responseIfSupported(stage.request(method, body: long))
                     _ = try await stage.responseIfSupported(stage.request(method, body: .stream(unmeasured)))

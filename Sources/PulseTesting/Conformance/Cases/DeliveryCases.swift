@@ -48,7 +48,7 @@ extension TransportConformance.Case {
         .semantics("a streamed body arrives whole or is refused unsent") { _ in
             .text("taken")
         } verify: { stage in
-            let stream = BodyStream(length: 512) { ByteStream([.everyByte, Data(), .everyByte]) }
+            let stream = RequestBody.Stream(length: 512) { ByteStream([.everyByte, Data(), .everyByte]) }
             let request = try stage.request(.put, body: .stream(stream))
             guard try await stage.responseUnlessRefused(request) != nil else { return }
             let sent = Data.everyByte + Data.everyByte

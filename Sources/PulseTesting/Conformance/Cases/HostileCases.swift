@@ -118,7 +118,7 @@ extension TransportConformance.Case {
         .wire("a stream that begins before the request's body has ended continues") { _ in
             .raw([.text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12"), .delay(0.05), .text("345"), .close])
         } verify: { stage in
-            let stream = BodyStream(length: nil) { ByteStream([.everyByte, .everyByte]) }
+            let stream = RequestBody.Stream(length: nil) { ByteStream([.everyByte, .everyByte]) }
             let request = try stage.request(.post, body: .stream(stream), delivery: .streamed)
             guard let response = try await stage.responseIfSupported(request) else { return }
             let (received, error) = await stage.read(try Check.some(response.bytes, "there is no stream"))
@@ -158,7 +158,7 @@ extension TransportConformance.Case {
             .text("taken")
         } verify: { stage in
             for length in [100, 1000] as [Int64] {
-                let stream = BodyStream(length: length) { ByteStream([.everyByte]) }
+                let stream = RequestBody.Stream(length: length) { ByteStream([.everyByte]) }
                 let request = try stage.request(.put, body: .stream(stream))
                 do {
                     _ = try await stage.transport.send(request)
@@ -198,7 +198,7 @@ extension TransportConformance.Case {
             try await stage.requestsSent(atLeast: 1)
 
             let (reached, reach) = AsyncStream<Void>.makeStream()
-            let body = BodyStream.of(parts, length: nil) {
+            let body = RequestBody.Stream.of(parts, length: nil) {
                 reach.finish()
                 try await Task.sleep(nanoseconds: 60_000_000_000)
             }
@@ -221,12 +221,12 @@ extension PulseError {
     }
 }
 
-extension BodyStream {
+extension RequestBody.Stream {
     /// A body of those bytes that runs `end` before it ends.
     fileprivate static func of(
         _ bytes: Data, length: Int64?, end: @escaping @Sendable () async throws -> Void
-    ) -> BodyStream {
-        BodyStream(length: length) {
+    ) -> RequestBody.Stream {
+        RequestBody.Stream(length: length) {
             let parts = Locked([bytes])
             return ByteStream(next: {
                 if let part = parts.withLock({ $0.popLast() }) { return part }

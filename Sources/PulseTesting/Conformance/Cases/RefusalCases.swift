@@ -45,7 +45,7 @@ extension TransportConformance.Case {
                 try await stage.expectRefusals(413, fields: "Connection: close\r\n", isReused: true)
             },
             refusal("a refusal of a body without a length is the response") { stage in
-                let body = BodyStream(length: nil) { ByteStream(.upload) }
+                let body = RequestBody.Stream(length: nil) { ByteStream(.upload) }
                 try await stage.expectRefusals(413, body: .stream(body))
             },
             refusal("a refusal arrives while the body waits for more bytes") { stage in
@@ -120,7 +120,7 @@ extension ConformanceStage {
         try refuse(413, fields: fields, after: 1, end)
         let (never, continuation) = AsyncStream<Void>.makeStream()
         defer { continuation.finish() }
-        let body = BodyStream(length: 1 << 20) {
+        let body = RequestBody.Stream(length: 1 << 20) {
             let first = Locked<Data?>(.everyByte)
             return ByteStream {
                 let piece = first.withLock { first in

@@ -62,7 +62,7 @@ extension TransportConformance.Case {
             let stranger = try TLSCaseServer().identity
             try await TLSCaseServer().run(on: stage) { stage in
                 for certificate in [stage.identity.certificates, stage.identity.authority] {
-                    let pins = try PinSet(certificates: stranger.authority, certificate)
+                    let pins = try SSLPinningPolicy.PinSet(certificates: stranger.authority, certificate)
                     try await stage.expectSuccess(of: stage.request(.post, pins: pins))
                 }
             }
@@ -71,7 +71,7 @@ extension TransportConformance.Case {
             let stranger = try TLSCaseServer().identity
             try await TLSCaseServer().run(on: stage) { stage in
                 let reports = PinReports()
-                let pins = try PinSet(certificates: stranger.certificates)
+                let pins = try SSLPinningPolicy.PinSet(certificates: stranger.certificates)
                 try await stage.expect(
                     .kind(.sslPinningFailed), of: stage.request(.post, pins: pins, events: reports))
                 try stage.expectRequests(0)
@@ -79,7 +79,8 @@ extension TransportConformance.Case {
                 try Check.equal(seen.count, 2, "the number of reported keys")
                 // The server proves each of them.
                 for hash in seen {
-                    try await stage.expectSuccess(of: stage.request(pins: PinSet(publicKeyHashes: [hash])))
+                    try await stage.expectSuccess(
+                        of: stage.request(pins: SSLPinningPolicy.PinSet(publicKeyHashes: [hash])))
                 }
             }
         },
@@ -87,7 +88,7 @@ extension TransportConformance.Case {
             let stranger = try TLSCaseServer().identity
             try await TLSCaseServer().run(on: stage) { stage in
                 let reports = PinReports()
-                let pins = try PinSet(certificates: stranger.certificates, isReportOnly: true)
+                let pins = try SSLPinningPolicy.PinSet(certificates: stranger.certificates, isReportOnly: true)
                 try await stage.expectSuccess(of: stage.request(pins: pins, events: reports))
                 try Check.equal(reports.only().count, 2, "the number of reported keys")
             }
@@ -97,7 +98,7 @@ extension TransportConformance.Case {
             try await TLSCaseServer().run(on: stage) { stage in
                 try await stage.expectUntrusted(
                     [.serverCertificateHasUnknownRoot, .serverCertificateUntrusted], tls: other,
-                    pins: PinSet(certificates: stage.identity.certificates))
+                    pins: SSLPinningPolicy.PinSet(certificates: stage.identity.certificates))
                 try stage.expectRequests(0)
             }
         },
@@ -106,7 +107,7 @@ extension TransportConformance.Case {
             for appended in [pinned.certificates, pinned.authority] {
                 try await TLSCaseServer(appending: appended).run(on: stage) { stage in
                     try await stage.expectSuccess(of: stage.request())
-                    let pins = try PinSet(certificates: appended)
+                    let pins = try SSLPinningPolicy.PinSet(certificates: appended)
                     try await stage.expect(.kind(.sslPinningFailed), of: stage.request(pins: pins))
                     try stage.expectRequests(1)
                 }
@@ -116,7 +117,7 @@ extension TransportConformance.Case {
             let stranger = try TLSCaseServer().identity
             try await TLSCaseServer().run(on: stage) { stage in
                 try await stage.expectSuccess(of: stage.request())
-                let pins = try PinSet(certificates: stranger.certificates)
+                let pins = try SSLPinningPolicy.PinSet(certificates: stranger.certificates)
                 try await stage.expect(.kind(.sslPinningFailed), of: stage.request(pins: pins))
                 try await stage.expectUntrusted(
                     [.serverCertificateHasUnknownRoot, .serverCertificateUntrusted], tls: stranger.clientSettings)
@@ -226,7 +227,8 @@ private struct TLSStage {
 
     /// - Parameter tls: nil for settings that trust the server.
     func request(
-        _ method: HTTPMethod = .get, tls: TLSSettings? = nil, pins: PinSet? = nil, events: (any EventSink)? = nil
+        _ method: HTTPMethod = .get, tls: TLSSettings? = nil, pins: SSLPinningPolicy.PinSet? = nil,
+        events: (any EventSink)? = nil
     ) throws -> TransportRequest {
         var request = try stage.request(method, at: server.baseURL.absoluteString + "/")
         request.tls = tls ?? identity.clientSettings
@@ -244,7 +246,9 @@ private struct TLSStage {
     }
 
     /// Expects that nothing is sent, since the server's certificate is not trusted.
-    func expectUntrusted(_ codes: Set<URLError.Code>, tls: TLSSettings? = nil, pins: PinSet? = nil) async throws {
+    func expectUntrusted(_ codes: Set<URLError.Code>, tls: TLSSettings? = nil, pins: SSLPinningPolicy.PinSet? = nil)
+        async throws
+    {
         for method in [HTTPMethod.get, .post] {
             let error = try await stage.failure(of: request(method, tls: tls, pins: pins))
             guard case .transport(let code, _) = error, codes.contains(code) else {
@@ -276,7 +280,7 @@ private final class PinReports: EventSink {
     }
 }
 
-extension PinSet {
+extension SSLPinningPolicy.PinSet {
     /// - Parameter texts: of each the first certificate in PEM.
     fileprivate init(certificates texts: Data..., isReportOnly: Bool = false) throws {
         let certificates = try texts.map { text in

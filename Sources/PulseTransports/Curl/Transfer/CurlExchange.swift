@@ -11,7 +11,7 @@ struct CurlExchange: Sendable {
         private let id: UInt64
         private let loop: Locked<CurlLoop?>
         /// The timings of the whole transfer, once libcurl has ended it.
-        let timings = Locked<TransferTimings?>(nil)
+        let timings = Locked<PulseResponse.Timings?>(nil)
 
         init(_ loop: CurlLoop, id: UInt64) {
             self.id = id

@@ -34,14 +34,14 @@ enum CurlProxy {
     }
 
     /// The proxy's refusal that has ended a transfer; nil for another end.
-    static func refusal(_ result: Int, of transfer: CurlTransfer) -> ProxyRefusal? {
+    static func refusal(_ result: Int, of transfer: CurlTransfer) -> PulseError.ProxyRefusal? {
         let status = transfer.handle.long(PULSE_CURLINFO_HTTP_CONNECTCODE)
         if status != 0, !(200..<300).contains(status) {
-            return ProxyRefusal(proxy: name(for: transfer.request), reason: .status(status))
+            return PulseError.ProxyRefusal(proxy: name(for: transfer.request), reason: .status(status))
         }
         guard result == PULSE_CURLE_PROXY else { return nil }
         let error = transfer.handle.long(PULSE_CURLINFO_PROXY_ERROR)
-        return replies[error].map { ProxyRefusal(proxy: name(for: transfer.request), reason: $0) }
+        return replies[error].map { PulseError.ProxyRefusal(proxy: name(for: transfer.request), reason: $0) }
     }
 
     /// The proxy on which a transfer has failed before it reached its host; nil without a proxy, or if the host was
@@ -93,7 +93,7 @@ enum CurlProxy {
     }
 
     /// The replies of RFC 1928 by libcurl's numbers. A proxy that ends the connection without a reply has not refused.
-    private static let replies: [Int: ProxyRefusal.Reason] = [
+    private static let replies: [Int: PulseError.ProxyRefusal.Reason] = [
         PULSE_CURLPX_NO_AUTH: .socksCredentials, PULSE_CURLPX_USER_REJECTED: .socksCredentials,
         PULSE_CURLPX_UNKNOWN_MODE: .socksCredentials, PULSE_CURLPX_REPLY_GENERAL_SERVER_FAILURE: .socksReply(1),
         PULSE_CURLPX_REPLY_NOT_ALLOWED: .socksReply(2), PULSE_CURLPX_REPLY_NETWORK_UNREACHABLE: .socksReply(3),

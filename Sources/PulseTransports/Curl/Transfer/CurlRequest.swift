@@ -17,7 +17,7 @@ final class CurlRequest: Sendable {
         case buffered(limit: Int)
         /// Puts a 2xx body into the pipe; buffers any other body and truncates it. Delivers the timings before the pipe
         /// ends.
-        case streamed(BytePipe, timings: @Sendable (TransferTimings) -> Void)
+        case streamed(BytePipe, timings: @Sendable (PulseResponse.Timings) -> Void)
     }
 
     let url: String

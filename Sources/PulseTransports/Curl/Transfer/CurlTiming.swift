@@ -59,7 +59,7 @@ extension CurlRequest {
     }
 }
 
-extension TransferTimings {
+extension PulseResponse.Timings {
     /// The phases that libcurl has measured, after the wait of `queued` seconds.
     ///
     /// - Parameter requestSent: the seconds from the start of the transfer until libcurl got the last byte of the

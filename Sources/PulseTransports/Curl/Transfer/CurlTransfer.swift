@@ -28,7 +28,7 @@ final class CurlTransfer: @unchecked Sendable {
         /// one is not.
         let codings: [ContentCoding]
         let isTruncated: Bool
-        let timings: TransferTimings
+        let timings: PulseResponse.Timings
         /// The keys of the verified chain, if none is pinned and the policy only reports.
         let unpinnedKeys: [[UInt8]]?
     }
@@ -121,14 +121,14 @@ final class CurlTransfer: @unchecked Sendable {
             unpinnedKeys: progress.unpinnedKeys)
     }
 
-    private func timings(isComplete: Bool) -> TransferTimings {
-        TransferTimings(
+    private func timings(isComplete: Bool) -> PulseResponse.Timings {
+        PulseResponse.Timings(
             handle, queued: queued, requestSent: upload.endedAt.map { $0 - timing.startedAt },
             bytesDecoded: parser.byteCount, isComplete: isComplete)
     }
 
     /// A connection for another owner.
-    typealias Connected = (channel: SocketChannel, timings: TransferTimings, unpinnedKeys: [[UInt8]]?)
+    typealias Connected = (channel: SocketChannel, timings: PulseResponse.Timings, unpinnedKeys: [[UInt8]]?)
 
     /// Hands the connection over, once.
     func connected() throws -> Connected {

@@ -34,11 +34,12 @@ struct LatencyHistogramScheduleTests {
     @Test(arguments: Distribution.allCases)
     @HeavyWork func quantilesMatchSortedValuesToWithinOnePercent(distribution: Distribution) {
         let random = SplitMix(seed: 20_26)
-        var histogram = LatencyHistogram()
+        var histogram = MetricsSnapshot.Histogram()
         var values: [TimeInterval] = []
         values.reserveCapacity(Self.samples)
         for _ in 0..<Self.samples {
-            let value = min(max(distribution.value(random), LatencyHistogram.shortest), LatencyHistogram.longest)
+            let value = min(
+                max(distribution.value(random), MetricsSnapshot.Histogram.shortest), MetricsSnapshot.Histogram.longest)
             values.append(value)
             histogram.record(value)
         }

@@ -7,12 +7,12 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct LatencyHistogramTests {
-    private static func histogram(_ seconds: [TimeInterval]) -> LatencyHistogram {
-        seconds.reduce(into: LatencyHistogram()) { $0.record($1) }
+    private static func histogram(_ seconds: [TimeInterval]) -> MetricsSnapshot.Histogram {
+        seconds.reduce(into: MetricsSnapshot.Histogram()) { $0.record($1) }
     }
 
     @Test @HeavyWork func anEmptyHistogramReturnsZeros() {
-        let empty = LatencyHistogram()
+        let empty = MetricsSnapshot.Histogram()
         #expect(empty.count == 0 && empty.sum == 0 && empty.mean == 0 && empty.minimum == 0 && empty.maximum == 0)
         #expect([-1, 0, 0.5, 1, 2, .nan, .infinity].allSatisfy { empty.quantile($0) == 0 })
         #expect(empty.count(atMost: 1) == 0)
@@ -28,8 +28,8 @@ struct LatencyHistogramTests {
     /// Values over the whole range, and next to every power of two.
     @Test @HeavyWork func everyValueIsAccurateToWithinOnePercent() {
         var values: [TimeInterval] = []
-        var value = LatencyHistogram.shortest
-        while value <= LatencyHistogram.longest {
+        var value = MetricsSnapshot.Histogram.shortest
+        while value <= MetricsSnapshot.Histogram.longest {
             values.append(value)
             value *= 1.013
         }
@@ -39,7 +39,9 @@ struct LatencyHistogramTests {
         }
         for value in values {
             // Two other values, so that this one is not the minimum or maximum, which are exact.
-            let histogram = Self.histogram([LatencyHistogram.shortest, value, LatencyHistogram.longest])
+            let histogram = Self.histogram([
+                MetricsSnapshot.Histogram.shortest, value, MetricsSnapshot.Histogram.longest,
+            ])
             #expect(abs(histogram.quantile(0.5) / value - 1) < 0.01, "\(value)")
         }
     }
@@ -76,11 +78,11 @@ struct LatencyHistogramTests {
         let random = SplitMix()
         let values = (0..<2000).map { _ in random.exponential(0.02) }
         let all = Self.histogram(values)
-        var merged = LatencyHistogram()
+        var merged = MetricsSnapshot.Histogram()
         for chunk in stride(from: 0, to: 2000, by: 100) {
             merged.merge(Self.histogram(Array(values[chunk..<chunk + 100])))
         }
-        merged.merge(LatencyHistogram())
+        merged.merge(MetricsSnapshot.Histogram())
         #expect(merged.count == all.count && merged.minimum == all.minimum && merged.maximum == all.maximum)
         #expect(abs(merged.sum - all.sum) < 1e-9)
         for part in stride(from: 0.0, through: 1, by: 0.01) {
@@ -107,7 +109,7 @@ struct LatencyHistogramTests {
     @Test @HeavyWork func countsUpToABoundNeverFallAsMoreIsRecorded() {
         let bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
         let random = SplitMix()
-        var histogram = LatencyHistogram()
+        var histogram = MetricsSnapshot.Histogram()
         var last = bounds.map { _ in 0 }
         // First close below a bound, where the middle of the bucket lies above it; then any value.
         let close = bounds.map { $0 * 0.9999 } + [0.4, 3600, 7200, .infinity]

@@ -9,9 +9,10 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct ServiceLevelObjectiveTests {
     private static func counts(
-        _ objective: ServiceLevelObjective, _ calls: [(Result<ResponseSummary, ErrorSummary>, TimeInterval)],
+        _ objective: ServiceLevelObjective,
+        _ calls: [(Result<NetworkEvent.ResponseSummary, PulseError.Summary>, TimeInterval)],
         route: String = "GetUser"
-    ) async -> ObjectiveCounts? {
+    ) async -> MetricsSnapshot.Objective.Counts? {
         let collector = PulseMetricsCollector(objectives: [objective], clock: TestClock())
         let bus = PulseEventBus()
         collector.attach(to: bus)
@@ -19,7 +20,7 @@ struct ServiceLevelObjectiveTests {
         return await collector.snapshot().objectives.first?.overall
     }
 
-    private static func verdict(_ result: Result<ResponseSummary, ErrorSummary>) async -> Bool? {
+    private static func verdict(_ result: Result<NetworkEvent.ResponseSummary, PulseError.Summary>) async -> Bool? {
         let counts = await counts(ServiceLevelObjective("all", target: 0.99), [(result, 1)])
         return counts?.valid == 1 ? counts?.good == 1 : nil
     }
@@ -77,7 +78,9 @@ struct ServiceLevelObjectiveTests {
         #expect(ServiceLevelObjective("a", target: .nan).target == 1)
         #expect(ServiceLevelObjective("a", target: -1).target == 0)
         #expect(ServiceLevelObjective("a", target: 7).target == 1)
-        #expect(ObjectiveCounts().ratio == 1 && ObjectiveCounts().burnRate(target: 1) == 0)
+        #expect(
+            MetricsSnapshot.Objective.Counts().ratio == 1 && MetricsSnapshot.Objective.Counts().burnRate(target: 1) == 0
+        )
         let counts = await Self.counts(ServiceLevelObjective("a", target: 1), [(.error(.timeout), .nan)])
         #expect(counts?.burnRate(target: 1) == .infinity)
     }

@@ -154,7 +154,7 @@ struct CacheFlightsWireTests {
     @Test func aCallThatIsPartOfARecoveryDoesNotWaitForItself() async throws {
         let held = Locked<CacheStage?>(nil)
         // The recovery requests the same resource with the same options as the waiting call.
-        let recovery = Recovery.task("renew") {
+        let recovery = Validator.Recovery.task("renew") {
             if let stage = held.withLock({ $0 }) { _ = try await Self.call(stage) }
         }
         let validator = Validator { _, response, _ in
@@ -313,9 +313,10 @@ struct CacheFlightsWireTests {
         }
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             let url = URL(string: "https://api.example.com/b")
-            let head = CachedHead(statusCode: 200, headers: [:], requestTime: Date(), responseTime: Date())
+            let head = CachedResponse.Head(statusCode: 200, headers: [:], requestTime: Date(), responseTime: Date())
             _ = try await store.store(
-                CachedResponse(head: head, body: CachedBody(Data())), for: CacheKey(url: "https://api.example.com/b"))
+                CachedResponse(head: head, body: CachedResponse.Body(Data())),
+                for: CacheKey(url: "https://api.example.com/b"))
             stage.serve("/c", ["Cache-Control": "no-store"])
             try await stage.get("/c")
             try await stage.cache.invalidate(url: #require(url))
@@ -336,7 +337,7 @@ private final class HeldStorage: CacheStorage {
         return try await inner.store(response, for: key)
     }
 
-    func writer(for key: CacheKey) async throws -> any CacheWriter { try await inner.writer(for: key) }
-    func remove(_ selection: CacheSelection) async throws -> Int { try await inner.remove(selection) }
+    func writer(for key: CacheKey) async throws -> any CachedResponse.Writer { try await inner.writer(for: key) }
+    func remove(_ selection: CacheKey.Selection) async throws -> Int { try await inner.remove(selection) }
     func usage() async -> CacheUsage { await inner.usage() }
 }

@@ -105,9 +105,9 @@ struct RandomMessages {
         ])
     }
 
-    private func parts() -> CachedParts? {
+    private func parts() -> CachedResponse.Parts? {
         let ranges = pick([[0..<5], [5..<10], [0..<2, 4..<6], [3..<7], [0..<1, 2..<3, 8..<10], [0..<9]])
-        return CachedParts(ranges: ranges, length: pick([10, 10, 12, nil]))
+        return CachedResponse.Parts(ranges: ranges, length: pick([10, 10, 12, nil]))
     }
 
     // MARK: Messages
@@ -153,23 +153,24 @@ struct RandomMessages {
         return headers
     }
 
-    mutating func stored(for method: HTTPMethod, _ request: [String: String]) -> [CachedHead] {
+    mutating func stored(for method: HTTPMethod, _ request: [String: String]) -> [CachedResponse.Head] {
         (0..<pick([0, 1, 1, 1, 1, 2, 3])).map { _ in
             let responseTime = start + TimeInterval(number(1_200)) / 2
-            var fields: [CachedHead.SelectingField] = []
+            var fields: [CachedResponse.Head.SelectingField] = []
             if chance(4) { fields.append(.init(name: "accept-language", value: pick(["en", "fr", "en,fr", nil]))) }
             if chance(6) { fields.append(.init(name: "x-a", value: pick(["1", "2", nil]))) }
             if chance(40) { fields = [.init(name: "*", value: nil)] }
             let parts = chance(3) ? parts() : nil
             let status = pick([200, 200, 200, 200, 404, 301, 302, 299, 500])
-            return CachedHead(
+            return CachedResponse.Head(
                 statusCode: parts == nil ? status : 206, headers: headers(isStored: true),
                 requestTime: Date(timeIntervalSince1970: responseTime - TimeInterval(number(20)) / 2 + 1),
                 responseTime: Date(timeIntervalSince1970: responseTime), selectingFields: fields, parts: parts)
         }
     }
 
-    mutating func response(about stored: [CachedHead], _ conditions: CacheConditions?, isRange: Bool) -> OriginResponse
+    mutating func response(about stored: [CachedResponse.Head], _ conditions: CacheConditions?, isRange: Bool)
+        -> OriginResponse
     {
         let status =
             chance(3)

@@ -73,7 +73,7 @@ extension ReferencePolicy {
 
     // MARK: The form of a stored response
 
-    func form(of head: CachedHead, bodyLength: Int) -> CacheForm? {
+    func form(of head: CachedResponse.Head, bodyLength: Int) -> CacheForm? {
         let ifNothing: CacheForm? = head.parts == nil ? .whole : nil
         if head.statusCode != 200, head.parts == nil { return .whole }
         if hasOwnConditions, !wants(head) { return .notModified }
@@ -101,7 +101,7 @@ extension ReferencePolicy {
         (field("if-none-match") ?? "").components(separatedBy: ",").compactMap { Self.tag(["ETag": $0]) }
     }
 
-    private func wants(_ head: CachedHead) -> Bool {
+    private func wants(_ head: CachedResponse.Head) -> Bool {
         if let tags = field("if-none-match") {
             if tags == "*" { return false }
             func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
@@ -115,7 +115,7 @@ extension ReferencePolicy {
 
     /// "A valid entity-tag can be distinguished from a valid HTTP-date by examining the first three characters for a
     /// DQUOTE." The comparison is strong.
-    private func isSame(_ head: CachedHead) -> Bool {
+    private func isSame(_ head: CachedResponse.Head) -> Bool {
         guard let condition = field("if-range") else { return true }
         if let tag = Self.tag(["ETag": condition]) { return !tag.hasPrefix("W/") && tag == Self.tag(head.headers) }
         guard let date = HTTPDate.parse(condition, now: head.responseTime), isOldEnough(head) else { return false }
@@ -123,14 +123,14 @@ extension ReferencePolicy {
     }
 
     /// Own rule: a minute, as in RFC 7232, section 2.2.2.
-    private func isOldEnough(_ head: CachedHead) -> Bool {
+    private func isOldEnough(_ head: CachedResponse.Head) -> Bool {
         guard let changed = HTTPDate.parse(head.headers["last-modified"] ?? "", now: head.responseTime),
             let date = HTTPDate.parse(head.headers["date"] ?? "", now: head.responseTime)
         else { return false }
         return date.timeIntervalSince(changed) >= 60
     }
 
-    private func strong(_ head: CachedHead) -> String? {
+    private func strong(_ head: CachedResponse.Head) -> String? {
         if head.headers["etag"] != nil {
             guard let tag = Self.tag(head.headers), !tag.hasPrefix("W/") else { return nil }
             return tag
@@ -162,13 +162,15 @@ extension ReferencePolicy {
         return ContentRange(range: first..<(last + 1), length: Int(numbers[2]))
     }
 
-    private func partHead(_ headers: HTTPHeaders, _ response: OriginResponse, _ range: ContentRange) -> CachedHead? {
+    private func partHead(_ headers: HTTPHeaders, _ response: OriginResponse, _ range: ContentRange) -> CachedResponse
+        .Head?
+    {
         guard let fields = selecting(headers) else { return nil }
         var stored = headers
         for name in ["Content-Range", "Content-Length", "Content-Digest", "Content-MD5"] { stored[name] = nil }
-        var head = CachedHead(
+        var head = CachedResponse.Head(
             statusCode: 206, headers: stored, requestTime: response.requestTime, responseTime: response.responseTime,
-            selectingFields: fields, parts: CachedParts(ranges: [range.range], length: range.length))
+            selectingFields: fields, parts: CachedResponse.Parts(ranges: [range.range], length: range.length))
         if let length = range.length, range.range == 0..<length {
             (head.statusCode, head.parts) = (200, nil)
             head.headers["Content-Length"] = "\(length)"

@@ -59,7 +59,7 @@ extension ReferencePolicy {
         return headers
     }
 
-    func selecting(_ headers: HTTPHeaders) -> [CachedHead.SelectingField]? {
+    func selecting(_ headers: HTTPHeaders) -> [CachedResponse.Head.SelectingField]? {
         let names = Set(Self.names(in: headers["vary"]))
         if names.contains("*") { return nil }
         return names.sorted().map { .init(name: $0, value: value($0)) }
@@ -84,7 +84,7 @@ extension ReferencePolicy {
         if response.statusCode == 206 { return part(headers, response) }
         if mayStore(status: response.statusCode, response.headers), let fields = selecting(headers) {
             return .store(
-                CachedHead(
+                CachedResponse.Head(
                     statusCode: response.statusCode, headers: headers, requestTime: response.requestTime,
                     responseTime: response.responseTime, selectingFields: fields))
         }

@@ -13,7 +13,7 @@ struct ReferencePolicy {
     let method: HTTPMethod
     let request: [String: String]
     let mode: RequestOptions.Cache
-    let stored: [CachedHead]
+    let stored: [CachedResponse.Head]
     var judgesConditions = false
 
     // MARK: RFC 9111, section 5.2: Cache-Control
@@ -116,7 +116,7 @@ struct ReferencePolicy {
             .filter { !$0.isEmpty }
     }
 
-    func matches(_ head: CachedHead) -> Bool {
+    func matches(_ head: CachedResponse.Head) -> Bool {
         for selecting in head.selectingFields {
             if selecting.name == "*" { return false }
             if selecting.value != value(selecting.name) { return false }
@@ -143,7 +143,7 @@ struct ReferencePolicy {
 
     // MARK: RFC 9111, section 4.2: freshness and age
 
-    static func date(_ head: CachedHead) -> Date {
+    static func date(_ head: CachedResponse.Head) -> Date {
         guard let text = head.headers["date"], let date = HTTPDate.parse(text, now: head.responseTime) else {
             return head.responseTime
         }
@@ -152,7 +152,7 @@ struct ReferencePolicy {
 
     static let heuristic = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    static func lifetime(_ head: CachedHead) -> Double {
+    static func lifetime(_ head: CachedResponse.Head) -> Double {
         let directives = directives(of: head.headers)
         switch argument("max-age", directives) {
         case .seconds(let seconds): return seconds
@@ -171,7 +171,7 @@ struct ReferencePolicy {
         return tenth < 0 ? 0 : tenth > 24 * 3600 ? 24 * 3600 : tenth
     }
 
-    static func age(_ head: CachedHead, now: Date) -> Double {
+    static func age(_ head: CachedResponse.Head, now: Date) -> Double {
         let first = (head.headers["age"] ?? "").components(separatedBy: ",")[0]
         let ageValue = number(first.trimmingCharacters(in: .whitespaces)) ?? 0
         let apparentAge = max(0, head.responseTime.timeIntervalSince(date(head)))
@@ -192,7 +192,7 @@ struct ReferencePolicy {
         var use: CacheUse { CacheUse(origin: isFresh ? .cache : .stale, age: Int(min(age, 2_147_483_647))) }
     }
 
-    static func judge(_ head: CachedHead, now: Date) -> Judgement {
+    static func judge(_ head: CachedResponse.Head, now: Date) -> Judgement {
         Judgement(
             directives: directives(of: head.headers), lifetime: lifetime(head), age: age(head, now: now),
             clockWentBack: now < head.responseTime)

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+public import PulseCore
+
+extension EventStream {
+    /// Settings of an event stream.
+    public struct Options: Sendable {
+        /// Whether and how a stream reconnects after its connection was lost or ended. Nil, the default, is
+        /// ``Reconnection/standard`` if the request may be repeated, because its method is idempotent or it has an
+        /// idempotency key, and ``Reconnection/never`` otherwise.
+        public var reconnection: Reconnection?
+        /// The id to go on after, as after a relaunch of the app: the first connection sends it as `Last-Event-ID`. Nil
+        /// by default. An id with a control character, or of more than 4,096 bytes, throws
+        /// ``PulseError/invalidRequest(reason:)``. Of a server's ids, such a one is not sent: the stream then goes on
+        /// after the last id before it that can be.
+        public var lastEventID: String?
+        /// The data that ends the stream and is no event, such as `[DONE]`. If it is set, an end without it is a lost
+        /// connection. Nil by default.
+        public var sentinel: String?
+        /// The maximum size of one event in bytes; a larger one throws ``PulseError/responseTooLarge(limit:)``. 8 MiB
+        /// by default.
+        public var maximumEventSize = 8 << 20
+
+        /// Creates options with the defaults.
+        public init() {}
+
+        /// A copy with one setting changed: `.init().with(\.sentinel, value: "[DONE]")`.
+        public func with<Value>(_ setting: WritableKeyPath<Options, Value>, value: Value) -> Options {
+            var copy = self
+            copy[keyPath: setting] = value
+            return copy
+        }
+
+        /// How a stream reconnects.
+        ///
+        /// After a connection that ended cleanly with an event it waits `U(1, 1.2) × min(maximumDelay, delay)` seconds.
+        /// After a failure it waits `U(0.5, 1) × min(maximumDelay, delay × 2ⁿ⁺¹)` seconds, where n is the number of
+        /// earlier failures since such an end, or since a connection that stayed open for 60 seconds; from the second
+        /// failure on, `delay` counts as half a second at least. It never waits less than the server's `retry` or
+        /// `Retry-After`, up to ``maximumServerDelay``, nor less than 0.1 seconds. A network that comes back ends the
+        /// wait.
+        public struct Reconnection: Sendable {
+            /// The base of the wait in seconds, 0 or more; the `retry` of a server replaces it. 3 by default.
+            public var delay: TimeInterval = 3
+            /// The limit of the computed wait in seconds. 30 by default.
+            public var maximumDelay: TimeInterval = 30
+            /// The longest wait in seconds that a server may ask for, by `retry` or `Retry-After`. If it asks for more,
+            /// the stream waits for that long and emits ``NetworkEvent/warning(_:)``. 3,600 by default.
+            public var maximumServerDelay: TimeInterval = 3600
+            /// How often the stream reconnects without an event in between. Nil, the default, is without limit.
+            public var maximumAttempts: Int?
+            /// The statuses that are waited out once the stream has been open; before that, and for other statuses, the
+            /// stream fails. 429, 502, 503 and 504 by default.
+            public var statuses = RequestOptions.AcceptedStatuses.only(429, 502, 503, 504)
+
+            /// The defaults.
+            public static let standard = Reconnection()
+            /// No reconnection: the stream has one connection.
+            public static let never = standard.with(\.maximumAttempts, value: 0)
+
+            /// Creates the defaults.
+            public init() {}
+
+            /// A copy with one setting changed.
+            public func with<Value>(_ setting: WritableKeyPath<Reconnection, Value>, value: Value) -> Reconnection {
+                var copy = self
+                copy[keyPath: setting] = value
+                return copy
+            }
+        }
+    }
+}
+
+extension EventStream.Options {
+    /// Servers limit a whole head, many to 8 KiB.
+    private static let maximumIDSize = 4096
+
+    /// Whether a header field can carry the id of an event.
+    static func isSendable(_ id: String) -> Bool {
+        id.utf8.count <= maximumIDSize && id.isHTTPFieldValue
+    }
+
+    /// The fault in the settings, or nil.
+    var fault: String? {
+        let reconnection = reconnection ?? .standard
+        guard reconnection.delay >= 0, reconnection.delay < .infinity else {
+            return "the delay is \(reconnection.delay), and no number of seconds from 0"
+        }
+        if !(reconnection.maximumDelay > 0) {
+            return "the maximumDelay is \(reconnection.maximumDelay), and no positive number of seconds"
+        }
+        if let attempts = reconnection.maximumAttempts, attempts < 0 { return "maximumAttempts is \(attempts)" }
+        if maximumEventSize < 1 {
+            return "the maximumEventSize is \(maximumEventSize), and no positive number of bytes"
+        }
+        if !(reconnection.maximumServerDelay >= 0) {
+            return "the maximumServerDelay is \(reconnection.maximumServerDelay), and no number of seconds from 0"
+        }
+        if let lastEventID, !Self.isSendable(lastEventID) {
+            return "the lastEventID contains a control character, or has more than \(Self.maximumIDSize) bytes"
+        }
+        return nil
+    }
+}
