@@ -244,6 +244,53 @@ struct ShutdownGraceTests {
         holder.withLock { $0 = nil }
     }
 
+    @Test func aStreamedBodyMayEndWithinTheGraceTime() async throws {
+        let (clock, rest) = (TestClock(), Locked(2))
+        let transport = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.body = .stream(
+                ByteStream(next: {
+                    let isOver = rest.withLock { rest in
+                        rest -= 1
+                        return rest < 0
+                    }
+                    guard !isOver else { return nil }
+                    try await clock.sleep(2, for: .delay)
+                    return Data("ab".utf8)
+                }))
+            return response
+        }
+        let client = Self.client(clock, transport)
+        let stream = try await client.bytes("/file").bytes
+        let reader = Task {
+            var count = 0
+            for try await part in stream { count += part.count }
+            return count
+        }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: 60) }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.advance(by: 4)
+        #expect(try await reader.value == 4)
+        await shutdown.value
+        #expect(clock.uptime == 4)
+    }
+
+    @Test func aDownloadMayEndWithinTheGraceTime() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let clock = TestClock()
+        let client = Self.client(clock, Self.server(clock))
+        let download = Task { try await client.download("/5", to: file) }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: 60) }
+        while !client.calls.isClosing { await Task.yield() }
+        await clock.advance(by: 5)
+        _ = try await download.value
+        await shutdown.value
+        #expect(try Data(contentsOf: file) == User.json)
+    }
+
     /// A feed goes on without end, unless it has one connection.
     @Test(arguments: [false, true])
     func aFeedThatReconnectsIsNotWaitedFor(reconnects: Bool) async throws {
