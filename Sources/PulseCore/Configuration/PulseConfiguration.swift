@@ -95,8 +95,13 @@ public struct PulseConfiguration: Sendable {
     /// call of a relative path throws ``PulseError/invalidURL(_:)``.
     public init(baseURL: String) {
         // What cannot be parsed may hold credentials anywhere: no error shows it.
-        self.baseURL = URL(string: baseURL) ?? URL(string: "not-a-URL")
+        self.baseURL = URL(string: baseURL) ?? (baseURL.isEmpty ? Self.emptyBaseURL : Self.unreadableBaseURL)
     }
+
+    /// Stands for an empty text, so that each call can say so.
+    package static let emptyBaseURL = URL(string: "pulse-base-url:empty")
+    /// Stands for a text that is no URL.
+    package static let unreadableBaseURL = URL(string: "pulse-base-url:unreadable")
 
     /// Returns a copy with one setting changed.
     public func with<Value>(_ setting: WritableKeyPath<PulseConfiguration, Value>, value: Value) -> PulseConfiguration {
