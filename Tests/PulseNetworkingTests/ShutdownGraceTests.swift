@@ -24,11 +24,11 @@ struct ShutdownGraceTests {
 
     private static func client(
         _ clock: TestClock, _ transport: MockTransport, plugins: [any PulsePlugin] = [],
-        events: PulseEventBus = PulseEventBus(), queue: OfflineQueuePolicy = .disabled
+        events: PulseEventBus = PulseEventBus(), queue: OfflineQueuePolicy = .disabled, retry: RetryPolicy = .none
     ) -> PulseClient {
         PulseClient(
             configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: .manual())
-                .with(\.offlineQueuePolicy, value: queue),
+                .with(\.offlineQueuePolicy, value: queue).with(\.retryPolicy, value: retry),
             plugins: plugins, transport: transport, events: events)
     }
 
@@ -132,6 +132,163 @@ struct ShutdownGraceTests {
         await shutdown.value
         #expect(transport.requests.map { $0.url?.lastPathComponent } == ["1", "token", "1"])
         session.client.withLock { $0 = nil }
+    }
+
+    /// Sets a field that it fetches for each attempt.
+    private struct Ticket: PulsePlugin {
+        let identifier = "ticket"
+        let fetch: @Sendable () async -> String?
+
+        func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+            guard request.url?.lastPathComponent != "ticket" else { return }
+            let ticket = await fetch()
+            request.setValue(ticket, forHTTPHeaderField: "X-Ticket")
+        }
+    }
+
+    /// The calls that its plugins make for it are sent, although new calls are refused.
+    @Test(arguments: [(503, false), (307, false), (307, true)])
+    func aCallIsRetriedAndRedirectedWithWhatItsPluginsFetch(status: Int, isToken: Bool) async {
+        let (clock, holder, isFirst) = (TestClock(), Locked<PulseClient?>(nil), Locked(true))
+        let transport = MockTransport { request in
+            let isRefused =
+                request.url?.lastPathComponent == "1"
+                && isFirst.withLock { isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                }
+            guard isRefused else { return PulseResponse(statusCode: 200, data: User.json, request: request) }
+            try await clock.sleep(1, for: .delay)
+            return PulseResponse(statusCode: status, headers: ["Location": "/v1/users/2"], request: request)
+        }
+        let fetch: @Sendable () async -> String? = {
+            guard let client = holder.withLock({ $0 }) else { return nil }
+            let ticket = GetUser(path: "/ticket", options: RequestOptions().with(\.auth, value: .anonymous))
+            return try? await client.request(ticket).name
+        }
+        let plugins: [any PulsePlugin] = isToken ? [AuthPlugin(fetch)] : [Ticket(fetch: fetch)]
+        let client = Self.client(
+            clock, transport, plugins: plugins, retry: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(2)))
+        holder.withLock { $0 = client }
+        let call = Task { await client.result(of: GetUser()) }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: 60) }
+        while !client.calls.isClosing { await Task.yield() }
+        await clock.advance(by: 1)
+        if status == 503 {
+            await clock.sleepers(atLeast: 1, for: .backoff)
+            await clock.advance(by: 2)
+        }
+        #expect(await call.value.failure == nil)
+        await shutdown.value
+        let names = transport.requests.map { $0.url?.lastPathComponent }
+        #expect(names == ["ticket", "1", "ticket", status == 503 ? "1" : "2"])
+        let field = isToken ? "Authorization" : "X-Ticket"
+        #expect(transport.requests.last?.value(forHTTPHeaderField: field) == (isToken ? "Bearer Ada" : "Ada"))
+        holder.withLock { $0 = nil }
+    }
+
+    private struct EndedSession: TokenProvider {
+        let afterwards: @Sendable () -> Void
+
+        func accessToken() async -> String? { "old" }
+        func refreshToken() async throws -> String { throw PulseError.sessionExpired }
+        func handleAuthenticationFailure() async { afterwards() }
+    }
+
+    /// Nothing in progress waits for the task of a refresh, or of a call, that has ended.
+    @Test(arguments: [true, false])
+    func aTaskThatEndedWorkHasLeftBehindStartsNoCall(isRefresh: Bool) async {
+        let (clock, holder, gate) = (TestClock(), Locked<PulseClient?>(nil), Gate())
+        let left = Locked<Task<PulseError?, Never>?>(nil)
+        let leave: @Sendable () -> Void = {
+            let task = Task { () -> PulseError? in
+                await gate.wait()
+                let login = GetUser(path: "/login", options: RequestOptions().with(\.auth, value: .anonymous))
+                return await holder.withLock({ $0 })?.result(of: login).failure
+            }
+            left.withLock { $0 = task }
+        }
+        let plugins: [any PulsePlugin] =
+            isRefresh
+            ? [AuthPlugin(tokenProvider: EndedSession(afterwards: leave))]
+            : [
+                ClosurePlugin { request, _, next in
+                    if request.url?.lastPathComponent == "1" { leave() }
+                    return try await next(request)
+                }
+            ]
+        let transport = MockTransport { request in
+            let name = request.url?.lastPathComponent
+            if name == "slow" { try await clock.sleep(100, for: .delay) }
+            let status = name == "1" && isRefresh ? 401 : 200
+            return PulseResponse(statusCode: status, data: User.json, request: request)
+        }
+        let client = Self.client(clock, transport, plugins: plugins)
+        holder.withLock { $0 = client }
+        let slow = Task { await client.result(of: GetUser(path: "/slow")) }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        _ = await client.result(of: GetUser())
+        while left.withLock({ $0 == nil }) { await Task.yield() }
+        // Until the refresh has returned.
+        await clock.advance(by: 1)
+        let shutdown = Task { await client.shutdown(grace: 200) }
+        while !client.calls.isClosing { await Task.yield() }
+        gate.open()
+        let error = await left.withLock({ $0 })?.value
+        #expect(error?.kind == .cancelled)
+        await clock.advance(by: 99)
+        #expect(await slow.value.failure == nil)
+        await shutdown.value
+        #expect(transport.requests.map { $0.url?.lastPathComponent } == ["slow", "1"])
+        holder.withLock { $0 = nil }
+    }
+
+    @Test func aStreamedBodyMayEndWithinTheGraceTime() async throws {
+        let (clock, rest) = (TestClock(), Locked(2))
+        let transport = MockTransport { request in
+            var response = PulseResponse(statusCode: 200, request: request)
+            response.body = .stream(
+                ByteStream(next: {
+                    let isOver = rest.withLock { rest in
+                        rest -= 1
+                        return rest < 0
+                    }
+                    guard !isOver else { return nil }
+                    try await clock.sleep(2, for: .delay)
+                    return Data("ab".utf8)
+                }))
+            return response
+        }
+        let client = Self.client(clock, transport)
+        let stream = try await client.bytes("/file").bytes
+        let reader = Task {
+            var count = 0
+            for try await part in stream { count += part.count }
+            return count
+        }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: 60) }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.advance(by: 4)
+        #expect(try await reader.value == 4)
+        await shutdown.value
+        #expect(clock.uptime == 4)
+    }
+
+    @Test func aDownloadMayEndWithinTheGraceTime() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let clock = TestClock()
+        let client = Self.client(clock, Self.server(clock))
+        let download = Task { try await client.download("/5", to: file) }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: 60) }
+        while !client.calls.isClosing { await Task.yield() }
+        await clock.advance(by: 5)
+        _ = try await download.value
+        await shutdown.value
+        #expect(try Data(contentsOf: file) == User.json)
     }
 
     /// A feed goes on without end, unless it has one connection.

@@ -23,7 +23,7 @@ package final class CallEnvironment: Sendable {
     package init(
         clock: any PulseClock = .system, randomness: any Randomness = .system, events: (any EventSink)? = nil,
         home: Set<Origin> = [], secretHeaders: Set<String> = [], defaultHeaders: [String: String] = [:],
-        connectivity: (any ConnectivityMonitor)? = nil
+        defaultQueryItems: [URLQueryItem] = [], connectivity: (any ConnectivityMonitor)? = nil
     ) {
         self.clock = clock
         self.randomness = randomness
@@ -33,7 +33,9 @@ package final class CallEnvironment: Sendable {
         self.defaultHeaders = defaultHeaders
         self.connectivity = connectivity
         identifiers = IdentifierSource(randomness)
-        redaction = secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders)
+        redaction =
+            secretHeaders.isEmpty && defaultQueryItems.isEmpty
+            ? .standard : Redaction(secretHeaders: secretHeaders, queryItems: defaultQueryItems.map(\.name))
     }
 
     /// Emits a warning, if there is a listener.

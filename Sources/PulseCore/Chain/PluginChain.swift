@@ -70,6 +70,13 @@ public struct PluginChain: Sendable {
         }
     }
 
+    /// Runs the chain as the work of its call: plugins may make calls that it needs, although the client closes.
+    package func run(_ request: URLRequest) async -> Result<PulseResponse, PulseError> {
+        // A call without plugins makes no other call, and never becomes complete.
+        guard pipeline.hasPlugins else { return await result(request) }
+        return await CurrentWork.run(context.call) { await result(request) }
+    }
+
     // MARK: Other calls
 
     /// Returns the rest of the chain for work that outlives its call or is shared between calls. The code that runs it
@@ -100,7 +107,7 @@ public struct PluginChain: Sendable {
     /// Runs the rest of the chain and then completes the context's call. A streamed call completes when its stream
     /// ends.
     func completingResult(_ request: URLRequest) async -> Result<PulseResponse, PulseError> {
-        let result = await result(request)
+        let result = await run(request)
         let (call, pipeline) = (context.call, pipeline)
         if let stream = (try? result.get())?.bytes {
             stream.onEnd { _ in Task { await Self.complete(call, pipeline) } }

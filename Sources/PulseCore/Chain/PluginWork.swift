@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: MIT
 
-/// Marks a plugin's own work that calls in progress wait for, such as a refresh. Its calls start although the client
-/// closes: without them the calls in progress could not end.
-package enum PluginWork {
-    @TaskLocal private static var isRunning = false
+/// Work that calls in progress wait for: that of a call's plugins, and a plugin's own, such as a refresh. The calls
+/// that it makes start although the client closes: without them the calls in progress could not end.
+package protocol PluginWork: AnyObject, Sendable {
+    /// False once the work has ended: a task that was started within it may outlive it.
+    var isUnderWay: Bool { get }
+}
 
-    /// Whether the current code is part of such work, or in a task that it has started.
-    package static var isCurrent: Bool { isRunning }
+/// The innermost work that the current code is part of.
+package enum CurrentWork {
+    @TaskLocal private static var work: (any PluginWork)?
 
-    package static func run<Value>(_ body: () async throws -> Value) async rethrows -> Value {
-        try await $isRunning.withValue(true) { try await body() }
+    package static var isUnderWay: Bool { work?.isUnderWay == true }
+
+    package static func run<Value>(_ work: any PluginWork, _ body: () async throws -> Value) async rethrows -> Value {
+        try await $work.withValue(work) { try await body() }
     }
+}
+
+extension Call: PluginWork {
+    package var isUnderWay: Bool { !isComplete }
 }

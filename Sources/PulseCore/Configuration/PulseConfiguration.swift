@@ -29,7 +29,9 @@ public struct PulseConfiguration: Sendable {
     public var defaultHeaders: [String: String] = [:]
     /// Query items of every call, after those of the endpoint, where the call has no item of that name. They follow the
     /// rules of secret header fields: they are sent only to the home origin, or without one wherever a call goes. A
-    /// ready `URLRequest` and the location of a redirect get none. Empty by default.
+    /// ready `URLRequest`, the location of a redirect and that of a resumable upload get none. A call that is stored to
+    /// be sent later is stored without them, and sent with those of that time. Logs and recordings mask their values,
+    /// and the texts of errors and responses those of well-known names such as `api_key`. Empty by default.
     public var defaultQueryItems: [URLQueryItem] = []
     /// Which failures are retried and how often; three attempts in all by default.
     public var retryPolicy: RetryPolicy = .default
@@ -93,8 +95,13 @@ public struct PulseConfiguration: Sendable {
     /// call of a relative path throws ``PulseError/invalidURL(_:)``.
     public init(baseURL: String) {
         // What cannot be parsed may hold credentials anywhere: no error shows it.
-        self.baseURL = URL(string: baseURL) ?? URL(string: "not-a-URL")
+        self.baseURL = URL(string: baseURL) ?? (baseURL.isEmpty ? Self.emptyBaseURL : Self.unreadableBaseURL)
     }
+
+    /// Stands for an empty text, so that each call can say so.
+    package static let emptyBaseURL = URL(string: "pulse-base-url:empty")
+    /// Stands for a text that is no URL.
+    package static let unreadableBaseURL = URL(string: "pulse-base-url:unreadable")
 
     /// Returns a copy with one setting changed.
     public func with<Value>(_ setting: WritableKeyPath<PulseConfiguration, Value>, value: Value) -> PulseConfiguration {

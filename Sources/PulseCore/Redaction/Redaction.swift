@@ -29,6 +29,11 @@ public struct Redaction: Sendable {
         names = SecretNames(adding: secretHeaders)
     }
 
+    /// Creates rules with the names of items that are also secret in queries and forms, and nowhere else.
+    package init(secretHeaders: some Sequence<String>, queryItems: some Sequence<String>) {
+        names = SecretNames(adding: secretHeaders, items: queryItems)
+    }
+
     private init(names: SecretNames) {
         self.names = names
     }

@@ -55,24 +55,30 @@ struct SecretNames: Sendable {
 
     /// The names added to the standard ones, each with at least one letter or digit.
     private var added: [Pattern]
+    /// The names of items that are secret in queries and forms only: elsewhere they may be common words.
+    private var addedItems: [Pattern]
 
     func adding(_ names: some Sequence<String>) -> SecretNames {
-        var more = SecretNames(adding: names)
-        more.added += added
-        return more
+        adding(SecretNames(adding: names))
     }
 
     func adding(_ names: SecretNames) -> SecretNames {
         var more = self
         more.added += names.added
+        more.addedItems += names.addedItems
         return more
     }
 
     /// Whether there are names beyond the standard ones.
-    var hasOwn: Bool { !added.isEmpty }
+    var hasOwn: Bool { !added.isEmpty || !addedItems.isEmpty }
 
-    init(adding names: some Sequence<String>) {
-        added = names.map { name in
+    init(adding names: some Sequence<String>, items: some Sequence<String> = [String]()) {
+        added = Self.patterns(names)
+        addedItems = Self.patterns(items)
+    }
+
+    private static func patterns(_ names: some Sequence<String>) -> [Pattern] {
+        names.map { name in
             let significant = name.utf8.lazy.map(\.asciiLowercased).filter { !Self.isIgnored($0) }
             return Pattern(String(decoding: Array(significant), as: UTF8.self), .whole)
         }
@@ -110,6 +116,13 @@ struct SecretNames: Sendable {
 
     func contains(_ name: ArraySlice<UInt8>) -> Bool {
         name.withUnsafeBufferPointer { contains($0) }
+    }
+
+    /// Whether the value of that item of a query or form is secret.
+    func containsItem(_ name: ArraySlice<UInt8>) -> Bool {
+        if contains(name) { return true }
+        return !addedItems.isEmpty
+            && name.withUnsafeBufferPointer { name in addedItems.contains { Self.matches($0, name, at: 0) } }
     }
 
     private func matchesStandard(

@@ -184,7 +184,7 @@ extension SecretScanner {
         if start.map({ decoded[$0] == UInt8(ascii: "\\") }) == true, own.starts(with: ampersandInScript) {
             own = own.dropFirst(ampersandInScript.count)
         }
-        return names.contains(own)
+        return names.containsItem(own)
     }
 
     private static let itemStarts = Array("?/;\\".utf8)

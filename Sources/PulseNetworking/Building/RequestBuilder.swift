@@ -15,6 +15,11 @@ struct BuiltRequest: Sendable {
     var isForeign = false
     /// The idempotency key set by the endpoint itself.
     var ownKey: String?
+    /// The default query items in `url`. Like secret default headers, they are not stored.
+    var defaultQuery: [URLQueryItem] = []
+
+    /// The URL without the default query items: it may be stored, and stays the same when their values change.
+    var storableURL: URL { url.removing(defaultQuery) }
 
     /// Whether credentials may go to `url`.
     var isHome: Bool { destination.isHome }
@@ -83,9 +88,8 @@ final class RequestBuilder: Sendable {
         let query = Self.query(of: endpoint)
         var url = try composer.url(path: path, query: query)
         let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
-        if !defaultQuery.isEmpty, environment.allowsSecrets(at: destination), !isForeign {
-            url = try composer.url(path: path, query: query + defaultQuery.missing(in: url))
-        }
+        let defaultQuery = isForeign ? [] : missingDefaults(in: url, destination)
+        url = url.adding(defaultQuery)
         var request = URLRequest(url: url)
         // Setting the same method again costs as much as creating the request.
         let method = endpoint.method
@@ -97,6 +101,7 @@ final class RequestBuilder: Sendable {
         var built = try finish(
             &request, url, destination, headers, operation?.body(.document, using: encoder) ?? body, accept: accept,
             options, isForeign: isForeign)
+        built.defaultQuery = defaultQuery
         try operation?.complete(&built, graphQL, using: encoder)
         return built
     }
@@ -119,11 +124,14 @@ final class RequestBuilder: Sendable {
     /// destination permits them.
     func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
-        guard let url = replay.request.url, let origin = Origin(url) else {
+        guard let stored = replay.request.url, let origin = Origin(stored) else {
             throw PulseError.invalidURL("a queued request needs an absolute http or https URL")
         }
         let destination = Destination(origin, home: environment.home)
+        let defaultQuery = missingDefaults(in: stored, destination)
+        let url = stored.adding(defaultQuery)
         var request = replay.request
+        request.url = url
         let mayCarrySecrets = environment.allowsSecrets(at: destination)
         let unstored = defaults.filter { name, _ in
             environment.redaction.isSecret(name)
@@ -138,7 +146,16 @@ final class RequestBuilder: Sendable {
         request.timeoutInterval = options.timeout ?? 0
         request.setNetworkOptions(options)
         return BuiltRequest(
-            urlRequest: request, url: url, body: replay.body, destination: destination, ownKey: replay.key)
+            urlRequest: request, url: url, body: replay.body, destination: destination, ownKey: replay.key,
+            defaultQuery: defaultQuery)
+    }
+
+    /// The default query items whose names the URL does not have, if they may be sent there.
+    private func missingDefaults(in url: URL, _ destination: Destination) -> [URLQueryItem] {
+        guard !defaultQuery.isEmpty, environment.allowsSecrets(at: destination) else { return [] }
+        let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+        let names = Set(items.map(\.name))
+        return defaultQuery.filter { !names.contains($0.name) }
     }
 
     private func finish(
@@ -173,11 +190,23 @@ final class RequestBuilder: Sendable {
     }
 }
 
-extension [URLQueryItem] {
-    /// The items whose names the query of the URL does not have.
-    fileprivate func missing(in url: URL) -> [URLQueryItem] {
-        let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
-        let names = Set(items.map(\.name))
-        return filter { !names.contains($0.name) }
+extension URL {
+    fileprivate func adding(_ items: [URLQueryItem]) -> URL {
+        guard !items.isEmpty else { return self }
+        let text = absoluteString
+        let end = text.firstIndex(of: "#") ?? text.endIndex
+        var start = String(text[..<end])
+        if !start.hasSuffix("?") { start += start.contains("?") ? "&" : "?" }
+        return URL(string: "\(start)\(QueryEncoder.queryString(items))\(text[end...])") ?? self
+    }
+
+    /// The URL without those items, which were added to it.
+    fileprivate func removing(_ items: [URLQueryItem]) -> URL {
+        let parts = absoluteString.split(separator: "?", maxSplits: 1)
+        guard !items.isEmpty, parts.count == 2 else { return self }
+        let added = Set(items.map { QueryEncoder.queryString([$0]) })
+        let kept = parts[1].split(separator: "&", omittingEmptySubsequences: false)
+            .filter { !added.contains(String($0)) }
+        return URL(string: kept.isEmpty ? "\(parts[0])" : "\(parts[0])?\(kept.joined(separator: "&"))") ?? self
     }
 }

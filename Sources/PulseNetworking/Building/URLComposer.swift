@@ -36,8 +36,11 @@ struct URLComposer: Sendable {
 
     /// Explains a common mistake: `localhost:8080` is a URL whose scheme is `localhost`.
     private static func text(_ fault: URLFault, of base: String) -> String {
-        let hint = AbsoluteURL.hasScheme(base) || base.isEmpty ? "" : "; it begins with http:// or https://"
-        return "the base URL \(presentable(base)): \(fault.reason)\(hint)"
+        let hint = "; it begins with http:// or https://"
+        if base == PulseConfiguration.emptyBaseURL?.absoluteString { return "the base URL is empty" + hint }
+        if base == PulseConfiguration.unreadableBaseURL?.absoluteString { return "the base URL is no URL" + hint }
+        let isClear = AbsoluteURL.hasScheme(base) || base.isEmpty
+        return "the base URL \(presentable(base)): \(fault.reason)" + (isClear ? "" : hint)
     }
 
     /// The request's URL: base path and `path` joined by one slash, then the queries of the base, of the path and of

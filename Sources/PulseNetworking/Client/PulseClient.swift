@@ -234,6 +234,7 @@ extension CallEnvironment {
                 ([configuration.baseURL].compactMap { $0 } + configuration.trustedOrigins).compactMap { Origin($0) }),
             secretHeaders: configuration.secretHeaders,
             defaultHeaders: configuration.headersOfEveryRequest.accepting("*/*"),
+            defaultQueryItems: configuration.defaultQueryItems,
             connectivity: connectivity)
     }
 }

@@ -44,7 +44,7 @@ struct CallRegistry: Sendable {
     /// progress may end, the call that they wait for starts.
     func add(_ active: ActiveCall) -> Bool {
         state.withLock { state in
-            guard !state.isShutDown, !state.isDraining || PluginWork.isCurrent else { return false }
+            guard !state.isShutDown, !state.isDraining || CurrentWork.isUnderWay else { return false }
             state.calls[ObjectIdentifier(active.call)] = active
             return true
         }

@@ -63,6 +63,7 @@ extension QueueDraft {
         _ built: BuiltRequest, of call: Call, ownHeaders: [String: String], storing policy: OfflineQueuePolicy
     ) throws {
         var request = built.urlRequest
+        request.url = built.storableURL
         let marked = call.markedSecrets
         var dropped: [String] = []
         for (name, value) in request.allHTTPHeaderFields ?? [:]

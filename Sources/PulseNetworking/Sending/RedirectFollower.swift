@@ -23,7 +23,7 @@ final class RedirectFollower: Sendable {
             var outgoing = hop.request
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
             let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
-            switch await PluginChain(pipeline, context: context).result(outgoing) {
+            switch await PluginChain(pipeline, context: context).run(outgoing) {
             case .success(var response):
                 guard try follow(after: &response, &hop, context, from: built) else { return response }
             case .failure(let error):

@@ -89,8 +89,10 @@ package final class DeadlineHeap: Sendable {
         let replaced = state.sleeper
         state.generation += 1
         state.wake = first
-        // A fixed, high priority, since the sleeper serves the deadlines of all calls.
-        state.sleeper = Task(priority: .userInitiated) { [weak self, clock, purpose, generation = state.generation] in
+        // A fixed, high priority, and detached, since the sleeper serves the deadlines of all calls: it must not keep
+        // the task-local values of the first one.
+        state.sleeper = Task.detached(priority: .userInitiated) {
+            [weak self, clock, purpose, generation = state.generation] in
             try? await clock.sleep(first - clock.uptime, for: purpose)
             self?.wakeUp(generation)
         }

@@ -53,6 +53,11 @@ final class WorkScope: Sendable {
     {
         let scope = WorkScope(owner, within: nearest)
         defer { scope.isOpen.withLock { $0 = false } }
-        return try await $current.withValue(scope) { try await PluginWork.run(body) }
+        return try await $current.withValue(scope) { try await CurrentWork.run(scope, body) }
     }
+}
+
+extension WorkScope: PluginWork {
+    /// The work around it may go on.
+    var isUnderWay: Bool { isOpen.withLock { $0 } || outer?.isUnderWay == true }
 }

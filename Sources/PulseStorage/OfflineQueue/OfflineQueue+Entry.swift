@@ -10,7 +10,8 @@ extension OfflineQueue {
         public let id: UUID
         /// The HTTP method.
         public let method: HTTPMethod
-        /// The absolute URL.
+        /// The absolute URL, without the configuration's ``PulseConfiguration/defaultQueryItems``, which the replay
+        /// adds.
         public var url: URL
         /// The headers of the endpoint and of the configuration, without the secret ones that the policy does not list.
         public var headers: [String: String]

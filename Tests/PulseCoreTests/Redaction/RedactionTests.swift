@@ -45,6 +45,20 @@ struct RedactionTests {
     }
 
     @Test
+    func theNamesOfItemsAreSecretInQueriesAndFormsOnly() {
+        let redaction = Redaction(secretHeaders: [String](), queryItems: ["appid", "v"])
+        let mask = Redaction.mask
+        for rules in [redaction, Redaction.standard.adding(redaction), redaction.adding(["X-Tenant"])] {
+            #expect(rules.url("https://h/p?appid=a%26b&V=2&vv=3#x") == "https://h/p?appid=\(mask)&V=\(mask)&vv=3#x")
+            #expect(rules.text("GET https://h/p?appid=a1 failed") == "GET https://h/p?appid=\(mask) failed")
+            let form = rules.body(Data("appid=a1&b=2".utf8), contentType: "application/x-www-form-urlencoded")
+            #expect(form == "appid=\(mask)&b=2")
+            #expect(!rules.isSecret("v") && !rules.isSecret("Accept", value: "text/html; v=2"))
+            #expect(rules.body(Data(#"{"v":2}"#.utf8), contentType: "application/json") == #"{"v":2}"#)
+        }
+    }
+
+    @Test
     func headersAreMaskedByNameAndByContent() {
         let shown = Redaction.standard.headers([
             "Authorization": "Bearer abc", "Accept": "text/html", "Location": "https://u:p@h/cb?token=t1&state=ok#x",

@@ -252,6 +252,36 @@ struct OfflineGateTests {
         await finish(second)
     }
 
+    /// An item of the call itself is stored, even under the name of a default one.
+    @Test(arguments: [
+        ("/orders", "/orders", "?key=K2&v=3"), ("/orders?x=a%26b&v=1", "/orders?x=a%26b&v=1", "&key=K2"),
+    ])
+    func noDefaultQueryItemIsStoredAndTheReplayHasThoseOfItsTime(
+        path: String, stored: String, added: String
+    ) async throws {
+        func with(_ key: String, _ version: String) -> PulseConfiguration {
+            configuration().with(
+                \.defaultQueryItems,
+                value: [URLQueryItem(name: "key", value: key), URLQueryItem(name: "v", value: version)])
+        }
+        let base = "https://api.example.com/v1"
+        var order = Self.order
+        order.path = path
+        let first = client(nil, with("K1+secret", "2"))
+        _ = try await queued(first, order)
+        #expect(try await first.offlineQueue?.pending().map(\.url.absoluteString) == [base + stored])
+        await first.shutdown()
+        let bytes = try Data(contentsOf: directory.appendingPathComponent("journal"))
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("K1"))
+        network.up()
+        let second = client(nil, with("K2", "3"))
+        try await second.offlineQueue?.drain()
+        let sent = network.transport.requests.map { $0.url?.absoluteString ?? "" }
+        #expect(sent.first?.contains("key=K1%2Bsecret") == true)
+        #expect(sent.last == base + stored + added)
+        await finish(second)
+    }
+
     /// Marks a header as secret whose name does not suggest it.
     private struct MarkingPlugin: PulsePlugin {
         let identifier = "marking"

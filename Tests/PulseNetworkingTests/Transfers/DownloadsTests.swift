@@ -26,13 +26,14 @@ struct DownloadsTests {
         func client(
             clock: TestClock = TestClock(), plugins: [any PulsePlugin] = [],
             connectivity: ManualConnectivityMonitor = ManualConnectivityMonitor(.satisfied),
-            events: PulseEventBus = PulseEventBus()
+            events: PulseEventBus = PulseEventBus(), query: [URLQueryItem] = []
         ) -> PulseClient {
             PulseClient(
                 configuration: .patient(with: server).with(\.clock, value: EagerClock(clock)).with(
                     \.retryPolicy, value: .none
                 )
-                .with(\.connectivity, value: connectivity),
+                .with(\.connectivity, value: connectivity)
+                .with(\.defaultQueryItems, value: query),
                 plugins: plugins, events: events)
         }
 
@@ -296,6 +297,32 @@ struct DownloadsTests {
             #expect(world.server.requests.map { $0.headers["Range"] != nil } == [false, true])
             await downloads.shutdown()
             await client.shutdown()
+        }
+    }
+
+    /// A new key neither loses what has come nor leaves the old one in use.
+    @Test func aStoredDownloadGoesOnWithTheDefaultQueryItemsOfItsTime() async throws {
+        try await run { world in
+            let isHeld = Locked(true)
+            world.serve("/file", held: isHeld)
+            let first = world.client(query: [URLQueryItem(name: "key", value: "K1")])
+            let downloads = Downloads(directory: world.list, client: first)
+            await progress(of: try await downloads.add("/file", into: world.directory))
+            await downloads.shutdown()
+            await first.shutdown()
+            for name in try FileManager.default.contentsOfDirectory(atPath: world.list.path) {
+                let bytes = try Data(contentsOf: world.list.appendingPathComponent(name))
+                #expect(!String(decoding: bytes, as: UTF8.self).contains("K1"), "\(name)")
+            }
+            isHeld.withLock { $0 = false }
+            let second = world.client(query: [URLQueryItem(name: "key", value: "K2")])
+            let again = Downloads(directory: world.list, client: second)
+            try await again.start()
+            #expect(try Data(contentsOf: await again.all[0].file()) == world.data)
+            #expect(world.server.requests.map(\.target) == ["/file?key=K1", "/file?key=K2"])
+            #expect(world.server.requests.map { $0.headers["Range"] != nil } == [false, true])
+            await again.shutdown()
+            await second.shutdown()
         }
     }
 

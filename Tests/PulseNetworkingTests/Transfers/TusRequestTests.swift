@@ -72,7 +72,8 @@ struct TusRequestTests {
 
     /// Uploads to a mock whose creation has that `Location`; returns the requests.
     private static func requests(
-        location: String, headers: [String: String] = [:], plugins: [any PulsePlugin] = []
+        location: String, headers: [String: String] = [:], plugins: [any PulsePlugin] = [],
+        _ configuration: PulseConfiguration = .test()
     ) async throws -> (requests: [URLRequest], error: PulseError?) {
         let transport = MockTransport { request in
             let tus: HTTPHeaders = ["Tus-Version": "1.0.0", "Tus-Extension": "creation"]
@@ -82,7 +83,7 @@ struct TusRequestTests {
             default: PulseResponse(statusCode: 204, headers: ["Upload-Offset": "\(1 << 20)"], request: request)
             }
         }
-        let client = PulseClient(configuration: .test(), plugins: plugins, transport: transport)
+        let client = PulseClient(configuration: configuration, plugins: plugins, transport: transport)
         var error: PulseError?
         try await TusFixture.withFile { file, _, resumption in
             var endpoint = Put(file)
@@ -111,6 +112,14 @@ struct TusRequestTests {
         let (requests, error) = try await Self.requests(location: "//user:pass@api.example.com/up/1")
         #expect(error == nil)
         #expect(requests.last?.url?.absoluteString == "https://api.example.com/up/1")
+    }
+
+    @Test func theLocationGetsNoDefaultQueryItems() async throws {
+        let items = [URLQueryItem(name: "key", value: "1")]
+        let (requests, error) = try await Self.requests(
+            location: "/up/1?id=2", .test().with(\.defaultQueryItems, value: items))
+        #expect(error == nil)
+        #expect(requests.map(\.url?.query) == ["key=1", "key=1", "id=2"])
     }
 
     @Test(arguments: [("/up/1", true), ("https://other.example.com/up/1", false)])

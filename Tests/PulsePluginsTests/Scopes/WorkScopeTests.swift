@@ -33,6 +33,26 @@ struct WorkScopeTests {
         #expect(!WorkScope.isWithin(any: Owner.self))
     }
 
+    @Test func aTaskThatOutlivesWorkIsNoLongerPartOfIt() async {
+        func isUnderWay(after gate: Gate) -> Task<Bool, Never> {
+            Task {
+                await gate.pass()
+                return CurrentWork.isUnderWay
+            }
+        }
+        let (hasInnerEnded, hasEnded) = (Gate(), Gate())
+        let left = await WorkScope.run(Owner()) { () -> Task<Bool, Never> in
+            let inner = await WorkScope.run(Owner()) { isUnderWay(after: hasInnerEnded) }
+            hasInnerEnded.open()
+            // The outer work goes on.
+            #expect(await inner.value)
+            return isUnderWay(after: hasEnded)
+        }
+        hasEnded.open()
+        #expect(await !left.value)
+        #expect(!CurrentWork.isUnderWay)
+    }
+
     /// As where each recovery starts the task of the next one.
     @Test func aChainOfTasksRetainsNoEndedWork() async {
         let isGone = Locked(false)

@@ -23,13 +23,33 @@ struct ConnectivityMonitorTests {
         #expect(monitor.current.path == .satisfied)
     }
 
+    /// Tells when its updates are subscribed to.
+    private struct WatchedMonitor: ConnectivityMonitor {
+        let base = ManualConnectivityMonitor(.satisfied)
+        let steps = AsyncStream<Void>.makeStream()
+
+        var current: ConnectivityStatus { base.current }
+        var updates: AsyncStream<ConnectivityStatus> {
+            defer { steps.continuation.yield() }
+            return base.updates
+        }
+    }
+
     @Test func aChangeIsAwaited() async {
-        let monitor = ManualConnectivityMonitor(.satisfied)
-        // Known to be another one already.
-        #expect(await monitor.waitForChange(from: ConnectivityStatus(path: .unsatisfied))?.path == .satisfied)
-        let change = Task { await monitor.waitForChange(from: ConnectivityStatus(path: .satisfied)) }
-        monitor.set(.unsatisfied)
-        #expect(await change.value?.path == .unsatisfied)
+        for known in [nil, ConnectivityStatus(path: .satisfied)] {
+            let monitor = WatchedMonitor()
+            // Known to be another one already.
+            #expect(await monitor.waitForChange(from: ConnectivityStatus(path: .unsatisfied))?.path == .satisfied)
+            let change = Task {
+                // A wait that subscribes to nothing fails below.
+                defer { monitor.steps.continuation.yield() }
+                return await monitor.waitForChange(from: known)
+            }
+            var steps = monitor.steps.stream.makeAsyncIterator()
+            _ = await steps.next()
+            monitor.base.set(.unsatisfied)
+            #expect(await change.value?.path == .unsatisfied)
+        }
     }
 
     @Test func aWaitForAChangeEndsWithItsTimeAndItsTask() async {

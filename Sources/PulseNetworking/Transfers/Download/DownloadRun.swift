@@ -87,7 +87,7 @@ final class DownloadRun: Sendable {
         _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
     ) async throws -> PulseResponse {
         try Self.check(built.urlRequest, options)
-        let name = options.contentKey ?? built.url.absoluteString
+        let name = options.contentKey ?? built.storableURL.absoluteString
         let place = try target.place(wholeKey ?? name)
         if !options.replacesFile { try await place.pool.read { try place.checkIsFree() } }
         if let background {

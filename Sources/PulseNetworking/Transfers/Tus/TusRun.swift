@@ -44,7 +44,7 @@ final class TusRun: Sendable {
     ) async throws -> PulseResponse {
         let file = try await UploadedFile.at(url)
         let record = try await UploadRecord.open(
-            url, to: built.url, in: resumption.directory, clock: call.environment.clock)
+            url, to: built.storableURL, in: resumption.directory, clock: call.environment.clock)
         if let warning = record.warning { call.environment.warnings.emit(warning, to: call.environment.events) }
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter
