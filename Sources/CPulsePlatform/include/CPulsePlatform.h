@@ -5,6 +5,7 @@
 
 #if defined(__linux__)
 
+#include "address.h"
 #include "curl_abi.h"
 #include "curl_certificate.h"
 #include "curl_library.h"
