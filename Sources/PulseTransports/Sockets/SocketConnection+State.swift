@@ -86,6 +86,14 @@ extension SocketConnection.State {
 
     var deadline: TimeInterval { lastActivity + idleTimeout }
 
+    /// The channel; throws what has ended the connection.
+    var openChannel: SocketChannel {
+        get throws {
+            guard end == nil, let channel else { throw end ?? CancellationError() }
+            return channel
+        }
+    }
+
     /// Ends both directions. Returns the tasks to resume.
     mutating func end(_ error: any Error) -> [SocketConnection.Waiter] {
         end = end ?? error
