@@ -62,6 +62,38 @@ final class SilentListener: Sendable {
     var port: UInt16 { listener.port }
 }
 
+/// Passes the bytes of one connection to another server and back, one at a time.
+final class SlowRelay: Sendable {
+    private let listener: LoopbackListener
+
+    init(to port: UInt16) throws {
+        let listener = try LoopbackListener()
+        self.listener = listener
+        let server = try #require(SocketAddress("127.0.0.1", port: port))
+        Thread.detachNewThread {
+            guard let near = try? listener.accept(), let far = try? server.startConnecting() else { return }
+            var ends = [pollfd(fd: near, events: Int16(POLLIN), revents: 0), pollfd(fd: far, events: 0, revents: 0)]
+            // The far end first has to connect.
+            var isFarOpen = pollfd(fd: far, events: Int16(POLLOUT), revents: 0)
+            poll(&isFarOpen, 1, -1)
+            ends[1].events = Int16(POLLIN)
+            var isOpen = true
+            while isOpen {
+                poll(&ends, 2, -1)
+                for index in 0..<2 where ends[index].revents != 0 {
+                    var byte: UInt8 = 0
+                    isOpen = isOpen && recv(ends[index].fd, &byte, 1, 0) == 1
+                    isOpen = isOpen && send(ends[1 - index].fd, &byte, 1, Int32(MSG_NOSIGNAL)) == 1
+                }
+            }
+            close(near)
+            close(far)
+        }
+    }
+
+    var port: UInt16 { listener.port }
+}
+
 extension SocketLoop {
     /// The connections that are not released.
     var connections: [SocketConnection] { core.state.withLock { $0.connections.compactMap(\.connection) } }
