@@ -204,15 +204,6 @@ void pulse_loop_wait(struct pulse_loop *loop, double until) {
         epoll_wait(loop->poller.epoll, loop->ready, PULSE_POLLER_TURN, pulse_poller_timeout(until));
 }
 
-int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
-    pulse_curl_socket socket = PULSE_CURL_SOCKET_BAD;
-    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_ACTIVESOCKET, &socket);
-    if (socket == PULSE_CURL_SOCKET_BAD) return -1;
-    // libcurl closes its own descriptor, which would leave epoll watching the socket.
-    epoll_ctl(loop->poller.epoll, EPOLL_CTL_DEL, socket, NULL);
-    return fcntl(socket, F_DUPFD_CLOEXEC, 0);
-}
-
 // Whether a socket still has bytes to read after libcurl acted on it. That call may have closed it.
 static bool has_more(const struct pulse_loop *loop, int descriptor, uint32_t generation) {
     const struct watch *watch = &loop->watches[descriptor];

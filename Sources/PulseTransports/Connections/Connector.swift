@@ -22,10 +22,12 @@ final class Connector: Sendable {
     private let contexts = TLSContexts()
     private let state = Locked(State())
 
-    /// - Parameter unixSocketPath: where all connections lead to, whatever their servers are; nil for their servers.
+    /// - Parameters:
+    ///   - unixSocketPath: where all connections lead to, whatever their servers are; nil for their servers.
+    ///   - environment: the variables that may name a proxy.
     init(
         unixSocketPath: String? = nil, resolver: NameResolver = .shared, clock: any PulseClock = .system,
-        environment: @escaping @Sendable (String) -> String? = { ProxyVariables.value($0) }
+        environment: @escaping @Sendable (String) -> String? = ProxyVariables.current
     ) {
         (self.unixSocketPath, self.resolver, self.clock) = (unixSocketPath, resolver, clock)
         self.environment = environment

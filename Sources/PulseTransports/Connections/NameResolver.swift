@@ -58,7 +58,7 @@ final class NameResolver: Sendable {
             state.nextID += 1
             return state.nextID
         }
-        let outcome = await withTaskCancellationHandler {
+        let outcome: Outcome = await withTaskCancellationHandler {
             await withFencedContinuation { resume in join(name, id, resume) }
         } onCancel: {
             state.withLock { $0.lookups[name]?.removeValue(forKey: id) }?(.failure(CancellationError()))

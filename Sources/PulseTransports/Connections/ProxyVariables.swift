@@ -23,6 +23,12 @@ struct ProxyVariables {
 
     static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+    /// Reads the variables, or none if none of them names a proxy now.
+    static var current: @Sendable (String) -> String? {
+        if CurlProxy.isInEnvironment { return { ProxyVariables.value($0) } }
+        return { _ in nil }
+    }
+
     /// The proxy for a server; nil for none. Throws ``PulseError/invalidRequest(reason:)`` if the variable is no URL of
     /// a proxy.
     func proxy(for host: String, isSecure: Bool) throws -> ConnectionRoute.Proxy? {

@@ -41,9 +41,10 @@ struct SocketAddress: Sendable {
     /// The numbers, without zone and port; nil for a unix-domain socket.
     var text: String? {
         var raw = raw
-        var text = [CChar](repeating: 0, count: Int(PULSE_ADDRESS_TEXT_SIZE))
-        guard pulse_address_text(&raw, &text) else { return nil }
-        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PULSE_ADDRESS_TEXT_SIZE)) { text in
+            guard let start = text.baseAddress, pulse_address_text(&raw, start) else { return nil }
+            return String(cString: start)
+        }
     }
 
     /// Opens a socket and begins to connect it. Throws ``ConnectionFailure``.

@@ -12,7 +12,7 @@ import Testing
 /// What TLS adds to an upgrade.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct UpgradeTLSWireTests {
-    /// This libcurl, and one before the callback that checks pins: there libcurl checks the leaf's key.
+    /// This libcurl, and one before the callback that checks pins, which upgrades do not use.
     private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074D00)]
 
     /// Runs `body` with a server that echoes over TLS, and a request to it.
@@ -192,7 +192,7 @@ struct UpgradeTLSWireTests {
         }
     }
 
-    /// libcurl cannot end one direction of TLS alone.
+    /// The end of one direction of TLS alone is not told to the peer.
     @Test func finishingSendsNothingMoreAndStillReads() async throws {
         try await Self.run { _, transport, request, _ in
             let connection = try #require(try await transport.send(request).connection)
@@ -246,7 +246,7 @@ struct UpgradeTLSWireTests {
             let connection = try #require(try await transport.send(request).connection)
             let failure = await #expect(throws: TransportFailure.self) { while try await connection.read() != nil {} }
             #expect(failure?.code == .networkConnectionLost)
-            #expect(failure?.underlying is CurlFailure)
+            #expect(failure?.underlying != nil)
         }
     }
 }

@@ -189,7 +189,6 @@ final class CurlLoop: Sendable {
         } catch let error as CurlFailure.Unpinned {
             throw request.pinningFailure(error.keys)
         }
-        defer { reuse(transfer) }
         return try transfer.connected()
     }
 

@@ -22,9 +22,11 @@ extension CurlHandle {
         set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
         setCallbacks(of: request, context)
         setTimeout(request.connectTimeout)
-        if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
-        // Through a proxy, an upgrade in cleartext needs a tunnel, too.
-        if hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
+        if hasLink {
+            set(PULSE_CURLOPT_CONNECT_ONLY, 1)
+            // Through a proxy, an upgrade in cleartext needs a tunnel, too.
+            set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1)
+        }
         setBody(of: request, context)
         // libcurl would share a connection of HTTP/2, which the callback before each send lets pass.
         if request.wasMisdirected { set(PULSE_CURLOPT_FRESH_CONNECT, 1) }

@@ -13,7 +13,7 @@ final class CurlHandle {
     let hasLink: Bool
     /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
     private(set) var link: OpaquePointer?
-    /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
+    /// The socket of the link's connection, once that is open.
     private var socket: Int32?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     /// Must live as long as libcurl may read it.
@@ -39,7 +39,7 @@ final class CurlHandle {
     }
 
     deinit {
-        if let link { pulse_link_close(link) } else { closeSocket() }
+        if let link { pulse_link_close(link) }
         pulse_curl_easy_cleanup(easy)
         free(headerList)
         errorText.deallocate()
@@ -89,7 +89,6 @@ final class CurlHandle {
             pulse_curl_easy_reset(easy)
             isFresh = true
         }
-        closeSocket()
     }
 
     /// Makes libcurl open a connection, even if it has an idle one.
@@ -126,21 +125,16 @@ final class CurlHandle {
 
     /// Takes a new connection before libcurl closes it. False without a descriptor.
     func takeSocket() -> Bool {
-        let descriptor = link.map { pulse_link_leave_loop($0) } ?? pulse_loop_take_socket(environment.poller, easy)
+        let descriptor = link.map { pulse_link_leave_loop($0) } ?? -1
         socket = descriptor < 0 ? nil : descriptor
         return descriptor >= 0
     }
 
     /// Hands the connection over, once: its descriptor, and the link that has it.
-    func handOver() -> (descriptor: Int32, link: OpaquePointer?)? {
-        guard let socket else { return nil }
-        defer { (self.socket, link) = (nil, nil) }
+    func handOver() -> (descriptor: Int32, link: OpaquePointer)? {
+        guard let socket, let link else { return nil }
+        (self.socket, self.link) = (nil, nil)
         return (socket, link)
-    }
-
-    private func closeSocket() {
-        if let socket { close(socket) }
-        socket = nil
     }
 
     // MARK: Options

@@ -136,8 +136,7 @@ final class CurlTransfer: @unchecked Sendable {
         guard let (descriptor, link) = handle.handOver() else {
             throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
         }
-        let channel = link.map { SocketChannel(CurlLink(self, $0, descriptor: descriptor)) }
-        return (channel ?? SocketChannel(descriptor), timings, progress.unpinnedKeys)
+        return (SocketChannel(CurlLink(self, link, descriptor: descriptor)), timings, progress.unpinnedKeys)
     }
 
     /// Releases the resources of the last request.
@@ -234,7 +233,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The outcome of a transfer that libcurl has ended.
     func outcome(of result: Int32) -> Result<Void, any Error> {
         if let failure = progress.failure { return .failure(failure) }
-        if request.connectsOnly, result == PULSE_CURLE_OK { return takeSocket() }
+        if request.hasLink, result == PULSE_CURLE_OK { return takeSocket() }
         guard result == PULSE_CURLE_OK || parser.isTruncated || endsAtHead && parser.isFinal else {
             return .failure(CurlFailure.error(result, of: self))
         }
