@@ -19,8 +19,6 @@ enum ConnectionRoute: Sendable, Hashable {
             case http
             /// SOCKS5 (RFC 1928), whose proxy gets the host's name, or one of its addresses.
             case socks5(resolvesNames: Bool)
-            /// A scheme of a variable that only libcurl speaks.
-            case other(String)
         }
 
         let kind: Kind
@@ -34,7 +32,7 @@ enum ConnectionRoute: Sendable, Hashable {
     }
 
     /// The route of a request to a server. Throws ``PulseError/invalidRequest(reason:)`` for a variable that names no
-    /// proxy.
+    /// proxy, and ``PulseError/unsupported(_:)`` for one with another scheme, such as `https` or `socks4`.
     init(
         _ request: TransportRequest, to server: ServerAddress, isSecure: Bool,
         environment: @escaping (String) -> String? = ProxyVariables.value
@@ -62,8 +60,8 @@ enum ConnectionRoute: Sendable, Hashable {
 
 extension ConnectionRoute.Proxy {
     /// The value of a variable, such as `http://user:password@proxy.test:3128/`; nil without a host, or with a port
-    /// that is none.
-    init?(variable text: String) {
+    /// that is none. Throws ``PulseError/unsupported(_:)`` for another scheme.
+    init?(variable text: String) throws {
         var rest = Substring(text)
         var scheme = "http"
         if let end = rest.range(of: "://") {
@@ -81,15 +79,15 @@ extension ConnectionRoute.Proxy {
             digits = rest[colon...].dropFirst()
             rest = rest[..<colon]
         }
-        let port: UInt16? =
-            if let digits, !digits.isEmpty { UInt16(digits) } else { scheme == "https" ? 443 : 1080 }
+        // libcurl's default for these schemes.
+        let port: UInt16? = if let digits, !digits.isEmpty { UInt16(digits) } else { 1080 }
         guard !rest.isEmpty, let port, port > 0 else { return nil }
         (host, self.port) = (Self.plain(String(rest)), port)
         switch scheme {
         case "http": kind = .http
         case "socks5": kind = .socks5(resolvesNames: false)
         case "socks5h": kind = .socks5(resolvesNames: true)
-        default: kind = .other(scheme)
+        default: throw PulseError.unsupported("a proxy of the scheme \(scheme) for an upgrade")
         }
     }
 

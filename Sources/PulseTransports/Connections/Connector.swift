@@ -17,6 +17,7 @@ final class Connector: Sendable {
     private let unixSocketPath: String?
     private let resolver: NameResolver
     private let environment: @Sendable (String) -> String?
+    private let hasOtherProxies: Bool
     private let clock: any PulseClock
     private let deadlines: DeadlineHeap
     private let contexts = TLSContexts()
@@ -31,6 +32,7 @@ final class Connector: Sendable {
     ) {
         (self.unixSocketPath, self.resolver, self.clock) = (unixSocketPath, resolver, clock)
         self.environment = environment
+        hasOtherProxies = ProxyVariables(environment).hasOtherProxies
         deadlines = DeadlineHeap(clock: clock, for: .timeout)
     }
 
@@ -56,13 +58,10 @@ final class Connector: Sendable {
         }
     }
 
-    /// Whether the request's proxy is one that only libcurl can use: the variables name it, with another scheme.
-    func needsLibcurl(for request: TransportRequest, to server: String, isSecure: Bool) throws -> Bool {
-        let server = try ServerAddress(server, isSecure: isSecure)
-        guard case .proxy(let proxy) = try route(of: request, to: server, isSecure: isSecure),
-            case .other = proxy.kind
-        else { return false }
-        return true
+    /// Whether this connector can serve a request: without OpenSSL not over TLS, and not where a variable names a proxy
+    /// that only libcurl can use.
+    func serves(_ request: TransportRequest, isSecure: Bool) -> Bool {
+        (!isSecure || TLSContext.isSupported) && !(hasOtherProxies && request.proxy.route == .environment)
     }
 
     private func route(
@@ -230,7 +229,6 @@ private struct Way: Sendable {
                     host = try await resolver.addresses(of: host, port: server.port).first?.text ?? host
                 }
                 try await converse(SOCKSDialog(to: host, port: server.port, proxy.credentials), over: connection)
-            case .other(let scheme): throw PulseError.unsupported("a proxy of the scheme \(scheme)")
             }
         } catch {
             connection.close()

@@ -29,15 +29,27 @@ struct ProxyVariables {
         return { _ in nil }
     }
 
-    /// The proxy for a server; nil for none. Throws ``PulseError/invalidRequest(reason:)`` if the variable is no URL of
-    /// a proxy.
+    /// The proxy for a server; nil for none. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)`` does.
     func proxy(for host: String, isSecure: Bool) throws -> ConnectionRoute.Proxy? {
         let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
         guard let (name, text) = first(of: names), !excludes(host) else { return nil }
-        guard let proxy = ConnectionRoute.Proxy(variable: text) else {
+        guard let proxy = try ConnectionRoute.Proxy(variable: text) else {
             throw PulseError.invalidRequest(reason: "the variable \(name) is not the URL of a proxy")
         }
         return proxy
+    }
+
+    /// Whether a variable names a proxy of a scheme that only libcurl can use.
+    var hasOtherProxies: Bool {
+        ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"].compactMap(environment).contains {
+            text in
+            do {
+                _ = try ConnectionRoute.Proxy(variable: text)
+                return false
+            } catch {
+                return true
+            }
+        }
     }
 
     private func first(of names: [String]) -> (name: String, value: String)? {

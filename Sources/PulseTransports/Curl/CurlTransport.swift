@@ -79,6 +79,11 @@ public final class CurlTransport: Transport {
         return try await exchange.run(queued: pulse_monotonic_now() - startedAt, holding: slot)
     }
 
+    /// Whether this transport can open the connections of a request itself, and not only libcurl.
+    func connects(_ request: TransportRequest, isSecure: Bool) -> Bool {
+        connector.serves(request, isSecure: isSecure)
+    }
+
     /// The thread of the connections that are not libcurl's. Throws `CancellationError` after shutdown, and
     /// ``TransportFailure`` if the system has no descriptors left.
     private func sockets() throws -> SocketLoop {
@@ -131,20 +136,8 @@ extension CurlTransport: HTTP1Connector {
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
     ) async throws -> HTTP1Opening {
         guard library != nil else { throw Self.unsupported }
-        let sockets = try sockets()
-        let isOwn =
-            try (!isSecure || TLSContext.isSupported)
-            && !connector.needsLibcurl(for: request, to: server, isSecure: isSecure)
-        if isOwn {
-            return try await connector.open(
-                to: server, isSecure: isSecure, for: request, queued: queued, over: sockets)
-        }
-        let (loop, id) = try nextTransfer()
-        let outgoing = try CurlRequest(
-            linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
-        let made = try await loop.open(outgoing, for: request, id: id, queued: queued)
-        let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
-        return HTTP1Opening(connection: connection, timings: made.timings, unpinnedKeys: made.unpinnedKeys)
+        return try await connector.open(
+            to: server, isSecure: isSecure, for: request, queued: queued, over: try sockets())
     }
 }
 #endif

@@ -39,7 +39,9 @@ final class HTTP1Transport: Transport {
         // libcurl says what is wrong with the URL.
         guard let url = request.urlRequest.url, let origin = Origin(url) else { return try await curl.send(request) }
         let slot = try await curl.slots.slot(origin, for: request)
-        let isForEngine = origin.scheme != "https" || request.httpVersions == .http1 || servers.contains(origin)
+        let isForEngine =
+            origin.scheme != "https"
+            || (request.httpVersions == .http1 || servers.contains(origin)) && curl.connects(request, isSecure: true)
         var file: FileSource?
         if isForEngine, case .file(let url) = request.body { file = try await FileSource(url) }
         let exchange = try isForEngine ? exchange(request, url, origin, file, startedAt: start) : nil

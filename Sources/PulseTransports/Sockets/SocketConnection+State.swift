@@ -357,7 +357,7 @@ extension SocketConnection.State {
     /// Takes back bytes of which nothing is sent. False if something may be.
     mutating func takeBack() -> Bool {
         guard !isBegun else { return false }
-        channel?.takeBack()
+        // TLS keeps no bytes that it has not encrypted.
         (isWriting, outgoing) = (false, Data())
         finishIfSent()
         return true

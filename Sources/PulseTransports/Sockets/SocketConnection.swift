@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// A connection over a socket or a libcurl handle. What need not wait happens on the caller's thread, the rest on the
+/// A connection over a socket, in cleartext or over TLS. What need not wait happens on the caller's thread, the rest on the
 /// loop's.
 final class SocketConnection: ReusableConnection, EagerConnection {
     typealias Waiter = CheckedContinuation<Void, Never>

@@ -50,8 +50,6 @@ struct ConnectionRouteTests {
             ("http://a@b:c@[::1]:3128", .http, "::1", 3128, ("a@b", "c")), ("[::1]", .http, "::1", 1080, nil),
             ("socks5://proxy.test", .socks5(resolvesNames: false), "proxy.test", 1080, nil),
             ("socks5h://proxy.test:9", .socks5(resolvesNames: true), "proxy.test", 9, nil),
-            ("https://proxy.test", .other("https"), "proxy.test", 443, nil),
-            ("socks4a://proxy.test", .other("socks4a"), "proxy.test", 1080, nil),
         ] as [(String, ConnectionRoute.Proxy.Kind, String, UInt16, (String, String)?)])
     func aVariableIsAURL(
         text: String, kind: ConnectionRoute.Proxy.Kind, host: String, port: UInt16, credentials: (String, String)?
@@ -69,6 +67,20 @@ struct ConnectionRouteTests {
             try Self.route("http://a.test/", .environment, ["http_proxy": text])
         } throws: {
             PulseError(wrapping: $0).kind == .invalidRequest && !"\($0)".contains(text)
+        }
+    }
+
+    @Test(arguments: ["https://proxy.test", "socks4://proxy.test", "SOCKS4A://proxy.test:1", "ftp://proxy.test"])
+    func aVariableWithAnotherSchemeIsUnsupported(text: String) throws {
+        #expect {
+            try Self.route("http://a.test/", .environment, ["http_proxy": text])
+        } throws: {
+            PulseError(wrapping: $0).kind == .unsupported
+        }
+        #expect(try Self.route("http://a.test/", .direct, ["http_proxy": text]) == .direct)
+        for name in ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"] {
+            #expect(ProxyVariables { $0 == name ? text : nil }.hasOtherProxies)
+            #expect(!ProxyVariables { $0 == name ? "http://proxy.test" : nil }.hasOtherProxies)
         }
     }
 

@@ -324,13 +324,20 @@ struct ConnectorWireTests {
         await loop.shutdown()
     }
 
-    @Test func aProxyOfAnotherKindIsLeftToLibcurl() throws {
-        let url = try #require(URL(string: "http://a.test/"))
-        for (variable, isOther) in [("https://p", true), ("socks4://p", true), ("http://p", false), ("p", false)] {
-            let other = Connector(clock: clock) { $0 == "http_proxy" ? variable : nil }
-            let request = TransportRequest(urlRequest: URLRequest(url: url))
-            #expect(try other.needsLibcurl(for: request, to: "http://a.test/", isSecure: false) == isOther)
+    /// What libcurl carries from end to end.
+    @Test func requestsByAProxyOfAnotherSchemeAreNotServed() throws {
+        let url = try #require(URL(string: "https://a.test/"))
+        var request = TransportRequest(urlRequest: URLRequest(url: url))
+        for (variable, isServed) in [("https://p", false), ("socks4://p", false), ("http://p", true), ("p", true)] {
+            let other = Connector(clock: clock) { $0 == "https_proxy" ? variable : nil }
+            request.proxy = .environment
+            #expect(other.serves(request, isSecure: false) == isServed)
+            for proxy in [ProxySettings.direct, .http(host: "p", port: 1)] {
+                request.proxy = proxy
+                #expect(other.serves(request, isSecure: false))
+            }
         }
+        #expect(connector.serves(request, isSecure: true) == TLSContext.isSupported)
     }
 }
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
-import CPulsePlatform
 import PulseCore
 import PulseTesting
 import TestSupport
@@ -92,26 +91,6 @@ struct UpgradeTLSWireTests {
             try await Self.echoes(try await transport.send(request).connection)
             #expect(events.hosts == ["127.0.0.1"])
         }
-    }
-
-    /// A connection that came up without the check was not checked.
-    @Test func aConnectionWithPinsThatWasNotCheckedIsRefused() throws {
-        let identity = try MockServer.TLSIdentity.generated()
-        let library = try #require(CurlLibrary.system)
-        let poller = try #require(pulse_loop_create(1))
-        defer {
-            pulse_loop_close(poller)
-            pulse_loop_destroy(poller)
-        }
-        let url = try #require(URL(string: "https://127.0.0.1:1/"))
-        var request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .upgrade)
-        request.pins = PinSet(publicKeyHashes: [], certificates: [identity.leaf])
-        let outgoing = try CurlRequest(
-            linkingTo: url.absoluteString, isSecure: true, unixSocketPath: nil, for: request)
-        let environment = CurlEnvironment(library, poller, hasNoProxyAround: true)
-        let transfer = try #require(CurlTransfer(outgoing, environment))
-        try transfer.prepare(outgoing, id: 1)
-        #expect(throws: CurlFailure.Unpinned.self) { try transfer.outcome(of: 0).get() }
     }
 
     // MARK: Settings

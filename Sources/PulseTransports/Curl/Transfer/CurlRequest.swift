@@ -42,8 +42,6 @@ final class CurlRequest: Sendable {
     let tls: TLSSettings
     let proxy: ProxySettings
     let unixSocketPath: String?
-    /// Whether to open only a connection, which stays with its handle, and so has a multi handle of its own.
-    let hasLink: Bool
 
     /// Throws ``PulseError`` for a request that cannot be sent unchanged.
     init(
@@ -51,7 +49,6 @@ final class CurlRequest: Sendable {
         needsHTTP1: Bool = false
     ) throws {
         self.url = url.absoluteString
-        hasLink = false
         self.isSecure = isSecure
         method = request.urlRequest.httpMethod ?? "GET"
         try request.checkHeadSize()
@@ -90,29 +87,6 @@ final class CurlRequest: Sendable {
         self.unixSocketPath = unixSocketPath
     }
 
-    /// A request that only opens a connection. Throws ``PulseError`` for an unreadable pinned certificate.
-    init(linkingTo url: String, isSecure: Bool, unixSocketPath: String?, for request: TransportRequest) throws {
-        self.url = url
-        hasLink = true
-        method = "GET"
-        headerLines = []
-        traits = CurlResponseParser.RequestTraits()
-        expectsContinue = false
-        body = .none
-        delivery = .buffered(limit: 0)
-        self.isSecure = isSecure
-        connectTimeout = request.connectTimeout
-        idleTimeout = request.idleTimeout
-        mayBeResent = false
-        (needsNewConnection, wasMisdirected) = (false, false)
-        // Otherwise TLS might agree on HTTP/2.
-        needsHTTP1 = true
-        pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
-        tls = request.tls
-        proxy = CurlProxy.settings(request.proxy, for: request.urlRequest.url)
-        self.unixSocketPath = unixSocketPath
-    }
-
     /// The request of an idle handle.
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
@@ -140,14 +114,14 @@ final class CurlRequest: Sendable {
 
     /// Whether the connection may have other transfers at the same time.
     var sharesConnection: Bool {
-        guard isSecure, case .streamed = delivery else { return !hasLink }
+        guard isSecure, case .streamed = delivery else { return true }
         return false
     }
 
     /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
     /// URL and header fields.
     var reusableSettings: ReusableSettings? {
-        guard method == "GET", !hasBody, !hasLink, case .buffered = delivery, pins == nil, tls == .default,
+        guard method == "GET", !hasBody, case .buffered = delivery, pins == nil, tls == .default,
             !wasMisdirected
         else { return nil }
         if case .proxy = proxy.route { return nil }
