@@ -117,13 +117,6 @@ int pulse_loop_close_socket(void *context, pulse_curl_socket socket) {
     return close(socket);
 }
 
-void pulse_loop_forget_socket(struct pulse_loop *loop, pulse_curl_socket socket) {
-    if (socket >= loop->watch_count) return;
-    stop_watching(loop, socket);
-    struct watch *watch = &loop->watches[socket];
-    *watch = (struct watch){.generation = next_generation(watch)};
-}
-
 // Called by libcurl to set a timer: curl_multi_timer_callback.
 static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
     (void)multi;
@@ -133,7 +126,8 @@ static int set_timer(PulseCURLM *multi, long milliseconds, void *context) {
     return 0;
 }
 
-bool pulse_group_open(struct group *group, struct pulse_loop *loop) {
+// Gives a group a multi handle that reports to the loop. False without memory.
+static bool open_multi(struct group *group, struct pulse_loop *loop) {
     group->loop = loop;
     group->timer = -1;
     group->multi = pulse_curl.curl_multi_init();
@@ -161,7 +155,7 @@ struct pulse_loop *pulse_loop_create(long connections) {
 static bool open_group(struct pulse_loop *loop, int index) {
     struct group *group = &loop->groups[index];
     if (group->multi != NULL) return true;
-    if (!pulse_group_open(group, loop)) return false;
+    if (!open_multi(group, loop)) return false;
     group->next = loop->first;
     loop->first = group;
     pulse_curl.curl_multi_setopt(group->multi, PULSE_CURLMOPT_MAXCONNECTS, loop->connections);
@@ -202,15 +196,6 @@ double pulse_loop_next_timer(const struct pulse_loop *loop) {
 void pulse_loop_wait(struct pulse_loop *loop, double until) {
     loop->ready_count =
         epoll_wait(loop->poller.epoll, loop->ready, PULSE_POLLER_TURN, pulse_poller_timeout(until));
-}
-
-int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy) {
-    pulse_curl_socket socket = PULSE_CURL_SOCKET_BAD;
-    pulse_curl.curl_easy_getinfo(easy, PULSE_CURLINFO_ACTIVESOCKET, &socket);
-    if (socket == PULSE_CURL_SOCKET_BAD) return -1;
-    // libcurl closes its own descriptor, which would leave epoll watching the socket.
-    epoll_ctl(loop->poller.epoll, EPOLL_CTL_DEL, socket, NULL);
-    return fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
 // Whether a socket still has bytes to read after libcurl acted on it. That call may have closed it.

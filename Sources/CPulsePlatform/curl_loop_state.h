@@ -28,7 +28,7 @@ struct pulse_loop {
     long connections;
     // Each has a multi handle from its first transfer on.
     struct group groups[PULSE_LOOP_GROUPS];
-    // The groups with transfers: these, and those of the links that are being opened.
+    // Those with a multi handle.
     struct group *first;
     // The events of the last wait.
     struct epoll_event ready[PULSE_POLLER_TURN];
@@ -59,11 +59,5 @@ struct pulse_loop {
     // report a transfer's socket while the transfer runs.
     int sockets[UINT16_MAX + 1];
 };
-
-// Gives a group a multi handle that reports to the loop. False without memory.
-bool pulse_group_open(struct group *group, struct pulse_loop *loop);
-
-// Ends the loop's part in an open socket.
-void pulse_loop_forget_socket(struct pulse_loop *loop, pulse_curl_socket socket);
 
 #endif

@@ -58,8 +58,7 @@ extension StandardTransport {
         let connections = configuration.maximumConnectionsPerHost
         if let library {
             let curl = CurlTransport(connections, library: library)
-            let hasOwnEngine = library.handsConnectionsOver && pulse_deflate_load()
-            base = hasOwnEngine ? HTTP1Transport(over: curl) : curl
+            base = pulse_deflate_load() ? HTTP1Transport(over: curl) : curl
             warning = nil
         } else {
             base = URLSessionTransport(maximumConnectionsPerHost: connections)

@@ -86,7 +86,7 @@ struct TransportResourceTests {
         }
     }
 
-    /// Opened, refused, cancelled, closed and released; over sockets and over libcurl's handles. 2,000 where the
+    /// Opened, refused, cancelled, closed and released; in cleartext and over TLS. 2,000 where the
     /// schedules are long.
     @Test(arguments: [false, true])
     func upgradesLeakNothing(isSecure: Bool) async {

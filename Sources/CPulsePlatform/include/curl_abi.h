@@ -100,7 +100,6 @@ struct pulse_curl_version {
     X(CURLOPT_UPLOAD, 46) \
     X(CURLOPT_POST, 47) \
     X(CURLOPT_PROXYPORT, 59) \
-    X(CURLOPT_HTTPPROXYTUNNEL, 61) \
     X(CURLOPT_CAINFO, 10065) \
     X(CURLOPT_FRESH_CONNECT, 74) \
     X(CURLOPT_FORBID_REUSE, 75) \
@@ -117,7 +116,6 @@ struct pulse_curl_version {
     X(CURLOPT_PRIVATE, 10103) \
     X(CURLOPT_INFILESIZE_LARGE, 30115) \
     X(CURLOPT_POSTFIELDSIZE_LARGE, 30120) \
-    X(CURLOPT_CONNECT_ONLY, 141) \
     X(CURLOPT_SSL_SESSIONID_CACHE, 150) \
     X(CURLOPT_CONNECTTIMEOUT_MS, 156) \
     X(CURLOPT_OPENSOCKETFUNCTION, 20163) \
@@ -159,7 +157,6 @@ struct pulse_curl_version {
     X(CURLINFO_HTTP_VERSION, 0x20002e) \
     X(CURLINFO_PROXY_ERROR, 0x20003b) \
     X(CURLINFO_TLS_SSL_PTR, 0x40002d) \
-    X(CURLINFO_ACTIVESOCKET, 0x50002c) \
     X(CURLINFO_SIZE_UPLOAD_T, 0x600007) \
     X(CURLINFO_SIZE_DOWNLOAD_T, 0x600008) \
     X(CURLINFO_TOTAL_TIME_T, 0x600032) \
@@ -197,7 +194,6 @@ struct pulse_curl_version {
     X(CURLE_BAD_CONTENT_ENCODING, 61) \
     X(CURLE_SEND_FAIL_REWIND, 65) \
     X(CURLE_SSL_CACERT_BADFILE, 77) \
-    X(CURLE_AGAIN, 81) \
     X(CURLE_SSL_PINNEDPUBKEYNOTMATCH, 90) \
     X(CURLE_HTTP2_STREAM, 92) \
     X(CURLE_PROXY, 97) \
@@ -284,8 +280,6 @@ enum { PULSE_CURL_VALUES(PULSE_CURL_ENUMERATOR) };
     X(int, curl_easy_setopt, (PulseCURL *, int, ...)) \
     X(int, curl_easy_getinfo, (PulseCURL *, int, ...)) \
     X(int, curl_easy_pause, (PulseCURL *, int)) \
-    X(int, curl_easy_recv, (PulseCURL *, void *, size_t, size_t *)) \
-    X(int, curl_easy_send, (PulseCURL *, const void *, size_t, size_t *)) \
     X(const char *, curl_easy_strerror, (int)) \
     X(PulseCURLM *, curl_multi_init, (void)) \
     X(int, curl_multi_cleanup, (PulseCURLM *)) \

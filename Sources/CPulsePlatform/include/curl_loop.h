@@ -35,9 +35,6 @@ void pulse_loop_wake(struct pulse_loop *loop);
 /// Waits for sockets or a wake-up, or until that time of the monotonic clock, in seconds; INFINITY waits forever.
 void pulse_loop_wait(struct pulse_loop *loop, double until);
 
-/// The socket of a connect-only transfer, under a duplicate descriptor that the caller closes; -1 without one.
-int pulse_loop_take_socket(struct pulse_loop *loop, PulseCURL *easy);
-
 /// Makes libcurl act on the events of the last wait, and on expired timers. For the waiting thread.
 void pulse_loop_act(struct pulse_loop *loop);
 

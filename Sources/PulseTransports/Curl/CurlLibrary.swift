@@ -40,9 +40,6 @@ struct CurlLibrary: Sendable {
     /// 8.19: neither the end of an HTTP/2 connection nor a refusal has an error text; only the log tells them apart.
     var logsRefusals: Bool { version >= 0x081300 }
 
-    /// 7.86: libcurl closes its descriptor of a connect-only connection, so that the duplicate is the only one.
-    var handsConnectionsOver: Bool { version >= 0x075600 }
-
     /// 7.87: its TLS writes also use `MSG_NOSIGNAL`.
     var writesWithoutSignal: Bool { version >= 0x075700 }
 

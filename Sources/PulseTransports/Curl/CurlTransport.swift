@@ -6,10 +6,11 @@ public import PulseCore
 
 /// The transport over the system's libcurl, which ``StandardTransport`` uses on Linux.
 ///
-/// One thread waits for all requests, which share connections, resolved names and TLS sessions; upgraded connections
-/// have another one. HTTP/2 is used where a server offers it over TLS. The transport supports all bodies and all
-/// deliveries. It enforces TLS settings, proxies, and pins over the verified chain. libcurl 7.68 or later is loaded at
-/// run time; without it ``isSupported`` is false, and every request fails with ``PulseError/unsupported(_:)``.
+/// One thread waits for all requests, which share connections, resolved names and TLS sessions. Upgrades have
+/// connections and a thread of their own, without libcurl. HTTP/2 is used where a server offers it over TLS. The
+/// transport supports all bodies and all deliveries. It enforces TLS settings, proxies, and pins over the verified
+/// chain. libcurl 7.68 or later is loaded at run time; without it ``isSupported`` is false, and every request fails with
+/// ``PulseError/unsupported(_:)``.
 public final class CurlTransport: Transport {
     /// Whether the system has a libcurl that this transport can use.
     public static var isSupported: Bool { CurlLibrary.system != nil }
@@ -26,6 +27,7 @@ public final class CurlTransport: Transport {
     /// The maximum number of idle connections.
     let connections: Int
     private let unixSocketPath: String?
+    private let connector: Connector
     private let state = Locked(State())
 
     /// A transport over libcurl, whose thread starts with the first request and ends with ``shutdown()``.
@@ -44,6 +46,7 @@ public final class CurlTransport: Transport {
     init(_ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?) {
         self.library = library
         self.unixSocketPath = unixSocketPath
+        connector = Connector(unixSocketPath: unixSocketPath)
         slots = HostSlots(limit: maximumConnectionsPerHost)
         connections = max(256, maximumConnectionsPerHost)
     }
@@ -76,18 +79,14 @@ public final class CurlTransport: Transport {
         return try await exchange.run(queued: pulse_monotonic_now() - startedAt, holding: slot)
     }
 
-    /// Opens a cleartext connection to the server of a URL and hands it over.
-    func connect(
-        to server: String, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> CurlTransfer.Connected {
-        let (loop, id) = try nextTransfer()
-        let outgoing = CurlRequest(connectingTo: server, for: request)
-        return try await loop.open(outgoing, for: request, id: id, queued: queued)
+    /// Whether this transport can open the connections of a request itself, and not only libcurl.
+    func connects(_ request: TransportRequest, isSecure: Bool) -> Bool {
+        connector.serves(request, isSecure: isSecure)
     }
 
-    /// The thread of the connections that have left libcurl's loop. Throws `CancellationError` after shutdown, and
+    /// The thread of the connections that are not libcurl's. Throws `CancellationError` after shutdown, and
     /// ``TransportFailure`` if the system has no descriptors left.
-    func sockets() throws -> SocketLoop {
+    private func sockets() throws -> SocketLoop {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
             let sockets = try state.sockets ?? SocketLoop()
@@ -108,14 +107,17 @@ public final class CurlTransport: Transport {
             return (state.loop, state.sockets)
         }
         slots.shutdown()
+        connector.shutdown()
         await sockets?.shutdown()
         await loop?.shutdown()
     }
 
+    private static let unsupported = PulseError.unsupported("there is no libcurl of version 7.68 or later")
+
     /// The loop, started by the first request, and a number for a transfer. Throws `CancellationError` after shutdown,
     /// and ``PulseError/unsupported(_:)`` without a libcurl.
     private func nextTransfer() throws -> (CurlLoop, UInt64) {
-        guard let library else { throw PulseError.unsupported("there is no libcurl of version 7.68 or later") }
+        guard let library else { throw Self.unsupported }
         return try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
             let loop = try state.loop ?? CurlLoop(library, connections: connections)
@@ -133,13 +135,9 @@ extension CurlTransport: HTTP1Connector {
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
     ) async throws -> HTTP1Opening {
-        let (loop, id) = try nextTransfer()
-        let sockets = try sockets()
-        let outgoing = try CurlRequest(
-            linkingTo: server, isSecure: isSecure, unixSocketPath: unixSocketPath, for: request)
-        let made = try await loop.open(outgoing, for: request, id: id, queued: queued)
-        let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
-        return HTTP1Opening(connection: connection, timings: made.timings, unpinnedKeys: made.unpinnedKeys)
+        guard library != nil else { throw Self.unsupported }
+        return try await connector.open(
+            to: server, isSecure: isSecure, for: request, queued: queued, over: try sockets())
     }
 }
 #endif

@@ -5,8 +5,8 @@ import CPulsePlatform
 import PulseCore
 import Synchronization
 
-/// HTTP/1.1 in cleartext, and over TLS where the server or the configuration allows nothing newer. libcurl opens the
-/// connections, and takes all other requests.
+/// HTTP/1.1 in cleartext, and over TLS where the server or the configuration allows nothing newer, over the connections
+/// of a ``Connector``. libcurl takes all other requests.
 final class HTTP1Transport: Transport {
     /// Up to this number of exchanges, each sends by itself, which saves waking the loop. With more, the loop batches
     /// the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level caches. The
@@ -39,7 +39,9 @@ final class HTTP1Transport: Transport {
         // libcurl says what is wrong with the URL.
         guard let url = request.urlRequest.url, let origin = Origin(url) else { return try await curl.send(request) }
         let slot = try await curl.slots.slot(origin, for: request)
-        let isForEngine = origin.scheme != "https" || request.httpVersions == .http1 || servers.contains(origin)
+        let isForEngine =
+            origin.scheme != "https"
+            || (request.httpVersions == .http1 || servers.contains(origin)) && curl.connects(request, isSecure: true)
         var file: FileSource?
         if isForEngine, case .file(let url) = request.body { file = try await FileSource(url) }
         let exchange = try isForEngine ? exchange(request, url, origin, file, startedAt: start) : nil
@@ -93,12 +95,7 @@ extension HTTP1Transport: HTTP1Connector {
     func open(
         to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
     ) async throws -> HTTP1Opening {
-        // Over TLS a connection stays with the handle that has made it.
-        if isSecure { return try await curl.open(to: server, isSecure: true, for: request, queued: queued) }
-        let sockets = try curl.sockets()
-        let made = try await curl.connect(to: server, for: request, queued: queued)
-        let connection = try sockets.connection(made.channel, remoteAddress: made.timings.remoteAddress)
-        return HTTP1Opening(connection: connection, timings: made.timings)
+        try await curl.open(to: server, isSecure: isSecure, for: request, queued: queued)
     }
 }
 

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The parts of an upgrade's URL, for a request that libcurl only connects. For all others it does the same itself.
+/// The parts of an upgrade's URL, which is sent without libcurl.
 struct UpgradeURL {
     let isSecure: Bool
     /// `http` or `https`, the plain host and the target.

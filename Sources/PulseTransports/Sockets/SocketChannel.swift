@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// What moves the bytes of a connection: its socket, or the libcurl handle that has it.
+/// What moves the bytes of a connection: its socket, or TLS over it.
 ///
 /// Nothing here waits. One task at a time may use it.
 struct SocketChannel: Sendable {
@@ -17,41 +17,38 @@ struct SocketChannel: Sendable {
     }
 
     let descriptor: Int32
-    private let link: CurlLink?
+    /// Nil in cleartext.
+    private let session: TLSSession?
 
     /// A cleartext socket, which the channel closes.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
-        link = nil
+        session = nil
     }
 
-    init(_ link: CurlLink) {
-        descriptor = link.descriptor
-        self.link = link
+    /// TLS over a socket, both of which the channel closes.
+    init(_ session: TLSSession) {
+        descriptor = session.descriptor
+        self.session = session
     }
 
     /// Whether bytes may wait here that have left the socket, and whether a read may have to wait for room or a write
     /// for bytes, as in TLS.
-    var isIndirect: Bool { link != nil }
+    var isIndirect: Bool { session != nil }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
-        if let link { return link.receive(into: buffer) }
+        if let session { return session.receive(into: buffer) }
         let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
         return count == 0 ? .end : Self.outcome(count)
     }
 
     /// Sends some of the bytes. After `.blocked` the next call must begin with the same ones.
     func send(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-        link?.send(bytes) ?? Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
+        session?.send(bytes) ?? Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
     }
 
-    /// Whether a part of the bytes of a blocked send may be sent.
-    var mayHaveSent: Bool { link?.mayHaveSent == true }
-
-    /// Forgets the bytes of a blocked send.
-    func takeBack() {
-        link?.takeBack()
-    }
+    /// Whether a part of the bytes of a blocked or failed send may be sent, or is bound to be.
+    var mayHaveSent: Bool { session?.mayHaveSent == true }
 
     /// Whether the socket is open with nothing to read.
     var isSilent: Bool {
@@ -64,21 +61,21 @@ struct SocketChannel: Sendable {
     ///
     /// Over TLS the socket may have a ticket or a key update, which is no end; and an alert may have left the socket.
     var isIdle: Bool {
-        guard let link else { return isSilent }
+        guard isIndirect else { return isSilent }
         var byte: UInt8 = 0
-        let outcome = withUnsafeMutableBytes(of: &byte) { link.receive(into: $0) }
+        let outcome = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
         return if case .blocked = outcome { true } else { false }
     }
 
-    /// Ends this side's direction, if the peer can be told that without ending the other one.
+    /// Ends this side's direction, if the peer can be told that without ending the other one: in TLS 1.2 the alert
+    /// would end both.
     func finishWriting() {
-        if link?.isSecure != true { shutdown(descriptor, Int32(SHUT_WR)) }
+        if session == nil { shutdown(descriptor, Int32(SHUT_WR)) }
     }
 
     func close(_ poller: pulse_poller) {
-        guard let link else { return pulse_poller_close_socket(poller, descriptor) }
-        pulse_poller_remove(poller, descriptor)
-        link.close()
+        session?.close()
+        pulse_poller_close_socket(poller, descriptor)
     }
 
     private static func outcome(_ count: Int) -> Outcome {

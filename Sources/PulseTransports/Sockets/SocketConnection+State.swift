@@ -86,6 +86,14 @@ extension SocketConnection.State {
 
     var deadline: TimeInterval { lastActivity + idleTimeout }
 
+    /// The channel; throws what has ended the connection.
+    var openChannel: SocketChannel {
+        get throws {
+            guard end == nil, let channel else { throw end ?? CancellationError() }
+            return channel
+        }
+    }
+
     /// Ends both directions. Returns the tasks to resume.
     mutating func end(_ error: any Error) -> [SocketConnection.Waiter] {
         end = end ?? error
@@ -349,7 +357,7 @@ extension SocketConnection.State {
     /// Takes back bytes of which nothing is sent. False if something may be.
     mutating func takeBack() -> Bool {
         guard !isBegun else { return false }
-        channel?.takeBack()
+        // TLS keeps no bytes that it has not encrypted.
         (isWriting, outgoing) = (false, Data())
         finishIfSent()
         return true

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// A connection over a socket or a libcurl handle. What need not wait happens on the caller's thread, the rest on the
+/// A connection over a socket, in cleartext or over TLS. What need not wait happens on the caller's thread, the rest on the
 /// loop's.
 final class SocketConnection: ReusableConnection, EagerConnection {
     typealias Waiter = CheckedContinuation<Void, Never>
@@ -30,6 +30,93 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func close() {
         let waiters = state.withLock { $0.close(loop.core.poller) }
         for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Opening
+
+    /// Waits until a connecting socket is connected. Throws ``ConnectionFailure``, and `CancellationError`; it is closed
+    /// then.
+    func finishConnecting() async throws {
+        do {
+            while true {
+                let result = try state.withLock { state in
+                    let channel = try state.openChannel
+                    let result = pulse_socket_connect_result(channel.descriptor)
+                    // Under the lock, so that the loop notes a later event later.
+                    state.hasRoom = result != EINPROGRESS
+                    return result
+                }
+                if result == 0 { return }
+                guard result == EINPROGRESS else { throw ConnectionFailure(number: result) }
+                await event { !$0.hasRoom }
+                try Task.checkCancellation()
+            }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// The descriptor, for a session of TLS. Throws what has ended the connection.
+    var descriptor: Int32 {
+        get throws { try state.withLock { try $0.openChannel.descriptor } }
+    }
+
+    /// Secures a cleartext connection whose descriptor the session has. Throws as the session does, and
+    /// `CancellationError`; it is closed then.
+    func secure(_ session: TLSSession) async throws {
+        do {
+            // From now on the session is closed with the connection, and before its descriptor.
+            try state.withLock { state in
+                _ = try state.openChannel
+                state.channel = SocketChannel(session)
+            }
+            while try !handshake(session) {
+                await event { !$0.isReadable && !$0.hasRoom }
+                try Task.checkCancellation()
+            }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Moves a handshake on as far as possible without waiting. Returns whether it is done.
+    private func handshake(_ session: TLSSession) throws -> Bool {
+        try state.withLock { state in
+            _ = try state.openChannel
+            // Before the handshake looks: an event from now on lets it look again.
+            (state.isReadable, state.hasRoom) = (false, false)
+            // The computation would hold up the loop at the lock.
+            state.isFlushing = true
+        }
+        let outcome = Result { try session.handshake() }
+        return try state.withLock { state in
+            state.isFlushing = false
+            state.closing.take()?.close(loop.core.poller)
+            let isDone = try outcome.get()
+            _ = try state.openChannel
+            // No event tells of bytes that have left the socket already.
+            if isDone { (state.isReadable, state.hasRoom) = (true, true) }
+            return isDone
+        }
+    }
+
+    /// Waits for the socket's next event, or the end of the connection.
+    ///
+    /// - Parameter hasReason: false if what to wait for has happened.
+    private func event(_ hasReason: @Sendable (State) -> Bool) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                wait(waiter) { state in
+                    guard hasReason(state) else { return false }
+                    state.writer = waiter
+                    return true
+                }
+            }
+        } onCancel: {
+            state.withLock { $0.writer.take() }?.resume()
+        }
     }
 
     // MARK: Reading

@@ -36,6 +36,17 @@ final class SocketLoop: Sendable {
         }
     }
 
+    /// Connects to an address. Throws ``ConnectionFailure``, ``TransportFailure`` without memory, and
+    /// `CancellationError`.
+    func connect(to address: SocketAddress) async throws -> SocketConnection {
+        try Task.checkCancellation()
+        // Watched once it connects: before that, epoll would report its end.
+        let channel = SocketChannel(try address.startConnecting())
+        let connection = try connection(channel, remoteAddress: address.text)
+        try await connection.finishConnecting()
+        return connection
+    }
+
     /// Closes all connections and waits for the end of the thread.
     func shutdown() async {
         core.close()

@@ -11,11 +11,11 @@ import Testing
 struct UpgradeStage: Sendable {
     /// The engine of the handshake and of the bytes behind it.
     enum Way: CaseIterable, Sendable {
-        /// Cleartext over the socket that libcurl hands over.
+        /// The default transport's engine, in cleartext.
         case engine
-        /// A handle of libcurl that stays with its connection.
+        /// The same through the transport over libcurl.
         case curl, curlOverTLS
-        /// The same with the oldest supported version.
+        /// The same with the oldest supported version, which upgrades do not use.
         case earlyCurl, earlyCurlOverTLS
         /// `URLSessionTransport` over a channel with callbacks, as on Apple platforms.
         case callbacks

@@ -4,10 +4,10 @@
 import CPulsePlatform
 import PulseCore
 
-/// What the transfers and links of a loop share: the TLS sessions that new connections resume, and checked
+/// What the transfers of a loop share: the TLS sessions that new connections resume, and checked
 /// certificates.
 final class CurlEnvironment: @unchecked Sendable {
-    // Unchecked: the loop behind the poller is used by its driver, except to wake it and to create links.
+    // Unchecked: the loop behind the poller is used by its driver, except to wake it.
 
     let library: CurlLibrary
     /// Valid as long as the loop's ``CurlTransfers``.
@@ -24,11 +24,9 @@ final class CurlEnvironment: @unchecked Sendable {
     }
 
     /// The sessions of handshakes with the system's present authorities: a resumed session keeps the verdict of its
-    /// handshake.
-    ///
-    /// - Parameter looks: whether to look for a change of the authorities now, and not only when a connection does.
-    func sessions(looks: Bool) -> CurlSessions {
-        let changes = library.systemAuthorities?.changes(looks: looks) ?? 0
+    /// handshake. A change is noticed when a connection is made.
+    func sessions() -> CurlSessions {
+        let changes = library.systemAuthorities?.changes(looks: false) ?? 0
         return latest.withLock { latest in
             if changes > latest.changes { latest = (changes, CurlSessions()) }
             return latest.sessions

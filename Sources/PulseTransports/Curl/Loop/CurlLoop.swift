@@ -76,7 +76,7 @@ final class CurlLoop: Sendable {
     /// A transfer that is configured for a request. Throws ``TransportFailure`` without memory, and ``PulseError`` for
     /// what this libcurl does not support.
     func transfer(for request: CurlRequest, id: UInt64, queued: TimeInterval) throws -> CurlTransfer {
-        let idle = request.hasLink ? nil : idle.withLock { $0?.popLast() }
+        let idle = idle.withLock { $0?.popLast() }
         guard let transfer = idle ?? CurlTransfer(request, environment) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
         }
@@ -146,8 +146,7 @@ final class CurlLoop: Sendable {
 
     /// Takes back a transfer whose response was read, or which has failed and left the loop.
     func reuse(_ transfer: CurlTransfer) {
-        // Its handle keeps its connection, if it has one.
-        guard !transfer.handle.hasLink, CurlLibrary.reusesHandles, transfer.handle.isCurrent else { return }
+        guard CurlLibrary.reusesHandles, transfer.handle.isCurrent else { return }
         transfer.rest()
         let surplus = idle.withLock { idle -> CurlTransfer? in
             guard let count = idle?.count, count < Self.idleLimit else { return transfer }
@@ -178,20 +177,6 @@ final class CurlLoop: Sendable {
     }
 
     // MARK: Connections
-
-    /// Opens the connection of a request that only connects, and hands it over.
-    func open(
-        _ outgoing: CurlRequest, for request: TransportRequest, id: UInt64, queued: TimeInterval
-    ) async throws -> CurlTransfer.Connected {
-        let transfer = try transfer(for: outgoing, id: id, queued: queued)
-        do {
-            _ = try await run(transfer)
-        } catch let error as CurlFailure.Unpinned {
-            throw request.pinningFailure(error.keys)
-        }
-        defer { reuse(transfer) }
-        return try transfer.connected()
-    }
 
     /// Whether the server of an origin requires HTTP/1.1, as it has said over HTTP/2 (RFC 9113, section 7).
     func needsHTTP1(_ origin: Origin) -> Bool {

@@ -22,9 +22,6 @@ extension CurlHandle {
         set(PULSE_CURLOPT_PROTOCOLS, PULSE_CURLPROTO_HTTP | PULSE_CURLPROTO_HTTPS)
         setCallbacks(of: request, context)
         setTimeout(request.connectTimeout)
-        if request.connectsOnly { set(PULSE_CURLOPT_CONNECT_ONLY, 1) }
-        // Through a proxy, an upgrade in cleartext needs a tunnel, too.
-        if hasLink { set(PULSE_CURLOPT_HTTPPROXYTUNNEL, 1) }
         setBody(of: request, context)
         // libcurl would share a connection of HTTP/2, which the callback before each send lets pass.
         if request.wasMisdirected { set(PULSE_CURLOPT_FRESH_CONNECT, 1) }
@@ -58,16 +55,14 @@ extension CurlHandle {
         set(PULSE_CURLOPT_WRITEDATA, context)
         setFunction(PULSE_CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket)
         set(PULSE_CURLOPT_OPENSOCKETDATA, context)
-        // A connection outlives its transfer, or the loop's part in it.
-        let closeSocket: pulse_curl_closesocket_callback =
-            hasLink ? pulse_link_close_socket : pulse_loop_close_socket
+        // A connection outlives its transfer.
+        let closeSocket: pulse_curl_closesocket_callback = pulse_loop_close_socket
         setFunction(PULSE_CURLOPT_CLOSESOCKETFUNCTION, closeSocket)
-        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(hasLink ? link : environment.poller))
+        set(PULSE_CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(environment.poller))
         // Holds the largest head that libcurl accepts. Over HTTP/2 libcurl 7.88 delivers only as much of a head as
         // fits, and waits for the socket before it delivers the rest.
         let isStreamed = if case .streamed = request.delivery { true } else { false }
-        // A link reads at most a record of TLS at a time.
-        set(PULSE_CURLOPT_BUFFERSIZE, hasLink ? 1 << 10 : isStreamed ? 512 << 10 : 128 << 10)
+        set(PULSE_CURLOPT_BUFFERSIZE, isStreamed ? 512 << 10 : 128 << 10)
     }
 
     /// Sets libcurl's connect timeout, which divides it among a host's addresses. The loop enforces the timeout itself.

@@ -9,12 +9,6 @@ final class CurlHandle {
     let easy: UnsafeMutableRawPointer
     let environment: CurlEnvironment
     private let sessions: CurlSessions
-    /// Whether the handle is for one link.
-    let hasLink: Bool
-    /// The multi handle of a connection that stays with this handle; nil without one, or once another owner has it.
-    private(set) var link: OpaquePointer?
-    /// The socket of a connect-only request. The code that takes it out must close it, unless it has the link.
-    private var socket: Int32?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     /// Must live as long as libcurl may read it.
     private var headerList: UnsafeMutablePointer<pulse_curl_slist>?
@@ -24,22 +18,16 @@ final class CurlHandle {
     private var isFresh = true
 
     /// Nil without memory.
-    init?(_ environment: CurlEnvironment, hasLink: Bool) {
+    init?(_ environment: CurlEnvironment) {
         guard let easy = pulse_curl_easy_init() else { return nil }
         self.easy = easy
         self.environment = environment
-        self.hasLink = hasLink
-        // Its connection is the next one.
-        sessions = environment.sessions(looks: hasLink)
+        sessions = environment.sessions()
         sessions.share(with: easy)
         errorText.initialize(repeating: 0, count: 256)
-        guard hasLink else { return }
-        link = pulse_link_create(environment.poller, easy, !environment.library.writesWithoutSignal)
-        if link == nil { return nil }
     }
 
     deinit {
-        if let link { pulse_link_close(link) } else { closeSocket() }
         pulse_curl_easy_cleanup(easy)
         free(headerList)
         errorText.deallocate()
@@ -48,7 +36,7 @@ final class CurlHandle {
     var library: CurlLibrary { environment.library }
 
     /// Whether its connections resume sessions that were made with the system's present authorities.
-    var isCurrent: Bool { sessions === environment.sessions(looks: false) }
+    var isCurrent: Bool { sessions === environment.sessions() }
 
     /// libcurl's text for the failure; empty without one.
     var text: String { String(cString: errorText) }
@@ -89,7 +77,6 @@ final class CurlHandle {
             pulse_curl_easy_reset(easy)
             isFresh = true
         }
-        closeSocket()
     }
 
     /// Makes libcurl open a connection, even if it has an idle one.
@@ -113,34 +100,12 @@ final class CurlHandle {
 
     /// Joins the loop. False without memory.
     func join(_ group: Int32) -> Bool {
-        link.map { pulse_link_connect($0) } ?? pulse_loop_add(environment.poller, group, easy)
+        pulse_loop_add(environment.poller, group, easy)
     }
 
-    /// Leaves the loop, unless it has left it with its connection.
+    /// Leaves the loop.
     func leave(_ group: Int32) {
-        guard hasLink else { return pulse_loop_remove(environment.poller, group, easy) }
-        guard socket == nil, let link else { return }
-        pulse_link_close(link)
-        self.link = nil
-    }
-
-    /// Takes a new connection before libcurl closes it. False without a descriptor.
-    func takeSocket() -> Bool {
-        let descriptor = link.map { pulse_link_leave_loop($0) } ?? pulse_loop_take_socket(environment.poller, easy)
-        socket = descriptor < 0 ? nil : descriptor
-        return descriptor >= 0
-    }
-
-    /// Hands the connection over, once: its descriptor, and the link that has it.
-    func handOver() -> (descriptor: Int32, link: OpaquePointer?)? {
-        guard let socket else { return nil }
-        defer { (self.socket, link) = (nil, nil) }
-        return (socket, link)
-    }
-
-    private func closeSocket() {
-        if let socket { close(socket) }
-        socket = nil
+        pulse_loop_remove(environment.poller, group, easy)
     }
 
     // MARK: Options

@@ -42,10 +42,6 @@ final class CurlRequest: Sendable {
     let tls: TLSSettings
     let proxy: ProxySettings
     let unixSocketPath: String?
-    /// Whether to open only a connection, which is then handed over.
-    let connectsOnly: Bool
-    /// Whether that connection stays with its handle, and so has a multi handle of its own.
-    let hasLink: Bool
 
     /// Throws ``PulseError`` for a request that cannot be sent unchanged.
     init(
@@ -53,7 +49,6 @@ final class CurlRequest: Sendable {
         needsHTTP1: Bool = false
     ) throws {
         self.url = url.absoluteString
-        (connectsOnly, hasLink) = (false, false)
         self.isSecure = isSecure
         method = request.urlRequest.httpMethod ?? "GET"
         try request.checkHeadSize()
@@ -92,45 +87,6 @@ final class CurlRequest: Sendable {
         self.unixSocketPath = unixSocketPath
     }
 
-    /// A request that only opens a connection to the server of a cleartext URL.
-    convenience init(connectingTo url: String, for request: TransportRequest) {
-        self.init(connectingTo: url, for: request, isSecure: false, hasLink: false, pins: nil, nil)
-    }
-
-    /// A request that only opens a connection, which stays with its handle. Throws ``PulseError`` for an unreadable
-    /// pinned certificate.
-    convenience init(
-        linkingTo url: String, isSecure: Bool, unixSocketPath: String?, for request: TransportRequest
-    ) throws {
-        let pins = isSecure ? try request.pins.map { try PinnedKeys($0) } : nil
-        self.init(connectingTo: url, for: request, isSecure: isSecure, hasLink: true, pins: pins, unixSocketPath)
-    }
-
-    private init(
-        connectingTo url: String, for request: TransportRequest, isSecure: Bool, hasLink: Bool, pins: PinnedKeys?,
-        _ unixSocketPath: String?
-    ) {
-        self.url = url
-        (connectsOnly, self.hasLink) = (true, hasLink)
-        method = "GET"
-        headerLines = []
-        traits = CurlResponseParser.RequestTraits()
-        expectsContinue = false
-        body = .none
-        delivery = .buffered(limit: 0)
-        self.isSecure = isSecure
-        connectTimeout = request.connectTimeout
-        idleTimeout = request.idleTimeout
-        mayBeResent = !hasLink
-        (needsNewConnection, wasMisdirected) = (false, false)
-        // Otherwise TLS might agree on HTTP/2.
-        needsHTTP1 = hasLink
-        self.pins = pins
-        tls = hasLink ? request.tls : .default
-        proxy = hasLink ? CurlProxy.settings(request.proxy, for: request.urlRequest.url) : .direct
-        self.unixSocketPath = unixSocketPath
-    }
-
     /// The request of an idle handle.
     static let nothing = URL(string: "http://localhost").flatMap { url in
         try? CurlRequest(
@@ -158,14 +114,14 @@ final class CurlRequest: Sendable {
 
     /// Whether the connection may have other transfers at the same time.
     var sharesConnection: Bool {
-        guard isSecure, case .streamed = delivery else { return !hasLink }
+        guard isSecure, case .streamed = delivery else { return true }
         return false
     }
 
     /// The settings that a handle keeps for the next common request; nil for a request that needs more than these, a
     /// URL and header fields.
     var reusableSettings: ReusableSettings? {
-        guard method == "GET", !hasBody, !connectsOnly, case .buffered = delivery, pins == nil, tls == .default,
+        guard method == "GET", !hasBody, case .buffered = delivery, pins == nil, tls == .default,
             !wasMisdirected
         else { return nil }
         if case .proxy = proxy.route { return nil }

@@ -80,7 +80,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Nil without memory for a handle.
     init?(_ request: CurlRequest, _ environment: CurlEnvironment) {
-        guard let handle = CurlHandle(environment, hasLink: request.hasLink) else { return nil }
+        guard let handle = CurlHandle(environment) else { return nil }
         self.handle = handle
         self.request = request
     }
@@ -125,19 +125,6 @@ final class CurlTransfer: @unchecked Sendable {
         PulseResponse.Timings(
             handle, queued: queued, requestSent: upload.endedAt.map { $0 - timing.startedAt },
             bytesDecoded: parser.byteCount, isComplete: isComplete)
-    }
-
-    /// A connection for another owner.
-    typealias Connected = (channel: SocketChannel, timings: PulseResponse.Timings, unpinnedKeys: [[UInt8]]?)
-
-    /// Hands the connection over, once.
-    func connected() throws -> Connected {
-        let timings = timings(isComplete: false)
-        guard let (descriptor, link) = handle.handOver() else {
-            throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend)
-        }
-        let channel = link.map { SocketChannel(CurlLink(self, $0, descriptor: descriptor)) }
-        return (channel ?? SocketChannel(descriptor), timings, progress.unpinnedKeys)
     }
 
     /// Releases the resources of the last request.
@@ -234,7 +221,6 @@ final class CurlTransfer: @unchecked Sendable {
     /// The outcome of a transfer that libcurl has ended.
     func outcome(of result: Int32) -> Result<Void, any Error> {
         if let failure = progress.failure { return .failure(failure) }
-        if request.connectsOnly, result == PULSE_CURLE_OK { return takeSocket() }
         guard result == PULSE_CURLE_OK || parser.isTruncated || endsAtHead && parser.isFinal else {
             return .failure(CurlFailure.error(result, of: self))
         }
@@ -248,17 +234,6 @@ final class CurlTransfer: @unchecked Sendable {
             return .failure(TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
         }
         return Result { try parser.finishBody() }
-    }
-
-    /// Takes over the new connection before libcurl closes it.
-    private func takeSocket() -> Result<Void, any Error> {
-        if let pins = request.pins, !pins.isReportOnly, handle.checksPins, upload.sendCount == 0 {
-            return .failure(CurlFailure.Unpinned(keys: []))
-        }
-        guard handle.takeSocket() else {
-            return .failure(TransportFailure(code: .resourceUnavailable, phase: .beforeSend))
-        }
-        return .success(())
     }
 
     /// The same failure with the head of its response, if that has arrived.

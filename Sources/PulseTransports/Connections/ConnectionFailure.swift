@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+/// Why no connection came about: the cause in a ``TransportFailure``. The text has no credentials.
+struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    let text: String
+    /// The errno of a socket; 0 for another cause.
+    var number: Int32 = 0
+    /// The host and port of the proxy that could not be reached, or that failed before its tunnel stood.
+    var proxy: String?
+
+    init(_ text: String, proxy: String? = nil) {
+        (self.text, self.proxy) = (text, proxy)
+    }
+
+    init(number: Int32) {
+        (text, self.number) = (String(cString: strerror(number)), number)
+    }
+
+    var description: String { text + (proxy.map { ", by the proxy \($0)" } ?? "") }
+
+    /// Whether the system had no descriptor or memory left.
+    var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) }
+
+    /// The failure of a host at its last address.
+    func failure(hasTriedBothFamilies: Bool) -> TransportFailure {
+        let code: URLError.Code =
+            isExhaustion
+            ? .resourceUnavailable
+            : CurlFailure.connectCode(
+                Int(number), hasTriedBothFamilies: hasTriedBothFamilies, hasDefaultRoute: pulse_has_default_route())
+        return TransportFailure(code: code, phase: .beforeSend, underlying: self)
+    }
+
+    /// The failure of a name that was not found.
+    static func unresolved(_ error: Int32) -> TransportFailure {
+        let cause = ConnectionFailure(String(cString: gai_strerror(error)))
+        let code: URLError.Code =
+            error == EAI_MEMORY || pulse_lacks_descriptors()
+            ? .resourceUnavailable : pulse_has_default_route() ? .cannotFindHost : .notConnectedToInternet
+        return TransportFailure(code: code, phase: .beforeSend, underlying: cause)
+    }
+}
+#endif

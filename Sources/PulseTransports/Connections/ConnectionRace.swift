@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// Which of a host's addresses is tried when (RFC 8305, section 5): a pure value.
+struct ConnectionRace {
+    enum Step: Equatable {
+        /// Begin to connect to the address at that index, and ask again.
+        case attempt(Int)
+        /// Wait for the end of an attempt, until that time at most.
+        case wait(until: TimeInterval)
+        /// No address is left.
+        case fail
+    }
+
+    /// How long an attempt has the field to itself, in seconds.
+    static let delay: TimeInterval = 0.25
+
+    private let count: Int
+    private var nextIndex = 0
+    private var pendingCount = 0
+    private var nextStart = -TimeInterval.infinity
+
+    /// - Parameter count: of the addresses.
+    init(count: Int) {
+        self.count = count
+    }
+
+    mutating func step(now: TimeInterval) -> Step {
+        guard nextIndex < count else { return pendingCount > 0 ? .wait(until: .infinity) : .fail }
+        guard now >= nextStart else { return .wait(until: nextStart) }
+        defer { nextIndex += 1 }
+        (pendingCount, nextStart) = (pendingCount + 1, now + Self.delay)
+        return .attempt(nextIndex)
+    }
+
+    /// Notes that an attempt has failed: the next one begins at once.
+    mutating func noteFailure() {
+        (pendingCount, nextStart) = (pendingCount - 1, -.infinity)
+    }
+}
+
+extension SocketLoop {
+    private enum RaceEvent {
+        case connected(SocketConnection)
+        case failed(any Error)
+        case reached(TimeInterval)
+    }
+
+    /// Connects to the address of a host that is the first to accept. Throws as ``connect(to:)`` does for the last
+    /// attempt that fails.
+    func connect(toFirstOf addresses: [SocketAddress], clock: any PulseClock) async throws -> SocketConnection {
+        if addresses.count == 1 { return try await connect(to: addresses[0]) }
+        // The connections that lose are released, and so closed, before this returns.
+        return try await withThrowingTaskGroup(of: RaceEvent.self) { group in
+            defer { group.cancelAll() }
+            var race = ConnectionRace(count: addresses.count)
+            var (now, wake) = (clock.uptime, TimeInterval.infinity)
+            var failure: any Error = ConnectionFailure("the host has no address")
+            while true {
+                switch race.step(now: now) {
+                case .attempt(let index):
+                    group.addTask {
+                        do {
+                            return .connected(try await self.connect(to: addresses[index]))
+                        } catch {
+                            return .failed(error)
+                        }
+                    }
+                    continue
+                case .wait(let until):
+                    if until < .infinity, until != wake {
+                        wake = until
+                        group.addTask {
+                            try await clock.sleep(until - clock.uptime, for: .timeout)
+                            return .reached(until)
+                        }
+                    }
+                case .fail:
+                    throw failure
+                }
+                switch try await group.next() {
+                case .connected(let connection): return connection
+                case .failed(let error):
+                    if error is CancellationError { throw error }
+                    failure = error
+                    race.noteFailure()
+                    now = clock.uptime
+                case .reached(let time): now = max(clock.uptime, time)
+                case nil: throw CancellationError()
+                }
+            }
+        }
+    }
+}
+#endif

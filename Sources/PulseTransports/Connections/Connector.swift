@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+import PulsePlatform
+
+/// Opens connections: finds the addresses, connects to the first that accepts, makes a tunnel through a proxy, and
+/// secures what the tunnel leads to. All of that has the request's connect timeout.
+final class Connector: Sendable {
+    private struct State {
+        var openings: [UInt64: Task<HTTP1Opening, any Error>] = [:]
+        var nextID: UInt64 = 0
+        var isShutDown = false
+    }
+
+    private let unixSocketPath: String?
+    private let resolver: NameResolver
+    private let environment: @Sendable (String) -> String?
+    private let hasOtherProxies: Bool
+    private let clock: any PulseClock
+    private let deadlines: DeadlineHeap
+    private let contexts = TLSContexts()
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - unixSocketPath: where all connections lead to, whatever their servers are; nil for their servers.
+    ///   - environment: the variables that may name a proxy.
+    init(
+        unixSocketPath: String? = nil, resolver: NameResolver = .shared, clock: any PulseClock = .system,
+        environment: @escaping @Sendable (String) -> String? = ProxyVariables.current
+    ) {
+        (self.unixSocketPath, self.resolver, self.clock) = (unixSocketPath, resolver, clock)
+        self.environment = environment
+        hasOtherProxies = ProxyVariables(environment).hasOtherProxies
+        deadlines = DeadlineHeap(clock: clock, for: .timeout)
+    }
+
+    /// Opens a connection to the server of a URL. Throws ``PulseError``, ``TransportFailure`` with the phase
+    /// `.beforeSend`, and `CancellationError`.
+    ///
+    /// - Parameters:
+    ///   - offersHTTP2: whether TLS may agree on HTTP/2 instead of HTTP/1.1.
+    ///   - queued: the seconds for which the request has waited.
+    ///   - sockets: the thread that gets the connection.
+    func open(
+        to server: String, isSecure: Bool, for request: TransportRequest, offersHTTP2: Bool = false,
+        queued: TimeInterval, over sockets: SocketLoop
+    ) async throws -> HTTP1Opening {
+        let server = try ServerAddress(server, isSecure: isSecure)
+        let route = try route(of: request, to: server, isSecure: isSecure)
+        let context = isSecure ? try contexts.context(for: request, offersHTTP2: offersHTTP2) : nil
+        let way = Way(
+            server: server, route: route, unixSocketPath: unixSocketPath, context: context, request: request,
+            startedAt: clock.uptime - queued)
+        return try await run(way, within: request.connectTimeout) { [resolver, clock] in
+            try await way.open(over: sockets, resolver, clock)
+        }
+    }
+
+    /// Whether this connector can serve a request: without OpenSSL not over TLS, and not where a variable names a proxy
+    /// that only libcurl can use.
+    func serves(_ request: TransportRequest, isSecure: Bool) -> Bool {
+        (!isSecure || TLSContext.isSupported) && !(hasOtherProxies && request.proxy.route == .environment)
+    }
+
+    private func route(
+        of request: TransportRequest, to server: ServerAddress, isSecure: Bool
+    ) throws -> ConnectionRoute {
+        guard unixSocketPath == nil else { return .direct }
+        return try ConnectionRoute(request, to: server, isSecure: isSecure, environment: environment)
+    }
+
+    private func run(
+        _ way: Way, within timeout: TimeInterval, _ body: @escaping @Sendable () async throws -> HTTP1Opening
+    ) async throws -> HTTP1Opening {
+        let task = Task { try await body() }
+        let isLate = Locked(false)
+        let id = state.withLock { state -> UInt64? in
+            guard !state.isShutDown else { return nil }
+            state.nextID += 1
+            state.openings[state.nextID] = task
+            return state.nextID
+        }
+        if id == nil { task.cancel() }
+        var alarm: DeadlineHeap.Alarm?
+        if timeout < .infinity {
+            alarm = deadlines.add(clock.uptime + timeout) {
+                isLate.withLock { $0 = true }
+                task.cancel()
+            }
+        }
+        defer {
+            if let alarm { deadlines.remove(alarm) }
+            if let id { state.withLock { $0.openings[id] = nil } }
+        }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch is CancellationError where isLate.withLock({ $0 }) && !Task.isCancelled {
+            let cause = way.proxy.map { ConnectionFailure("connect timeout", proxy: $0.name) }
+            throw TransportFailure(code: .timedOut, phase: .beforeSend, underlying: cause)
+        }
+    }
+
+    /// Ends all openings with `CancellationError`, and those that come.
+    func shutdown() {
+        let openings = state.withLock { state in
+            state.isShutDown = true
+            return state.openings.values.map { $0 }
+        }
+        for opening in openings { opening.cancel() }
+        deadlines.shutdown()
+    }
+
+    /// The number of openings under way.
+    var openingCount: Int { state.withLock { $0.openings.count } }
+}
+
+/// The TLS contexts of a transport, one for each combination of settings that is in use.
+struct TLSContexts: Sendable {
+    private struct Key: Hashable {
+        let tls: TLSSettings
+        let pins: PinSet?
+        let offersHTTP2: Bool
+    }
+
+    private static let limit = 32
+
+    private let all = Locked<[Key: TLSContext]>([:])
+
+    /// Throws ``PulseError`` for settings that cannot be used, and ``TransportFailure`` without memory.
+    func context(for request: TransportRequest, offersHTTP2: Bool) throws -> TLSContext {
+        let key = Key(tls: request.tls, pins: request.pins, offersHTTP2: offersHTTP2)
+        if let known = all.withLock({ $0[key] }) { return known }
+        // Without the lock: it may read files, and derive keys from passwords.
+        let made = try TLSContext(request.tls, pins: request.pins, offersHTTP2: offersHTTP2)
+        return all.withLock { all in
+            if let known = all[key] { return known }
+            // Those in use come back, without their sessions.
+            if all.count >= Self.limit { all.removeAll() }
+            all[key] = made
+            return made
+        }
+    }
+}
+
+/// One connection on its way to its server.
+private struct Way: Sendable {
+    let server: ServerAddress
+    let route: ConnectionRoute
+    let unixSocketPath: String?
+    /// Nil for cleartext.
+    let context: TLSContext?
+    let request: TransportRequest
+    /// When the request began to wait, by the clock.
+    let startedAt: TimeInterval
+
+    var proxy: ConnectionRoute.Proxy? {
+        if case .proxy(let proxy) = route { proxy } else { nil }
+    }
+
+    func open(
+        over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock
+    ) async throws -> HTTP1Opening {
+        var timings = TransferTimings()
+        timings.isConnectionReused = false
+        let connection = try await connect(over: sockets, resolver, clock, &timings)
+        timings.remoteAddress = connection.remoteAddress
+        guard let context else { return HTTP1Opening(connection: connection, timings: timings) }
+        let keys = try await secure(connection, with: context)
+        timings.secured = clock.uptime - startedAt
+        return HTTP1Opening(connection: connection, timings: timings, unpinnedKeys: keys)
+    }
+
+    /// Connects to the server, or to the end of a tunnel that leads to it.
+    private func connect(
+        over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock, _ timings: inout TransferTimings
+    ) async throws -> SocketConnection {
+        do {
+            let addresses = try await addresses(resolver)
+            timings.nameResolved = clock.uptime - startedAt
+            let connection = try await connect(toFirstOf: addresses, over: sockets, clock)
+            timings.connected = clock.uptime - startedAt
+            if let proxy { try await makeTunnel(through: proxy, resolver, over: connection) }
+            return connection
+        } catch let failure as TransportFailure {
+            guard let proxy, failure.code != .resourceUnavailable else { throw failure }
+            var cause = failure.underlying as? ConnectionFailure ?? ConnectionFailure(failure.code.symbol)
+            cause.proxy = proxy.name
+            throw TransportFailure(code: failure.code, phase: .beforeSend, underlying: cause)
+        }
+    }
+
+    private func addresses(_ resolver: NameResolver) async throws -> [SocketAddress] {
+        if let unixSocketPath {
+            guard let address = SocketAddress(path: unixSocketPath) else {
+                throw PulseError.invalidRequest(reason: "the path of the unix-domain socket is empty or too long")
+            }
+            return [address]
+        }
+        return try await resolver.addresses(of: proxy?.host ?? server.host, port: proxy?.port ?? server.port)
+    }
+
+    private func connect(
+        toFirstOf addresses: [SocketAddress], over sockets: SocketLoop, _ clock: any PulseClock
+    ) async throws -> SocketConnection {
+        do {
+            return try await sockets.connect(toFirstOf: addresses, clock: clock)
+        } catch let failure as ConnectionFailure {
+            throw failure.failure(hasTriedBothFamilies: Set(addresses.map(\.family)).count > 1)
+        }
+    }
+
+    // MARK: Tunnels
+
+    private func makeTunnel(
+        through proxy: ConnectionRoute.Proxy, _ resolver: NameResolver, over connection: SocketConnection
+    ) async throws {
+        do {
+            switch proxy.kind {
+            case .http: try await askForTunnel(proxy, over: connection)
+            case .socks5(let resolvesNames):
+                var host = server.host
+                if !resolvesNames {
+                    host = try await resolver.addresses(of: host, port: server.port).first?.text ?? host
+                }
+                try await converse(SOCKSDialog(to: host, port: server.port, proxy.credentials), over: connection)
+            }
+        } catch {
+            connection.close()
+            switch error {
+            case is HTTP1ResponseParser.Malformed:
+                let cause = ConnectionFailure("the response to CONNECT is not of HTTP/1.1")
+                throw TransportFailure(code: .badServerResponse, phase: .beforeSend, underlying: cause)
+            case SOCKSDialog.Failure.refused(let reason):
+                throw PulseError.proxyRefused(ProxyRefusal(proxy: proxy.name, reason: reason))
+            case SOCKSDialog.Failure.invalid(let text):
+                throw TransportFailure(
+                    code: .cannotConnectToHost, phase: .beforeSend, underlying: ConnectionFailure(text))
+            case let lost as TransportFailure where lost.code == .networkConnectionLost:
+                let cause = ConnectionFailure("the connection was lost")
+                throw TransportFailure(code: .cannotConnectToHost, phase: .beforeSend, underlying: cause)
+            default: throw error
+            }
+        }
+    }
+
+    private func askForTunnel(_ proxy: ConnectionRoute.Proxy, over connection: SocketConnection) async throws {
+        let host = server.host.utf8.contains(UInt8(ascii: ":")) ? "[\(server.host)]" : server.host
+        var head = "CONNECT \(host):\(server.port) HTTP/1.1\r\nHost: \(host):\(server.port)\r\n"
+        if let credentials = proxy.credentials { head += "Proxy-Authorization: Basic \(credentials.basic)\r\n" }
+        try await connection.write(Data((head + "\r\n").utf8))
+        // The response to CONNECT has no body, as that to HEAD, whatever its fields say.
+        var parser = HTTP1ResponseParser(HTTP1ResponseParser.RequestTraits(isHead: true), limit: 0)
+        while !parser.isComplete {
+            let bytes = try await received(from: connection)
+            try bytes.withUnsafeBytes { try parser.read($0) }
+        }
+        guard let status = parser.status, (200..<300).contains(status) else {
+            let reason = parser.status.map { ProxyRefusal.Reason.status($0) } ?? .unknown
+            throw PulseError.proxyRefused(ProxyRefusal(proxy: proxy.name, reason: reason))
+        }
+        // A server that speaks before its client speaks no protocol of ours.
+        guard parser.surplus.isEmpty else { throw HTTP1ResponseParser.Malformed() }
+    }
+
+    private func converse(_ dialog: SOCKSDialog, over connection: SocketConnection) async throws {
+        var dialog = dialog
+        var outgoing = dialog.greeting
+        while true {
+            if !outgoing.isEmpty { try await connection.write(Data(outgoing)) }
+            if dialog.isComplete { return }
+            outgoing = try dialog.read(try await received(from: connection))
+        }
+    }
+
+    private func received(from connection: SocketConnection) async throws -> Data {
+        guard let bytes = try await connection.read() else {
+            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
+        }
+        return bytes
+    }
+
+    // MARK: TLS
+
+    /// Secures the connection. Returns the keys of the verified chain, if none is pinned and the policy only reports.
+    private func secure(_ connection: SocketConnection, with context: TLSContext) async throws -> [[UInt8]]? {
+        do {
+            let session = try TLSSession(context, host: server.host, descriptor: connection.descriptor)
+            try await connection.secure(session)
+            return session.unpinnedKeys
+        } catch let error as TLSFailure.Unpinned {
+            throw request.pinningFailure(error.keys)
+        }
+    }
+}
+#endif

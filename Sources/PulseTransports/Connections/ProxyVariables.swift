@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// The environment variables that name proxies, and the hosts without one: as libcurl reads them.
+///
+/// | Variable | |
+/// |---|---|
+/// | `https_proxy`, `HTTPS_PROXY` | for `https` |
+/// | `http_proxy` | for `http`; not in upper case, since a CGI server would set that from a request's field `Proxy` |
+/// | `all_proxy`, `ALL_PROXY` | for both, if the others are empty |
+/// | `no_proxy`, else `NO_PROXY` | hosts without a proxy, after commas or blanks; `*` alone for all |
+///
+/// A name in the list stands for its subdomains too; an address may have a prefix length: `10.0.0.0/8`.
+/// ``CurlProxy/settings(_:for:environment:)`` reads the entries with ports or brackets.
+struct ProxyVariables {
+    private let environment: (String) -> String?
+
+    init(_ environment: @escaping (String) -> String?) {
+        self.environment = environment
+    }
+
+    static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// Reads the variables, or none if none of them names a proxy now.
+    static var current: @Sendable (String) -> String? {
+        if CurlProxy.isInEnvironment { return { ProxyVariables.value($0) } }
+        return { _ in nil }
+    }
+
+    /// The proxy for a server; nil for none. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)`` does.
+    func proxy(for host: String, isSecure: Bool) throws -> ConnectionRoute.Proxy? {
+        let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
+        guard let (name, text) = first(of: names), !excludes(host) else { return nil }
+        guard let proxy = try ConnectionRoute.Proxy(variable: text) else {
+            throw PulseError.invalidRequest(reason: "the variable \(name) is not the URL of a proxy")
+        }
+        return proxy
+    }
+
+    /// Whether a variable names a proxy of a scheme that only libcurl can use.
+    var hasOtherProxies: Bool {
+        ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"].compactMap(environment).contains {
+            text in
+            do {
+                _ = try ConnectionRoute.Proxy(variable: text)
+                return false
+            } catch {
+                return true
+            }
+        }
+    }
+
+    private func first(of names: [String]) -> (name: String, value: String)? {
+        for name in names {
+            if let value = environment(name), !value.isEmpty { return (name, value) }
+        }
+        return nil
+    }
+
+    private func excludes(_ host: String) -> Bool {
+        guard let list = first(of: ["no_proxy", "NO_PROXY"])?.value else { return false }
+        guard list != "*" else { return true }
+        let entries = list.split { $0 == "," || $0 == " " || $0 == "\t" }
+        // Without the zone of an IPv6 address.
+        if let address = IPNumbers.bytes(host.prefix { $0 != "%" }) {
+            return entries.contains { Self.matches($0, address) }
+        }
+        let name = Self.withoutFinalDot(host.asciiLowercased[...])
+        return entries.contains { Self.matches($0, name) }
+    }
+
+    private static func matches(_ entry: Substring, _ address: [UInt8]) -> Bool {
+        let parts = entry.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let base = IPNumbers.bytes(parts[0]), base.count == address.count else { return false }
+        guard parts.count == 2 else { return base == address }
+        guard let length = Int(parts[1]), 0...(8 * base.count) ~= length else { return false }
+        return zip(base, address).enumerated().allSatisfy { index, bytes in
+            let bits = min(max(length - 8 * index, 0), 8)
+            return (bytes.0 ^ bytes.1) & UInt8(truncatingIfNeeded: 0xFF00 >> bits) == 0
+        }
+    }
+
+    private static func matches(_ entry: Substring, _ name: Substring) -> Bool {
+        var suffix = withoutFinalDot(String(entry).asciiLowercased[...])
+        if suffix.first == "." { suffix = suffix.dropFirst() }
+        guard !suffix.isEmpty, name.hasSuffix(suffix) else { return false }
+        return name.count == suffix.count || name.dropLast(suffix.count).last == "."
+    }
+
+    private static func withoutFinalDot(_ name: Substring) -> Substring {
+        name.last == "." ? name.dropLast() : name
+    }
+}
+#endif
