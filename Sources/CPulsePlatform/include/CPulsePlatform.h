@@ -18,6 +18,7 @@
 #include "network.h"
 #include "poller.h"
 #include "tls_identity.h"
+#include "tls_library.h"
 #include "tls_server.h"
 
 #endif
