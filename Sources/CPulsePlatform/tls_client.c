@@ -28,10 +28,10 @@ enum {
 struct pulse_tls_session {
     struct pulse_tls_context *context;
     // An `SSL *`, which owns the BIO.
-    void *ssl;
+    void *tls;
     int socket;
     char *host;
-    // That of the authorities which the chain is verified with.
+    // The number of the store's changes when the session was made.
     unsigned long changes;
     // Encrypted bytes that the socket has not taken yet. OpenSSL itself never sees a blocked write: in the middle of
     // one it could not reply to a key update (openssl/openssl#13729).
@@ -199,9 +199,9 @@ static bool connect_to(struct pulse_tls_session *session) {
     if (bio == NULL) return false;
     ssl.BIO_set_data(bio, session);
     ssl.BIO_set_init(bio, 1);
-    ssl.SSL_set_bio(session->ssl, bio, bio);
-    ssl.SSL_set_connect_state(session->ssl);
-    return ssl.SSL_set_ex_data(session->ssl, NOTES, session) == 1;
+    ssl.SSL_set_bio(session->tls, bio, bio);
+    ssl.SSL_set_connect_state(session->tls);
+    return ssl.SSL_set_ex_data(session->tls, NOTES, session) == 1;
 }
 
 static bool trust(struct pulse_tls_session *session, enum pulse_tls_problem *problem) {
@@ -211,7 +211,7 @@ static bool trust(struct pulse_tls_session *session, enum pulse_tls_problem *pro
         return false;
     }
     // Takes a reference of its own. Contexts are shared, and the store of another session must stay.
-    bool is_set = ssl.SSL_ctrl(session->ssl, PULSE_SSL_CTRL_SET_VERIFY_CERT_STORE, 1, authorities) == 1;
+    bool is_set = ssl.SSL_ctrl(session->tls, PULSE_SSL_CTRL_SET_VERIFY_CERT_STORE, 1, authorities) == 1;
     ssl.X509_STORE_free(authorities);
     return is_set;
 }
@@ -219,7 +219,7 @@ static bool trust(struct pulse_tls_session *session, enum pulse_tls_problem *pro
 static void resume(struct pulse_tls_session *session) {
     void *ticket = pulse_tls_context_take(session->context, session->host, session->changes);
     if (ticket == NULL) return;
-    ssl.SSL_set_session(session->ssl, ticket);
+    ssl.SSL_set_session(session->tls, ticket);
     ssl.SSL_SESSION_free(ticket);
 }
 
@@ -232,8 +232,8 @@ struct pulse_tls_session *pulse_tls_session_new(
     session->context = context;
     session->socket = socket;
     session->host = strdup(host);
-    session->ssl = ssl.SSL_new(context->context);
-    if (session->host != NULL && session->ssl != NULL && connect_to(session) && expect(session->ssl, host)
+    session->tls = ssl.SSL_new(context->context);
+    if (session->host != NULL && session->tls != NULL && connect_to(session) && expect(session->tls, host)
         && trust(session, problem)) {
         resume(session);
         return session;
@@ -245,11 +245,11 @@ struct pulse_tls_session *pulse_tls_session_new(
 
 void pulse_tls_session_free(struct pulse_tls_session *session) {
     ssl.ERR_clear_error();
-    if (session->ssl != NULL) {
-        if (!session->is_broken && flush(session) && ssl.SSL_is_init_finished(session->ssl)) {
-            ssl.SSL_shutdown(session->ssl);
+    if (session->tls != NULL) {
+        if (!session->is_broken && flush(session) && ssl.SSL_is_init_finished(session->tls)) {
+            ssl.SSL_shutdown(session->tls);
         }
-        ssl.SSL_free(session->ssl);
+        ssl.SSL_free(session->tls);
     }
     ssl.ERR_clear_error();
     discard(session);
@@ -260,7 +260,7 @@ void pulse_tls_session_free(struct pulse_tls_session *session) {
 // Notes why OpenSSL has failed, and clears the queue for the next function on this thread.
 static int fail(struct pulse_tls_session *session, const char *reason) {
     unsigned long code = ssl.ERR_peek_error();
-    long result = ssl.SSL_get_verify_result(session->ssl);
+    long result = ssl.SSL_get_verify_result(session->tls);
     int number = session->write_error != 0 ? session->write_error : session->read_error;
     if (reason == NULL && result != PULSE_X509_V_OK) reason = ssl.X509_verify_cert_error_string(result);
     if (reason == NULL && code != 0) reason = ssl.ERR_reason_error_string(code);
@@ -268,14 +268,14 @@ static int fail(struct pulse_tls_session *session, const char *reason) {
     ssl.ERR_clear_error();
     session->failure = (struct pulse_tls_failure){
         .verify_result = result, .alert = session->alert, .lacks_certificate = session->lacks_certificate,
-        .number = number, .reason = reason != NULL ? reason : "the connection is lost",
+        .number = number, .reason = reason,
     };
     return PULSE_TLS_FAILED;
 }
 
 // What a call of OpenSSL that has returned no success means.
 static int outcome(struct pulse_tls_session *session, int result) {
-    switch (ssl.SSL_get_error(session->ssl, result)) {
+    switch (ssl.SSL_get_error(session->tls, result)) {
     case PULSE_SSL_ERROR_WANT_READ: return PULSE_TLS_BLOCKED;
     case PULSE_SSL_ERROR_ZERO_RETURN: return PULSE_TLS_CLOSED;
     default:
@@ -295,10 +295,12 @@ static bool is_protocol_offered(const struct pulse_tls_session *session) {
 int pulse_tls_session_handshake(struct pulse_tls_session *session) {
     ssl.ERR_clear_error();
     flush(session);
-    int result = ssl.SSL_do_handshake(session->ssl);
+    int result = ssl.SSL_do_handshake(session->tls);
     if (result != 1) {
         result = outcome(session, result);
-        return result == PULSE_TLS_CLOSED ? fail(session, "the server has closed the connection") : result;
+        if (result == PULSE_TLS_CLOSED) return fail(session, "the server has closed the connection");
+        // The server waits for what was discarded.
+        return result == PULSE_TLS_BLOCKED && session->write_error != 0 ? fail(session, NULL) : result;
     }
     if (!is_protocol_offered(session)) return fail(session, "the server has chosen a protocol that was not offered");
     session->silent_count = 0;
@@ -311,7 +313,7 @@ ptrdiff_t pulse_tls_session_read(struct pulse_tls_session *session, void *bytes,
     while (session->silent_count <= MOST_SILENT) {
         ssl.ERR_clear_error();
         session->is_starved = false;
-        int result = ssl.SSL_read(session->ssl, bytes, count > INT_MAX ? INT_MAX : (int)count);
+        int result = ssl.SSL_read(session->tls, bytes, count > INT_MAX ? INT_MAX : (int)count);
         if (result > 0) {
             session->silent_count = 0;
             return result;
@@ -328,7 +330,7 @@ ptrdiff_t pulse_tls_session_read(struct pulse_tls_session *session, void *bytes,
 static int write_record(struct pulse_tls_session *session, const unsigned char *bytes, size_t count) {
     unsigned long earlier = session->sent_count;
     ssl.ERR_clear_error();
-    int result = ssl.SSL_write(session->ssl, bytes, count > RECORD ? RECORD : (int)count);
+    int result = ssl.SSL_write(session->tls, bytes, count > RECORD ? RECORD : (int)count);
     bool is_begun = session->waiting != NULL || (session->write_error != 0 && session->sent_count != earlier);
     if (result > 0 && is_begun) session->unreturned = (size_t)result;
     return result;
@@ -358,12 +360,12 @@ bool pulse_tls_session_may_have_sent(const struct pulse_tls_session *session) { 
 
 const unsigned char *pulse_tls_session_protocol(const struct pulse_tls_session *session, unsigned int *length) {
     const unsigned char *protocol = NULL;
-    ssl.SSL_get0_alpn_selected(session->ssl, &protocol, length);
+    ssl.SSL_get0_alpn_selected(session->tls, &protocol, length);
     return protocol;
 }
 
 bool pulse_tls_session_is_resumed(const struct pulse_tls_session *session) {
-    return ssl.SSL_session_reused(session->ssl) == 1;
+    return ssl.SSL_session_reused(session->tls) == 1;
 }
 
 static bool hash_key(const void *certificate, uint8_t *hash) {
@@ -376,9 +378,9 @@ static bool hash_key(const void *certificate, uint8_t *hash) {
 }
 
 int pulse_tls_session_key_hashes(const struct pulse_tls_session *session, uint8_t *hashes, int capacity) {
-    if (ssl.SSL_get_verify_result(session->ssl) != PULSE_X509_V_OK) return 0;
+    if (ssl.SSL_get_verify_result(session->tls) != PULSE_X509_V_OK) return 0;
     // Never uses the chain as sent by the peer: anybody can append the pinned certificate to that.
-    const void *chain = ssl.SSL_get0_verified_chain(session->ssl);
+    const void *chain = ssl.SSL_get0_verified_chain(session->tls);
     if (chain == NULL) return 0;
     int count = ssl.OPENSSL_sk_num(chain);
     if (count > capacity) count = capacity;

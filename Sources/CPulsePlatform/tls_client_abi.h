@@ -173,8 +173,8 @@ bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, 
 bool pulse_tls_session_load(void);
 
 // Callbacks of sessions.
-void pulse_tls_session_note_alert(const void *ssl, int event, int value);
-int pulse_tls_session_note_request(void *ssl, void **certificate, void **key);
-int pulse_tls_session_note_ticket(void *ssl, void *ticket);
+void pulse_tls_session_note_alert(const void *tls, int event, int value);
+int pulse_tls_session_note_request(void *tls, void **certificate, void **key);
+int pulse_tls_session_note_ticket(void *tls, void *ticket);
 
 #endif

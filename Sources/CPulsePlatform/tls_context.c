@@ -2,6 +2,9 @@
 
 #if defined(__linux__)
 
+// secure_getenv
+#define _GNU_SOURCE
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +57,9 @@ void pulse_tls_system_store(const char **file, const char **directory) {
         ssl.X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     };
-    *file = getenv("SSL_CERT_FILE");
-    *directory = getenv("SSL_CERT_DIR");
+    // Not for a program that runs with more rights than its caller.
+    *file = secure_getenv("SSL_CERT_FILE");
+    *directory = secure_getenv("SSL_CERT_DIR");
     for (size_t index = 0; *file == NULL && index < sizeof files / sizeof *files; index++) {
         if (access(files[index], R_OK) == 0) *file = files[index];
     }

@@ -115,7 +115,7 @@ struct pulse_tls_failure {
     bool lacks_certificate;
     /// The errno of the socket, if it has failed; else 0.
     int number;
-    /// In words. The text lives as long as the process.
+    /// In words; NULL if the socket says it all. The text lives as long as the process.
     const char *reason;
 };
 

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// What moves the bytes of a connection: its socket, or the libcurl handle that has it.
+/// What moves the bytes of a connection: its socket, TLS over it, or the libcurl handle that has it.
 ///
 /// Nothing here waits. One task at a time may use it.
 struct SocketChannel: Sendable {
@@ -16,41 +16,65 @@ struct SocketChannel: Sendable {
         case failed(URLError.Code, underlying: (any Error)?)
     }
 
+    private enum Kind {
+        case cleartext
+        case tls(TLSSession)
+        case link(CurlLink)
+    }
+
     let descriptor: Int32
-    private let link: CurlLink?
+    private let kind: Kind
 
     /// A cleartext socket, which the channel closes.
     init(_ descriptor: Int32) {
-        self.descriptor = descriptor
-        link = nil
+        (self.descriptor, kind) = (descriptor, .cleartext)
+    }
+
+    /// TLS over a socket, both of which the channel closes.
+    init(_ session: TLSSession) {
+        (descriptor, kind) = (session.descriptor, .tls(session))
     }
 
     init(_ link: CurlLink) {
-        descriptor = link.descriptor
-        self.link = link
+        (descriptor, kind) = (link.descriptor, .link(link))
     }
 
     /// Whether bytes may wait here that have left the socket, and whether a read may have to wait for room or a write
     /// for bytes, as in TLS.
-    var isIndirect: Bool { link != nil }
+    var isIndirect: Bool { if case .cleartext = kind { false } else { true } }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
-        if let link { return link.receive(into: buffer) }
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-        return count == 0 ? .end : Self.outcome(count)
+        switch kind {
+        case .cleartext:
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+            return count == 0 ? .end : Self.outcome(count)
+        case .tls(let session): return session.receive(into: buffer)
+        case .link(let link): return link.receive(into: buffer)
+        }
     }
 
     /// Sends some of the bytes. After `.blocked` the next call must begin with the same ones.
     func send(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-        link?.send(bytes) ?? Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
+        switch kind {
+        case .cleartext: Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
+        case .tls(let session): session.send(bytes)
+        case .link(let link): link.send(bytes)
+        }
     }
 
-    /// Whether a part of the bytes of a blocked send may be sent.
-    var mayHaveSent: Bool { link?.mayHaveSent == true }
+    /// Whether a part of the bytes of a blocked or failed send may be sent, or is bound to be.
+    var mayHaveSent: Bool {
+        switch kind {
+        case .cleartext: false
+        case .tls(let session): session.mayHaveSent
+        case .link(let link): link.mayHaveSent
+        }
+    }
 
-    /// Forgets the bytes of a blocked send.
+    /// Forgets the bytes of a blocked send, if ``mayHaveSent`` is false.
     func takeBack() {
-        link?.takeBack()
+        // TLS keeps no bytes that it has not encrypted.
+        if case .link(let link) = kind { link.takeBack() }
     }
 
     /// Whether the socket is open with nothing to read.
@@ -64,21 +88,33 @@ struct SocketChannel: Sendable {
     ///
     /// Over TLS the socket may have a ticket or a key update, which is no end; and an alert may have left the socket.
     var isIdle: Bool {
-        guard let link else { return isSilent }
+        guard isIndirect else { return isSilent }
         var byte: UInt8 = 0
-        let outcome = withUnsafeMutableBytes(of: &byte) { link.receive(into: $0) }
+        let outcome = withUnsafeMutableBytes(of: &byte) { receive(into: $0) }
         return if case .blocked = outcome { true } else { false }
     }
 
-    /// Ends this side's direction, if the peer can be told that without ending the other one.
+    /// Ends this side's direction, if the peer can be told that without ending the other one: in TLS 1.2 the alert
+    /// would end both.
     func finishWriting() {
-        if link?.isSecure != true { shutdown(descriptor, Int32(SHUT_WR)) }
+        switch kind {
+        case .cleartext: shutdown(descriptor, Int32(SHUT_WR))
+        case .tls: break
+        case .link(let link): if !link.isSecure { shutdown(descriptor, Int32(SHUT_WR)) }
+        }
     }
 
     func close(_ poller: pulse_poller) {
-        guard let link else { return pulse_poller_close_socket(poller, descriptor) }
-        pulse_poller_remove(poller, descriptor)
-        link.close()
+        switch kind {
+        case .cleartext:
+            pulse_poller_close_socket(poller, descriptor)
+        case .tls(let session):
+            session.close()
+            pulse_poller_close_socket(poller, descriptor)
+        case .link(let link):
+            pulse_poller_remove(poller, descriptor)
+            link.close()
+        }
     }
 
     private static func outcome(_ count: Int) -> Outcome {
