@@ -117,7 +117,8 @@ final class TLSPeer {
         while true {
             let count = recv(far, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             guard count > 0 else { break }
-            #expect(pulse_tls_stream_feed(stream, buffer, count))
+            let isFed = pulse_tls_stream_feed(stream, buffer, count)
+            #expect(isFed)
         }
         var count = Int(pulse_tls_stream_read(stream, &buffer, buffer.count))
         while count > 0 {
@@ -154,8 +155,13 @@ final class TLSPeer {
     }
 
     func say(_ text: String) {
-        #expect(text.withCString { pulse_tls_stream_write(stream, $0, text.utf8.count) })
+        encrypt(text)
         flush()
+    }
+
+    private func encrypt(_ text: String) {
+        let isWritten = text.withCString { pulse_tls_stream_write(stream, $0, text.utf8.count) }
+        #expect(isWritten)
     }
 
     /// Sends bytes that are not encrypted.
@@ -166,7 +172,7 @@ final class TLSPeer {
 
     /// Encrypts a text, which is not sent.
     func record(of text: String) -> Data {
-        #expect(text.withCString { pulse_tls_stream_write(stream, $0, text.utf8.count) })
+        encrypt(text)
         return takeOutgoing()
     }
 

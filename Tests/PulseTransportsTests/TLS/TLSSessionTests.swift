@@ -16,7 +16,7 @@ struct TLSSessionTests {
     private let identity: TestIdentity
     private let context: TLSContext
     /// More than a pair of sockets takes.
-    private let bytes = Self.pattern
+    private let bytes = TLSSessionTests.pattern
 
     private static let pattern = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
 
@@ -365,7 +365,12 @@ struct TLSSessionTests {
         let system = TLSAuthorities(file: file.path, directory: folder.appendingPathComponent("none").path)
         let context = try TLSContext(.default, pins: nil, offersHTTP2: true, system: system)
         let (server, stranger) = (try TLSTestServer(identity), try TestIdentity())
-        let unread = #expect(throws: TransportFailure.self) { try server.connection().session(context) }
+        func failure() throws -> TransportFailure? {
+            let peer = try server.connection()
+            defer { close(peer.near) }
+            return #expect(throws: TransportFailure.self) { try peer.session(context) }
+        }
+        let unread = try failure()
         #expect(unread?.code == .secureConnectionFailed && unread?.phase == .beforeSend)
         let cause = unread?.underlying.map { "\($0)" } ?? ""
         #expect(cause.contains(file.path))
@@ -373,8 +378,7 @@ struct TLSSessionTests {
             try Data(identity.authority.utf8).write(to: file, options: .atomic)
             #expect(try resumptions(server, context, hosts: ["localhost", "localhost"]) == [false, true])
             try Data(stranger.authority.utf8).write(to: file, options: .atomic)
-            let failure = #expect(throws: TransportFailure.self) { try server.connection().session(context) }
-            #expect(failure?.code == .serverCertificateHasUnknownRoot)
+            #expect(try failure()?.code == .serverCertificateHasUnknownRoot)
         }
     }
 
