@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "curl_library.h"
+#include "tls_library.h"
 
 // openssl/evp.h, openssl/hmac.h, openssl/crypto.h of OpenSSL 1.1 and later; result, name, parameters.
 #define PULSE_HASH_FUNCTIONS(X) \
@@ -46,7 +46,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #define PULSE_HASH_RESOLVE(result, name, parameters) \
-    *(void **)&crypto.name = pulse_curl_dependency(#name);
+    *(void **)&crypto.name = pulse_openssl_symbol(#name);
 #define PULSE_HASH_REQUIRE(result, name, parameters) \
     if (crypto.name == NULL) return;
     PULSE_HASH_FUNCTIONS(PULSE_HASH_RESOLVE)

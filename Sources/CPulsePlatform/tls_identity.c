@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curl_library.h"
+#include "tls_library.h"
 
 // openssl/asn1.h, openssl/bio.h, openssl/err.h, openssl/evp.h, openssl/pem.h, openssl/pkcs12.h, openssl/rand.h,
 // openssl/x509.h, openssl/x509v3.h of OpenSSL 1.1 and later; result, name, parameters.
@@ -20,6 +20,7 @@
     X(int, EVP_PKEY_CTX_ctrl_str, (void *, const char *, const char *)) \
     X(int, EVP_PKEY_keygen, (void *, void **)) \
     X(void, EVP_PKEY_free, (void *)) \
+    X(const void *, EVP_sha1, (void)) \
     X(const void *, EVP_sha256, (void)) \
     X(int, RAND_bytes, (unsigned char *, int)) \
     X(void *, X509_new, (void)) \
@@ -57,13 +58,15 @@ static struct {
 #undef PULSE_IDENTITY_MEMBER
 } crypto;
 
-// openssl/obj_mac.h, openssl/asn1.h
+// openssl/evp.h, openssl/obj_mac.h, openssl/asn1.h
 #define PULSE_IDENTITY_VALUES(X) \
+    X(EVP_PKEY_RSA, 6) \
     X(NID_X9_62_id_ecPublicKey, 408) \
     X(NID_key_usage, 83) \
     X(NID_subject_alt_name, 85) \
     X(NID_basic_constraints, 87) \
     X(NID_ext_key_usage, 126) \
+    X(NID_name_constraints, 666) \
     X(MBSTRING_UTF8, 0x1000)
 
 enum {
@@ -77,7 +80,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #define PULSE_IDENTITY_RESOLVE(result, name, parameters) \
-    *(void **)&crypto.name = pulse_curl_dependency(#name); \
+    *(void **)&crypto.name = pulse_openssl_symbol(#name); \
     if (crypto.name == NULL) return;
     PULSE_IDENTITY_FUNCTIONS(PULSE_IDENTITY_RESOLVE)
 #undef PULSE_IDENTITY_RESOLVE
@@ -99,12 +102,15 @@ static void credential_free(struct credential *credential) {
     if (credential->key != NULL) crypto.EVP_PKEY_free(credential->key);
 }
 
-static void *make_key(void) {
+static void *make_key(enum pulse_tls_oddity oddity) {
+    bool is_short = oddity == PULSE_TLS_SHORT_KEY;
     void *key = NULL;
-    void *context = crypto.EVP_PKEY_CTX_new_id(PULSE_NID_X9_62_id_ecPublicKey, NULL);
+    void *context =
+        crypto.EVP_PKEY_CTX_new_id(is_short ? PULSE_EVP_PKEY_RSA : PULSE_NID_X9_62_id_ecPublicKey, NULL);
+    const char *name = is_short ? "rsa_keygen_bits" : "ec_paramgen_curve";
     if (context == NULL) return NULL;
     if (crypto.EVP_PKEY_keygen_init(context) != 1
-        || crypto.EVP_PKEY_CTX_ctrl_str(context, "ec_paramgen_curve", "P-256") != 1
+        || crypto.EVP_PKEY_CTX_ctrl_str(context, name, is_short ? "1024" : "P-256") != 1
         || crypto.EVP_PKEY_keygen(context, &key) != 1) {
         key = NULL;
     }
@@ -128,9 +134,10 @@ static bool name_subject(void *certificate, const char *name) {
 
 // Creates the key, and the certificate without its extensions and signature.
 static bool begin(
-    struct credential *credential, const char *name, const struct credential *issuer, long start, long end) {
+    struct credential *credential, const char *name, const struct credential *issuer, long start, long end,
+    enum pulse_tls_oddity oddity) {
     uint32_t serial = 0;
-    credential->key = make_key();
+    credential->key = make_key(oddity);
     void *certificate = credential->certificate = crypto.X509_new();
     if (credential->key == NULL || certificate == NULL) return false;
     if (crypto.RAND_bytes((unsigned char *)&serial, sizeof serial) != 1) return false;
@@ -144,36 +151,45 @@ static bool begin(
         && crypto.X509_set_pubkey(certificate, credential->key) == 1;
 }
 
-static bool sign(const struct credential *credential, const struct credential *issuer) {
-    return crypto.X509_sign(credential->certificate, issuer->key, crypto.EVP_sha256()) != 0;
+static bool sign(const struct credential *credential, const struct credential *issuer, enum pulse_tls_oddity oddity) {
+    const void *digest = oddity == PULSE_TLS_SHA1 ? crypto.EVP_sha1() : crypto.EVP_sha256();
+    return crypto.X509_sign(credential->certificate, issuer->key, digest) != 0;
 }
 
-static bool make_authority(struct credential *authority, long start, long end) {
+// An authority; the issuer is NULL for one that issues itself.
+static bool make_authority(
+    struct credential *authority, const struct credential *issuer, long start, long end, enum pulse_tls_oddity oddity) {
     // Each authority has a unique name: then a foreign authority is an unknown issuer, not an invalid signature.
     uint64_t number = 0;
     char name[64];
     if (crypto.RAND_bytes((unsigned char *)&number, sizeof number) != 1) return false;
     snprintf(name, sizeof name, "PulseTesting %016llx", (unsigned long long)number);
-    return begin(authority, name, NULL, start, end)
-        && extend(authority->certificate, PULSE_NID_basic_constraints, "critical,CA:TRUE")
+    const char *kind = oddity == PULSE_TLS_NO_AUTHORITY ? "critical,CA:FALSE" : "critical,CA:TRUE";
+    return begin(authority, name, issuer, start, end, PULSE_TLS_USUAL)
+        && extend(authority->certificate, PULSE_NID_basic_constraints, kind)
         && extend(authority->certificate, PULSE_NID_key_usage, "critical,keyCertSign,cRLSign")
-        && sign(authority, authority);
+        && (oddity != PULSE_TLS_CONSTRAINED
+            || extend(authority->certificate, PULSE_NID_name_constraints, "critical,permitted;DNS:example.com"))
+        && sign(authority, issuer == NULL ? authority : issuer, PULSE_TLS_USUAL);
 }
 
 static bool make_server(
-    struct credential *server, const struct credential *authority, const char *names, long start, long end) {
-    return begin(server, "PulseTesting server", authority, start, end)
+    struct credential *server, const struct credential *authority, const char *names, long start, long end,
+    enum pulse_tls_oddity oddity) {
+    const char *purpose = oddity == PULSE_TLS_FOR_CLIENTS ? "clientAuth" : "serverAuth";
+    return begin(server, "PulseTesting server", authority, start, end, oddity)
         && extend(server->certificate, PULSE_NID_basic_constraints, "critical,CA:FALSE")
         && extend(server->certificate, PULSE_NID_key_usage, "critical,digitalSignature")
-        && extend(server->certificate, PULSE_NID_ext_key_usage, "serverAuth")
-        && extend(server->certificate, PULSE_NID_subject_alt_name, names) && sign(server, authority);
+        && extend(server->certificate, PULSE_NID_ext_key_usage, purpose)
+        && extend(server->certificate, PULSE_NID_subject_alt_name, names) && sign(server, authority, oddity);
 }
 
 static bool make_client(struct credential *client, const struct credential *authority, long start, long end) {
-    return begin(client, "PulseTesting client", authority, start, end)
+    return begin(client, "PulseTesting client", authority, start, end, PULSE_TLS_USUAL)
         && extend(client->certificate, PULSE_NID_basic_constraints, "critical,CA:FALSE")
         && extend(client->certificate, PULSE_NID_key_usage, "critical,digitalSignature")
-        && extend(client->certificate, PULSE_NID_ext_key_usage, "clientAuth") && sign(client, authority);
+        && extend(client->certificate, PULSE_NID_ext_key_usage, "clientAuth")
+        && sign(client, authority, PULSE_TLS_USUAL);
 }
 
 // Moves all bytes out of a BIO, if it was filled, and frees it.
@@ -191,9 +207,14 @@ static bool drain(void *bio, bool is_filled, struct pulse_tls_text *text) {
     return true;
 }
 
-static bool write_certificate(const struct credential *credential, struct pulse_tls_text *text) {
+// Writes a certificate, and behind it that of its issuer unless there is none.
+static bool write_certificate(
+    const struct credential *credential, const struct credential *issuer, struct pulse_tls_text *text) {
     void *bio = crypto.BIO_new(crypto.BIO_s_mem());
-    return bio != NULL && drain(bio, crypto.PEM_write_bio_X509(bio, credential->certificate) == 1, text);
+    if (bio == NULL) return false;
+    bool is_filled = crypto.PEM_write_bio_X509(bio, credential->certificate) == 1
+        && (issuer->certificate == NULL || crypto.PEM_write_bio_X509(bio, issuer->certificate) == 1);
+    return drain(bio, is_filled, text);
 }
 
 static bool write_key(const struct credential *credential, struct pulse_tls_text *text) {
@@ -214,14 +235,20 @@ static bool write_bundle(const struct credential *credential, const char *passwo
 }
 
 bool pulse_tls_identity_generate(
-    const char *names, long start, long end, const char *password, struct pulse_tls_identity *identity) {
-    struct credential authority = {0}, server = {0}, client = {0};
+    const char *names, long start, long end, const char *password, enum pulse_tls_oddity oddity,
+    struct pulse_tls_identity *identity) {
+    struct credential authority = {0}, intermediate = {0}, server = {0}, client = {0};
+    bool is_direct = oddity < PULSE_TLS_INTERMEDIATE || oddity > PULSE_TLS_NO_AUTHORITY;
     *identity = (struct pulse_tls_identity){0};
-    bool is_done = make_authority(&authority, start, end) && make_server(&server, &authority, names, start, end)
-        && make_client(&client, &authority, start, end) && write_certificate(&authority, &identity->authority)
-        && write_certificate(&server, &identity->certificate) && write_key(&server, &identity->key)
+    bool is_done = make_authority(&authority, NULL, start, end, PULSE_TLS_USUAL)
+        && (is_direct || make_authority(&intermediate, &authority, start, end, oddity))
+        && make_server(&server, is_direct ? &authority : &intermediate, names, start, end, oddity)
+        && make_client(&client, &authority, start, end)
+        && write_certificate(&authority, &(struct credential){0}, &identity->authority)
+        && write_certificate(&server, &intermediate, &identity->certificate) && write_key(&server, &identity->key)
         && write_bundle(&client, password, &identity->client);
     credential_free(&authority);
+    credential_free(&intermediate);
     credential_free(&server);
     credential_free(&client);
     if (!is_done) {

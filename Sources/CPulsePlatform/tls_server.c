@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "curl_library.h"
+#include "tls_library.h"
 
 // openssl/bio.h, openssl/err.h, openssl/evp.h, openssl/pem.h, openssl/ssl.h, openssl/x509_vfy.h of OpenSSL 1.1 and
 // later; result, name, parameters.
@@ -25,6 +25,11 @@
     X(int, SSL_CTX_add_client_CA, (void *, void *)) \
     X(void, SSL_CTX_set_verify, (void *, int, void *)) \
     X(int, SSL_CTX_set_session_id_context, (void *, const unsigned char *, unsigned int)) \
+    X(void, SSL_CTX_set_security_level, (void *, int)) \
+    X(void, SSL_CTX_set_alpn_select_cb, \
+        (void *, \
+            int (*)(void *, const unsigned char **, unsigned char *, const unsigned char *, unsigned int, void *), \
+            void *)) \
     X(int, X509_STORE_add_cert, (void *, void *)) \
     X(void, X509_free, (void *)) \
     X(void, EVP_PKEY_free, (void *)) \
@@ -37,6 +42,10 @@
     X(int, SSL_read, (void *, void *, int)) \
     X(int, SSL_write, (void *, const void *, int)) \
     X(int, SSL_shutdown, (void *)) \
+    X(int, SSL_version, (const void *)) \
+    X(int, SSL_key_update, (void *, int)) \
+    X(int, SSL_renegotiate, (void *)) \
+    X(int, SSL_do_handshake, (void *)) \
     X(int, SSL_is_init_finished, (const void *)) \
     X(int, SSL_get_error, (const void *, int)) \
     X(const void *, BIO_s_mem, (void)) \
@@ -68,7 +77,10 @@ static struct {
     X(SSL_ERROR_WANT_WRITE, 3) \
     X(SSL_ERROR_ZERO_RETURN, 6) \
     X(SSL_AD_REASON_OFFSET, 1000) \
-    X(TLS1_VERSION, 0x0301)
+    X(SSL_KEY_UPDATE_REQUESTED, 1) \
+    X(SSL_TLSEXT_ERR_OK, 0) \
+    X(TLS1_VERSION, 0x0301) \
+    X(TLS1_3_VERSION, 0x0304)
 
 enum {
 #define PULSE_SERVER_VALUE(name, value) PULSE_##name = value,
@@ -81,7 +93,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #define PULSE_SERVER_RESOLVE(result, name, parameters) \
-    *(void **)&ssl.name = pulse_curl_dependency(#name); \
+    *(void **)&ssl.name = pulse_openssl_symbol(#name); \
     if (ssl.name == NULL) return;
     PULSE_SERVER_FUNCTIONS(PULSE_SERVER_RESOLVE)
 #undef PULSE_SERVER_RESOLVE
@@ -163,9 +175,21 @@ static bool ask_clients(void *context, const struct pulse_tls_server_settings *s
         && each_certificate(settings->client_authorities, trust, context) > 0;
 }
 
+static int choose(
+    void *session, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
+    unsigned int count, void *protocol) {
+    (void)session, (void)offered, (void)count;
+    *chosen = protocol;
+    *length = (unsigned char)strlen(protocol);
+    return PULSE_SSL_TLSEXT_ERR_OK;
+}
+
 // The name of the setting that the context refuses, or NULL.
 static const char *set_up(void *context, const struct pulse_tls_server_settings *settings) {
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_MODE, PULSE_SSL_MODE_RELEASE_BUFFERS, NULL);
+    // The client decides which certificates are too weak.
+    ssl.SSL_CTX_set_security_level(context, 0);
+    if (settings->alpn != NULL) ssl.SSL_CTX_set_alpn_select_cb(context, choose, (void *)settings->alpn);
     long minimum = PULSE_TLS1_VERSION + settings->minimum_minor;
     long maximum = PULSE_TLS1_VERSION + settings->maximum_minor;
     if (ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_SET_MIN_PROTO_VERSION, minimum, NULL) != 1
@@ -276,6 +300,17 @@ bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, 
     if (count <= INT_MAX && ssl.SSL_write(stream->session, bytes, (int)count) == (int)count) return true;
     note_problem(stream);
     return false;
+}
+
+bool pulse_tls_stream_renew(struct pulse_tls_stream *stream) {
+    bool has_updates = ssl.SSL_version(stream->session) >= PULSE_TLS1_3_VERSION;
+    ssl.ERR_clear_error();
+    bool is_begun = has_updates ? ssl.SSL_key_update(stream->session, PULSE_SSL_KEY_UPDATE_REQUESTED) == 1
+                                : ssl.SSL_renegotiate(stream->session) == 1;
+    // Writes the message.
+    if (is_begun) ssl.SSL_do_handshake(stream->session);
+    ssl.ERR_clear_error();
+    return is_begun;
 }
 
 void pulse_tls_stream_end(struct pulse_tls_stream *stream) {

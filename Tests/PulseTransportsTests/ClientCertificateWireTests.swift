@@ -119,7 +119,7 @@ struct ClientCertificateWireTests {
     func anAlertMeansThatACertificateIsMissingOrRejected(
         alert: Int, lacksCertificate: Bool, code: URLError.Code?
     ) {
-        #expect(CurlTLSNotes.refusal(alert: alert, lacksCertificate: lacksCertificate) == code)
+        #expect(TLSFailure.refusal(alert: alert, lacksCertificate: lacksCertificate) == code)
     }
 
     // MARK: Support

@@ -17,7 +17,9 @@
 #include "netlink.h"
 #include "network.h"
 #include "poller.h"
+#include "tls_client.h"
 #include "tls_identity.h"
+#include "tls_library.h"
 #include "tls_server.h"
 
 #endif

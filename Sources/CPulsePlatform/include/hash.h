@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// SHA-256, HMAC-SHA256, SHA-1 and MD5 of OpenSSL, from the libcrypto that libcurl has loaded. Thread-safe, as long as only one
+// SHA-256, HMAC-SHA256, SHA-1 and MD5 of OpenSSL, from the system's libcrypto. Thread-safe, as long as only one
 // thread at a time uses a `pulse_sha256`.
 
 #ifndef PULSE_HASH_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Test certificates, created by the libcrypto that libcurl has loaded. Thread-safe.
+// Test certificates, created by the system's libcrypto. Thread-safe.
 
 #ifndef PULSE_TLS_IDENTITY_H
 #define PULSE_TLS_IDENTITY_H
@@ -28,6 +28,23 @@ struct pulse_tls_identity {
     struct pulse_tls_text client;
 };
 
+/// What is wrong, or unusual, with the certificate of a server.
+enum pulse_tls_oddity {
+    PULSE_TLS_USUAL,
+    /// An intermediate has issued it, whose certificate comes behind the server's.
+    PULSE_TLS_INTERMEDIATE,
+    /// As above, and the intermediate may issue for names in `example.com` only.
+    PULSE_TLS_CONSTRAINED,
+    /// As above, and the intermediate is no authority.
+    PULSE_TLS_NO_AUTHORITY,
+    /// It is for clients.
+    PULSE_TLS_FOR_CLIENTS,
+    /// Its signature has SHA-1.
+    PULSE_TLS_SHA1,
+    /// Its key is one of RSA with 1024 bits.
+    PULSE_TLS_SHORT_KEY,
+};
+
 /// Creates an identity.
 ///
 /// - `names`: the server's names, as in the configuration of OpenSSL: `DNS:localhost,IP:127.0.0.1`.
@@ -36,6 +53,7 @@ struct pulse_tls_identity {
 ///
 /// Returns false without memory or for invalid names; then there is nothing to free.
 bool pulse_tls_identity_generate(
-    const char *names, long start, long end, const char *password, struct pulse_tls_identity *identity);
+    const char *names, long start, long end, const char *password, enum pulse_tls_oddity oddity,
+    struct pulse_tls_identity *identity);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Server-side TLS over memory buffers, for tests, by the libssl that libcurl has loaded: the caller transports the
-// bytes.
+// Server-side TLS over memory buffers, for tests, by the system's libssl: the caller transports the bytes.
 
 #ifndef PULSE_TLS_SERVER_H
 #define PULSE_TLS_SERVER_H
@@ -29,6 +28,8 @@ struct pulse_tls_server_settings {
     enum pulse_tls_clients clients;
     /// 2 for TLS 1.2, 3 for TLS 1.3.
     int minimum_minor, maximum_minor;
+    /// The protocol that ALPN agrees on, whatever the client offers; NULL for no agreement. It is not copied.
+    const char *alpn;
 };
 
 /// The state shared by a server's connections; thread-safe.
@@ -70,6 +71,9 @@ bool pulse_tls_stream_is_established(struct pulse_tls_stream *stream);
 
 /// Encrypts all bytes; the count must not be 0.
 bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, size_t count);
+
+/// Updates the keys and asks the client to do so, or asks it for another handshake in TLS 1.2.
+bool pulse_tls_stream_renew(struct pulse_tls_stream *stream);
 
 /// Ends the sending side with a close alert, if the handshake is complete.
 void pulse_tls_stream_end(struct pulse_tls_stream *stream);

@@ -21,7 +21,7 @@ struct SigningKey: Sendable {
     // Not a constant: its pointer to an indirect enumeration is tagged, and the leak check would report the box as
     // lost.
     static var unsupported: PulseError {
-        .unsupported("signing needs the system's HMAC-SHA256: CryptoKit, or on Linux the libcrypto that libcurl loads")
+        .unsupported("signing needs the system's HMAC-SHA256: CryptoKit, or OpenSSL on Linux")
     }
 
     /// Throws ``PulseError/unsupported(_:)`` if the system's hash function fails.

@@ -124,7 +124,7 @@ final class Connector: Sendable {
 struct TLSContexts: Sendable {
     private struct Key: Hashable {
         let tls: TLSSettings
-        let pins: PinSet?
+        let pins: SSLPinningPolicy.PinSet?
         let offersHTTP2: Bool
     }
 
@@ -166,7 +166,7 @@ private struct Way: Sendable {
     func open(
         over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock
     ) async throws -> HTTP1Opening {
-        var timings = TransferTimings()
+        var timings = PulseResponse.Timings()
         timings.isConnectionReused = false
         let connection = try await connect(over: sockets, resolver, clock, &timings)
         timings.remoteAddress = connection.remoteAddress
@@ -178,7 +178,8 @@ private struct Way: Sendable {
 
     /// Connects to the server, or to the end of a tunnel that leads to it.
     private func connect(
-        over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock, _ timings: inout TransferTimings
+        over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock,
+        _ timings: inout PulseResponse.Timings
     ) async throws -> SocketConnection {
         do {
             let addresses = try await addresses(resolver)
@@ -237,7 +238,7 @@ private struct Way: Sendable {
                 let cause = ConnectionFailure("the response to CONNECT is not of HTTP/1.1")
                 throw TransportFailure(code: .badServerResponse, phase: .beforeSend, underlying: cause)
             case SOCKSDialog.Failure.refused(let reason):
-                throw PulseError.proxyRefused(ProxyRefusal(proxy: proxy.name, reason: reason))
+                throw PulseError.proxyRefused(PulseError.ProxyRefusal(proxy: proxy.name, reason: reason))
             case SOCKSDialog.Failure.invalid(let text):
                 throw TransportFailure(
                     code: .cannotConnectToHost, phase: .beforeSend, underlying: ConnectionFailure(text))
@@ -262,7 +263,7 @@ private struct Way: Sendable {
         }
         guard let status = parser.status, (200..<300).contains(status) else {
             let reason = parser.status.map { ProxyRefusal.Reason.status($0) } ?? .unknown
-            throw PulseError.proxyRefused(ProxyRefusal(proxy: proxy.name, reason: reason))
+            throw PulseError.proxyRefused(PulseError.ProxyRefusal(proxy: proxy.name, reason: reason))
         }
         // A server that speaks before its client speaks no protocol of ours.
         guard parser.surplus.isEmpty else { throw HTTP1ResponseParser.Malformed() }

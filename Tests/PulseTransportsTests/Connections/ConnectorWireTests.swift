@@ -269,7 +269,7 @@ struct ConnectorWireTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(refusal == ProxyRefusal(proxy: "127.0.0.1:\(proxy.port)", reason: .status(status)))
+            #expect(refusal == PulseError.ProxyRefusal(proxy: "127.0.0.1:\(proxy.port)", reason: .status(status)))
             try await proxy.wait { $0.openConnectionCount == 0 }
         }
         await loop.shutdown()

@@ -8,7 +8,7 @@ extension TLSLibrary {
     static func generate(names: String, start: Int, end: Int) throws -> GeneratedIdentity {
         guard pulse_tls_can_generate() else { throw unsupported }
         var identity = pulse_tls_identity()
-        guard pulse_tls_identity_generate(names, start, end, clientPassword, &identity) else {
+        guard pulse_tls_identity_generate(names, start, end, clientPassword, PULSE_TLS_USUAL, &identity) else {
             throw PulseError.invalidRequest(reason: "libcrypto cannot make a certificate for \(names)")
         }
         return GeneratedIdentity(
@@ -40,7 +40,7 @@ final class TLSServer: @unchecked Sendable {
                         certificates: certificates, key: key, client_authorities: authorities,
                         clients: configuration.clientCertificates.mode,
                         minimum_minor: configuration.tlsVersions.lowerBound.minor,
-                        maximum_minor: configuration.tlsVersions.upperBound.minor)
+                        maximum_minor: configuration.tlsVersions.upperBound.minor, alpn: nil)
                     return pulse_tls_server_new(&settings, &problem)
                 }
             }

@@ -36,21 +36,7 @@ final class CurlTLSNotes: @unchecked Sendable {
 
     /// The server's objection to the client's certificate or to its absence; nil without an objection.
     var refusal: URLError.Code? {
-        Self.refusal(alert: Int(pulse_tls_notes_alert(notes)), lacksCertificate: lacksCertificate)
-    }
-
-    /// Maps an alert (RFC 8446, section 6.2). TLS 1.2 has no alert for a missing certificate: servers send
-    /// handshake_failure or bad_certificate.
-    static func refusal(alert: Int, lacksCertificate: Bool) -> URLError.Code? {
-        switch alert {
-        // certificate_required
-        case 116: .clientCertificateRequired
-        // handshake_failure, no_certificate
-        case 40, 41: lacksCertificate ? .clientCertificateRequired : nil
-        // From bad_certificate to certificate_unknown; unknown_ca, access_denied
-        case 42...46, 48, 49: lacksCertificate ? .clientCertificateRequired : .clientCertificateRejected
-        default: nil
-        }
+        TLSFailure.refusal(alert: Int(pulse_tls_notes_alert(notes)), lacksCertificate: lacksCertificate)
     }
 }
 

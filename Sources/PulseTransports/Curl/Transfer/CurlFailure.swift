@@ -94,7 +94,8 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case PULSE_CURLE_SSL_CONNECT_ERROR, PULSE_CURLE_SSL_CIPHER, PULSE_CURLE_SSL_CACERT_BADFILE:
             return .secureConnectionFailed
         case PULSE_CURLE_PEER_FAILED_VERIFICATION:
-            return trustCode(transfer.handle.long(PULSE_CURLINFO_SSL_VERIFYRESULT))
+            let result = transfer.handle.long(PULSE_CURLINFO_SSL_VERIFYRESULT)
+            return TLSFailure.trustCode(result) ?? .serverCertificateUntrusted
         case _ where isInvalidResponse(result, text, phase, isReadingHead: transfer.isReadingHead),
             _ where transfer.upload.isMultiplexed && isProtocolError(result, text):
             return .badServerResponse
@@ -163,16 +164,6 @@ struct CurlFailure: Error, Sendable, CustomStringConvertible {
         case ENETUNREACH where hasTriedBothFamilies && hasDefaultRoute(): .cannotConnectToHost
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: .notConnectedToInternet
         default: .cannotConnectToHost
-        }
-    }
-
-    /// Maps the codes in openssl/x509_vfy.h.
-    private static func trustCode(_ result: Int) -> URLError.Code {
-        switch result {
-        case 9: .serverCertificateNotYetValid
-        case 10: .serverCertificateHasBadDate
-        case 2, 18, 19, 20: .serverCertificateHasUnknownRoot
-        default: .serverCertificateUntrusted
         }
     }
 }
