@@ -262,7 +262,7 @@ private struct Way: Sendable {
             try bytes.withUnsafeBytes { try parser.read($0) }
         }
         guard let status = parser.status, (200..<300).contains(status) else {
-            let reason = parser.status.map { ProxyRefusal.Reason.status($0) } ?? .unknown
+            let reason = parser.status.map { PulseError.ProxyRefusal.Reason.status($0) } ?? .unknown
             throw PulseError.proxyRefused(PulseError.ProxyRefusal(proxy: proxy.name, reason: reason))
         }
         // A server that speaks before its client speaks no protocol of ours.

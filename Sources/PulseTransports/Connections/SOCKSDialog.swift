@@ -7,7 +7,7 @@ import PulseCore
 /// how the bytes are split.
 struct SOCKSDialog {
     enum Failure: Error, Hashable {
-        case refused(ProxyRefusal.Reason)
+        case refused(PulseError.ProxyRefusal.Reason)
         /// The peer does not speak SOCKS5, or a host or credentials do not fit its fields.
         case invalid(String)
     }
