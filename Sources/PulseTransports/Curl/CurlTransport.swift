@@ -9,8 +9,8 @@ public import PulseCore
 /// One thread waits for all requests, which share connections, resolved names and TLS sessions. Upgrades have
 /// connections and a thread of their own, without libcurl. HTTP/2 is used where a server offers it over TLS. The
 /// transport supports all bodies and all deliveries. It enforces TLS settings, proxies, and pins over the verified
-/// chain. libcurl 7.68 or later is loaded at run time; without it ``isSupported`` is false, and every request fails with
-/// ``PulseError/unsupported(_:)``.
+/// chain. libcurl 7.68 or later is loaded at run time; without it ``isSupported`` is false, and every request fails
+/// with ``PulseError/unsupported(_:)``.
 public final class CurlTransport: Transport {
     /// Whether the system has a libcurl that this transport can use.
     public static var isSupported: Bool { CurlLibrary.system != nil }

@@ -4,8 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// A connection over a socket, in cleartext or over TLS. What need not wait happens on the caller's thread, the rest on the
-/// loop's.
+/// A connection over a socket, in cleartext or over TLS. What need not wait happens on the caller's thread, the rest on
+/// the loop's.
 final class SocketConnection: ReusableConnection, EagerConnection {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -34,8 +34,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
 
     // MARK: Opening
 
-    /// Waits until a connecting socket is connected. Throws ``ConnectionFailure``, and `CancellationError`; it is closed
-    /// then.
+    /// Waits until a connecting socket is connected. Throws ``ConnectionFailure``, and `CancellationError`; it is
+    /// closed then.
     func finishConnecting() async throws {
         do {
             while true {
