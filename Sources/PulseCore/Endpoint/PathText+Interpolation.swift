@@ -21,6 +21,8 @@ extension PathText: ExpressibleByStringInterpolation {
         private var count = 0
         private var isInQuery = false
         private var mayHaveDotSegment = false
+        /// The number of the first value of a segment that has only empty ones so far; nil for any other segment.
+        private var emptySegment: Int?
         /// The first refused value.
         private var fault: String?
         /// The number of the first value whose `/`, `?` or `=` would be a separator in plain text.
@@ -76,8 +78,10 @@ extension PathText: ExpressibleByStringInterpolation {
         where Values.Element: CustomStringConvertible {
             let segments = values.map { encoded($0.description) }
             guard !segments.isEmpty else { return refuse("has no segment") }
-            text += segments.joined(separator: "/")
-            pattern += RouteText.placeholder
+            if !isInQuery, let index = segments.firstIndex(of: "") {
+                fault = fault ?? "value \(count - segments.count + index + 1) is empty"
+            }
+            append(encoded: segments.joined(separator: "/"))
         }
     }
 }
@@ -115,6 +119,10 @@ extension PathText.StringInterpolation {
 
 extension PathText.StringInterpolation {
     private mutating func append(_ text: String, shown: String) {
+        if let number = emptySegment, let next = text.utf8.first {
+            if next == UInt8(ascii: "/") || next == UInt8(ascii: "?") { fault = fault ?? "value \(number) is empty" }
+            emptySegment = nil
+        }
         self.text += text
         pattern += shown
         if !isInQuery { isInQuery = text.utf8.contains(UInt8(ascii: "?")) }
@@ -126,15 +134,21 @@ extension PathText.StringInterpolation {
             fault = fault ?? #"value \#(count) is a URL; write \(raw: value) for the start of an absolute URL"#
         }
         if separating == nil, encoded.utf8.count != value.utf8.count, separates(value) { separating = count }
+        let beginsSegment = text.isEmpty || text.utf8.last == UInt8(ascii: "/")
+        if value.isEmpty, beginsSegment, !isInQuery { emptySegment = emptySegment ?? count }
+        append(encoded: encoded)
+    }
+
+    private mutating func append(encoded: String) {
+        if !encoded.isEmpty { emptySegment = nil }
         text += encoded
         pattern += RouteText.placeholder
     }
 
     private mutating func encoded(_ value: String) -> String {
         count += 1
-        if value.isEmpty, !isInQuery { fault = fault ?? "value \(count) is empty" }
-        // Only a value of dots can make a dot segment, with the text around it or with another value.
-        if value == "." || value == ".." { mayHaveDotSegment = true }
+        // Only these can make a dot segment, with the text around them or with another value.
+        if value.isEmpty || value == "." || value == ".." { mayHaveDotSegment = true }
         return PercentEncoding.segment(value)
     }
 
@@ -156,7 +170,7 @@ extension PathText.StringInterpolation {
 
     /// Why the path is invalid; nil if it is valid.
     var refusal: String? {
-        if let fault { return fault }
+        if let fault = fault ?? emptySegment.map({ "value \($0) is empty" }) { return fault }
         guard mayHaveDotSegment else { return nil }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         return PercentEncoding.containsDotSegment(String(text[..<end])) ? "the values make a dot segment" : nil

@@ -53,6 +53,28 @@ struct PathTextTests {
         #expect(throws: PulseError.self) { try text("/search/\(none)?q=\(query)") }
     }
 
+    @Test
+    func anEmptyValueIsAnErrorOnlyIfItsSegmentIsEmpty() throws {
+        let (none, part) = ("", "x")
+        #expect(try text("/report\(none).pdf") == "/report.pdf")
+        #expect(try text("/users/x\(none)") == "/users/x")
+        #expect(try text("/\(none)\(part)/\(part)\(none)/\(none)x?\(none)") == "/x/x/x?")
+        #expect(try text("/a/\(none)\(segments: ["b", "c"])") == "/a/b/c")
+        let first: [PathText] = ["\(none)/c", "https://\(none)/c"]
+        let second: [PathText] = [
+            "/\(part)/\(none)", "/\(part)/\(none)/c", "/\(part)/\(none)?d", "/\(part)/\(none)\(none)/c",
+            "/\(part)/\(none)\(raw: "/c")", "/\(part)/\(segments: [none])",
+        ]
+        for (paths, reason) in [(first, "value 1 is empty"), (second, "value 2 is empty")] {
+            for path in paths {
+                let error = #expect(throws: PulseError.self) { try path.text }
+                #expect(error.map { "\($0)" }?.contains(reason) == true)
+            }
+        }
+        // Nothing between two dots leaves a dot segment.
+        #expect(throws: PulseError.self) { try text("/a/.\(none)./b") }
+    }
+
     @Test(arguments: ["", ".", ".."])
     func anErrorNamesThePositionAndNeverTheValue(value: String) {
         let secret = "t0p-s3cret"
