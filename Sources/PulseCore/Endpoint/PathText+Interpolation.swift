@@ -132,6 +132,8 @@ extension PathText.StringInterpolation {
         let encoded = encoded(value)
         if text.isEmpty, value.contains("://") {
             fault = fault ?? #"value \#(count) is a URL; write \(raw: value) for the start of an absolute URL"#
+        } else if isInAuthority, value.utf8.contains(UInt8(ascii: ":")) {
+            fault = fault ?? #"value \#(count) is a host with a port; write \(raw: value)"#
         }
         if separating == nil, encoded.utf8.count != value.utf8.count, separates(value) { separating = count }
         let beginsSegment = text.isEmpty || text.utf8.last == UInt8(ascii: "/")
@@ -150,6 +152,11 @@ extension PathText.StringInterpolation {
         // Only these can make a dot segment, with the text around them or with another value.
         if value.isEmpty || value == "." || value == ".." { mayHaveDotSegment = true }
         return PercentEncoding.segment(value)
+    }
+
+    /// Whether the text is a scheme and `://`, so that a host comes next.
+    private var isInAuthority: Bool {
+        text.hasSuffix("://") && !isInQuery && !text.utf8.dropLast(2).contains(UInt8(ascii: "/"))
     }
 
     private mutating func refuse(_ reason: String) {

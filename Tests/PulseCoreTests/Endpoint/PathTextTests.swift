@@ -129,6 +129,19 @@ struct PathTextTests {
         #expect(try text("\(raw: base)/users") == "https://h.example:8443/v1/users")
     }
 
+    @Test
+    func aHostWithAPortIsAnErrorThatTellsWhatToWrite() throws {
+        let (host, hostAndPort) = ("h.example", "h.example:8443")
+        let error = #expect(throws: PulseError.self) { try text("https://\(hostAndPort)/v1") }
+        let message = error.map { "\($0)" } ?? ""
+        #expect(message.contains("value 1 is a host with a port") && message.contains(#"\(raw: value)"#))
+        #expect(!message.contains("8443"))
+        #expect(try text("https://\(raw: hostAndPort)/v1") == "https://h.example:8443/v1")
+        #expect(try text("https://\(host):\(8443)/v1") == "https://h.example:8443/v1")
+        #expect(try text("/proxy/http://\(hostAndPort)") == "/proxy/http://h.example%3A8443")
+        #expect(try text("login?to=http://\(hostAndPort)") == "login?to=http://h.example%3A8443")
+    }
+
     // MARK: Placeholders
 
     @Test
