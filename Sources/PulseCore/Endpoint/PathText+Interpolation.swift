@@ -101,6 +101,46 @@ extension PathText.StringInterpolation {
         refuse("is a date; format it as the server expects it")
     }
 
+    // Each is a type of its own: a rule for all sequences would refuse identifiers that are made of text.
+
+    /// Refuses an array, whose text would be that for debugging.
+    @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
+    public mutating func appendInterpolation<Element>(_ values: [Element]) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a set, whose text would be that for debugging.
+    @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
+    public mutating func appendInterpolation<Element>(_ values: Set<Element>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a dictionary, whose text would be that for debugging.
+    @available(*, deprecated, message: "write the values one by one; the request fails as it is")
+    public mutating func appendInterpolation<Key, Value>(_ values: [Key: Value]) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a range, whose text would be that for debugging.
+    @available(*, deprecated, message: "write both bounds; the request fails as it is")
+    public mutating func appendInterpolation<Bound>(_ range: Range<Bound>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a range, whose text would be that for debugging.
+    @available(*, deprecated, message: "write both bounds; the request fails as it is")
+    public mutating func appendInterpolation<Bound>(_ range: ClosedRange<Bound>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses bytes, whose text would be their count.
+    @available(*, deprecated, message: "write the bytes as hexadecimal or base64 text; the request fails as it is")
+    public mutating func appendInterpolation(_ data: Data) {
+        refuse("is bytes; write them as text")
+    }
+
+    private static let collection = "has several parts; write them one by one, or join them"
+
     /// Refuses a value without a text of its own.
     @available(
         *, deprecated, message: "a value in a path has a description or a raw value; the request fails as it is"

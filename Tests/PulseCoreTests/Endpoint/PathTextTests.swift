@@ -219,6 +219,12 @@ private struct Plain: Sendable {
 private protocol Mistakes {
     static func optional(_ id: Int?) -> PathText
     static func date(_ date: Date) -> PathText
+    static func array(_ values: [Int]) -> PathText
+    static func set(_ values: Set<String>) -> PathText
+    static func dictionary(_ values: [String: Int]) -> PathText
+    static func range(_ range: Range<Int>) -> PathText
+    static func closedRange(_ range: ClosedRange<Int>) -> PathText
+    static func data(_ data: Data) -> PathText
     static func plain(_ value: Plain) -> PathText
     static func existential(_ value: any CustomStringConvertible) -> PathText
 }
@@ -231,6 +237,24 @@ private enum DeprecatedPaths: Mistakes {
     static func date(_ date: Date) -> PathText { "/reports/\(date)" }
 
     @available(*, deprecated)
+    static func array(_ values: [Int]) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func set(_ values: Set<String>) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func dictionary(_ values: [String: Int]) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func range(_ range: Range<Int>) -> PathText { "/values/\(range)" }
+
+    @available(*, deprecated)
+    static func closedRange(_ range: ClosedRange<Int>) -> PathText { "/values/\(range)" }
+
+    @available(*, deprecated)
+    static func data(_ data: Data) -> PathText { "/values/\(data)" }
+
+    @available(*, deprecated)
     static func plain(_ value: Plain) -> PathText { "/values/\(value)" }
 
     @available(*, deprecated)
@@ -239,11 +263,14 @@ private enum DeprecatedPaths: Mistakes {
 
 extension PathTextTests {
     @Test
-    func optionalsDatesAndValuesWithoutATextAreRefused() {
+    func optionalsDatesCollectionsBytesAndValuesWithoutATextAreRefused() {
         let mistakes: any Mistakes.Type = DeprecatedPaths.self
         for (path, reason) in [
             (mistakes.optional(7), "is an optional"), (mistakes.optional(nil), "is an optional"),
             (mistakes.date(Date(timeIntervalSince1970: 0)), "is a date"),
+            (mistakes.array([7, 8]), "has several parts"), (mistakes.set(["a"]), "has several parts"),
+            (mistakes.dictionary(["a": 7]), "has several parts"), (mistakes.range(1..<2), "has several parts"),
+            (mistakes.closedRange(1...2), "has several parts"), (mistakes.data(Data([7])), "is bytes"),
             (mistakes.plain(Plain(id: 7)), "is of type Plain"),
         ] {
             let error = #expect(throws: PulseError.self) { try path.text }
