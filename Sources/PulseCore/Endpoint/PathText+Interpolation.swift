@@ -141,12 +141,13 @@ extension PathText.StringInterpolation {
 
     private static let collection = "has several parts; write them one by one, or join them"
 
-    /// Refuses a value without a text of its own.
+    /// Appends a value whose type tells nothing of a text: percent-encoded if it has a description, and refused
+    /// otherwise.
     @available(
-        *, deprecated, message: "a value in a path has a description or a raw value; the request fails as it is"
+        *, deprecated, message: "a value in a path has a description or a raw value; without one the request fails"
     )
     public mutating func appendInterpolation<Value>(_ value: Value) {
-        // An existential may come here although its value has a description.
+        // The value of an existential, such as `Any`, may have a description.
         if let value = value as? any CustomStringConvertible {
             append(value: value.description)
         } else {
