@@ -101,6 +101,14 @@ struct CallSpellingTests {
         #expect(request.httpBody == Data(#"{"name":"Ada"}"#.utf8))
         let inferred: DecodedResponse<User> = try await client.response(for: .get, "/users/1")
         #expect(inferred.value == User())
+        let path = "/users/a/b"
+        let encoded: DecodedResponse<User> = try await client.response(for: .put, "/users/\("a/b")", body: User())
+        let byText = try await client.response(for: .put, path, body: User(), as: User.self)
+        #expect(encoded.value == byText.value)
+        let last = mock.requests.suffix(2)
+        #expect(last.map { $0.url?.absoluteString.dropFirst(26) } == ["/users/a%2Fb", "/users/a/b"])
+        let users = try last.map { try JSONDecoder().decode(User.self, from: $0.httpBody ?? Data()) }
+        #expect(users == [User(), User()])
     }
 
     @Test func theTargetIsAStringAURLOrATemplate() async throws {
