@@ -8,7 +8,7 @@ import PulseStorage
 /// Sends endpoints and returns typed results.
 ///
 /// Create one client for each server, keep it as long as the app needs it, and share it freely: every method may be
-/// called from any thread. ``shutdown(grace:)`` ends the calls in progress and frees the transport.
+/// called from any thread. ``shutdown(grace:)-(TimeInterval)`` ends the calls in progress and frees the transport.
 public final class PulseClient: Sendable {
     /// The settings that the client was created with.
     public let configuration: PulseConfiguration
