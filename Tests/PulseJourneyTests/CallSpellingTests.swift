@@ -251,6 +251,26 @@ struct CallSpellingTests {
         #expect(error?.kind == .invalidRequest)
     }
 
+    @Test func aBodyMayHaveVariablesOfDifferentTypes() async throws {
+        let (name, age, manager): (String, Int, String?) = ("Ada", 36, nil)
+        try await client.post("/a", body: ["name": name, "age": age])
+        try await client.put("/b", body: ["name": name, "age": 36, "manager": manager, "tags": ["x", "y"]])
+        try await client.patch("/c/\("d/e")", body: [name, age, nil])
+        let posted: User = try await client.post("/f", body: ["name": name, "age": age])
+        let put = try await client.put("/g", body: ["name": name, "age": age], as: User.self)
+        let patched: User = try await client.patch("/h", body: ["name": name, "age": age])
+        #expect([posted, put, patched] == [User(), User(), User()])
+        #expect(
+            sent == [
+                "POST /v1/a", "PUT /v1/b", "PATCH /v1/c/d%2Fe", "POST /v1/f", "PUT /v1/g", "PATCH /v1/h",
+            ])
+        let values = try mock.requests.map { try JSONDecoder().decode(JSONValue.self, from: $0.httpBody ?? Data()) }
+        let pair: JSONValue = ["name": "Ada", "age": 36]
+        let nested: JSONValue = ["name": "Ada", "age": 36, "manager": nil, "tags": ["x", "y"]]
+        let list: JSONValue = ["Ada", 36, nil]
+        #expect(values == [pair, nested, list, pair, pair, pair])
+    }
+
     @Test func queryValuesMayBeOfAnyDescribableType() async throws {
         let missing: Int? = nil
         _ = try await client.request(
