@@ -55,7 +55,7 @@ struct Forge: Sendable {
 
     func create(_ title: String, in repository: String, of owner: String) async throws -> Outcome {
         do {
-            _ = try await client.request(
+            try await client.request(
                 CreateIssue(owner: owner, repository: repository, issue: NewIssue(title: title)))
             return .done
         } catch PulseError.queuedOffline {

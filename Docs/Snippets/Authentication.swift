@@ -109,7 +109,7 @@ try await MockServer.run { server in
     let own: String = try await client.get("/feed", options: required)
     // snippet.end
     print(own)
-    _ = try await client.request(LogIn())
+    try await client.request(LogIn())
 
     // snippet.failures
     do {

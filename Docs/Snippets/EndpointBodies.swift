@@ -83,7 +83,7 @@ try await MockServer.run { server in
         let seen: String = try await client.post("/echo", body: body)
         print(seen.debugDescription)
     }
-    _ = try await client.request(SaveProfile(id: "ada", profile: profile))
+    try await client.request(SaveProfile(id: "ada", profile: profile))
 
     // snippet.progress
     let upload = Request<EmptyResponse>(.put, "/files/ada").body(.file(fileURL))

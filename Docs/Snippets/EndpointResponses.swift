@@ -103,7 +103,7 @@ try await MockServer.run { server in
     let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
 
     print(try await client.request(GetMotto()), try await client.request(GetAvatar()).count)
-    _ = try await client.request(Ping())
+    try await client.request(Ping())
     print(try await client.request(FindUser())?.name ?? "nobody")
     print(try await client.request(GetRates()).map(\.currency))
     print(try await client.request(GetTeam()).name, try await client.request(settings))

@@ -25,7 +25,7 @@ struct CreateIssue: Endpoint {
 
     var path: PathText { "/repos/ada/\(repository)/issues" }
     let method = HTTPMethod.post
-    var body: RequestBody { .json(["title": .string(title)]) }
+    var body: RequestBody { .json(["title": title]) }
     let isQueueableWhenOffline = true
 }
 
@@ -75,7 +75,7 @@ struct GitHub: Sendable {
     /// False if the issue waits for a connection.
     func createIssue(_ title: String, in repository: String) async throws -> Bool {
         do {
-            _ = try await client.request(CreateIssue(repository: repository, title: title))
+            try await client.request(CreateIssue(repository: repository, title: title))
             return true
         } catch PulseError.queuedOffline {
             return false

@@ -42,7 +42,7 @@ let leveled = configuration.with(\.logLevel, value: .info)
 
 let login = Request<String>(.post, "/login").body(.json(["user": "ada", "password": "hunter2"]))
 for client in [client, verbose, PulseClient(configuration: leveled, plugins: [CurlPlugin()])] {
-    _ = try await client.request(login)
+    try await client.request(login)
     await client.shutdown()
 }
 await server.shutdown()

@@ -58,7 +58,7 @@ final class ErrorCounter: EventSink {
 bus.addSink(ErrorCounter { kind in print(kind) })
 // snippet.end
 
-_ = try await client.request(Request<String>("/users/{id}", path: ["id": 42]))
+try await client.request(Request<String>("/users/{id}", path: ["id": 42]))
 retries.cancel()
 print(retries.droppedEventCount)
 

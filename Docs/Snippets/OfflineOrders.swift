@@ -12,7 +12,7 @@ struct SaveNote: Endpoint {
 
     let path = "/notes"
     let method = HTTPMethod.post
-    var body: RequestBody { .json(["text": .string(text)]) }
+    var body: RequestBody { .json(["text": text]) }
     let isQueueableWhenOffline = true
     var options: RequestOptions { .init().with(\.tag, value: "notes") }
 }

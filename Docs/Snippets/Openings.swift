@@ -110,7 +110,7 @@ func offline(_ url: URL) async throws {
     let client = PulseClient(
         configuration: PulseConfiguration(baseURL: url).with(\.offlineQueuePolicy, value: OfflineQueuePolicy()))
     do {
-        _ = try await client.request(SaveNote(text: "Buy tea"))
+        try await client.request(SaveNote(text: "Buy tea"))
     } catch PulseError.queuedOffline {
         print("saved; sent as soon as there is a connection, also after a kill")
     }

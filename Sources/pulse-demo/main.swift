@@ -45,7 +45,7 @@ await stage.step("A typed POST") {
 
 await stage.step("An error is its case") {
     do {
-        _ = try await client.request(GetProduct(id: 404))
+        try await client.request(GetProduct(id: 404))
         throw Stage.Unexpected(description: "no error")
     } catch PulseError.http(let response) {
         return "PulseError.http, status \(response.statusCode)"

@@ -101,6 +101,14 @@ struct CallSpellingTests {
         #expect(request.httpBody == Data(#"{"name":"Ada"}"#.utf8))
         let inferred: DecodedResponse<User> = try await client.response(for: .get, "/users/1")
         #expect(inferred.value == User())
+        let path = "/users/a/b"
+        let encoded: DecodedResponse<User> = try await client.response(for: .put, "/users/\("a/b")", body: User())
+        let byText = try await client.response(for: .put, path, body: User(), as: User.self)
+        #expect(encoded.value == byText.value)
+        let last = mock.requests.suffix(2)
+        #expect(last.map { $0.url?.absoluteString.dropFirst(26) } == ["/users/a%2Fb", "/users/a/b"])
+        let users = try last.map { try JSONDecoder().decode(User.self, from: $0.httpBody ?? Data()) }
+        #expect(users == [User(), User()])
     }
 
     @Test func theTargetIsAStringAURLOrATemplate() async throws {
@@ -241,6 +249,26 @@ struct CallSpellingTests {
         #expect(mock.requests.map(\.timeoutInterval) == timeouts)
         let error = await #expect(throws: PulseError.self) { try await client.delete("/s", timeout: 0) }
         #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test func aBodyMayHaveVariablesOfDifferentTypes() async throws {
+        let (name, age, manager): (String, Int, String?) = ("Ada", 36, nil)
+        try await client.post("/a", body: ["name": name, "age": age])
+        try await client.put("/b", body: ["name": name, "age": 36, "manager": manager, "tags": ["x", "y"]])
+        try await client.patch("/c/\("d/e")", body: [name, age, nil])
+        let posted: User = try await client.post("/f", body: ["name": name, "age": age])
+        let put = try await client.put("/g", body: ["name": name, "age": age], as: User.self)
+        let patched: User = try await client.patch("/h", body: ["name": name, "age": age])
+        #expect([posted, put, patched] == [User(), User(), User()])
+        #expect(
+            sent == [
+                "POST /v1/a", "PUT /v1/b", "PATCH /v1/c/d%2Fe", "POST /v1/f", "PUT /v1/g", "PATCH /v1/h",
+            ])
+        let values = try mock.requests.map { try JSONDecoder().decode(JSONValue.self, from: $0.httpBody ?? Data()) }
+        let pair: JSONValue = ["name": "Ada", "age": 36]
+        let nested: JSONValue = ["name": "Ada", "age": 36, "manager": nil, "tags": ["x", "y"]]
+        let list: JSONValue = ["Ada", 36, nil]
+        #expect(values == [pair, nested, list, pair, pair, pair])
     }
 
     @Test func queryValuesMayBeOfAnyDescribableType() async throws {

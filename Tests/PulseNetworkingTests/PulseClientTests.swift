@@ -618,6 +618,31 @@ struct PulseClientTests {
         #expect(transport.transportRequests.first?.poolTimeout == 5)
     }
 
+    @Test func theBuilderAndTheShutdownTakeDurations() async {
+        guard #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) else { return }
+        let settings = PulseClient.Builder()
+            .timeout(.milliseconds(20_500)).connectTimeout(.seconds(4)).poolTimeout(.seconds(5)).deadline(.seconds(60))
+            .transport(MockTransport { PulseResponse(statusCode: 200, request: $0) }).build().configuration
+        #expect(settings.timeout == 20.5 && settings.connectTimeout == 4)
+        #expect(settings.poolTimeout == 5 && settings.deadline == 60)
+
+        let clock = TestClock()
+        let transport = MockTransport { request in
+            try await clock.sleep(9, for: .delay)
+            return PulseResponse(statusCode: 200, data: User.json, request: request)
+        }
+        let client = PulseClient(
+            configuration: .test().with(\.clock, value: clock), transport: transport, events: PulseEventBus())
+        let call = Task { await client.result(of: GetUser()) }
+        await clock.sleepers(atLeast: 1, for: .delay)
+        let shutdown = Task { await client.shutdown(grace: .milliseconds(1500)) }
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.advance(by: 1.5)
+        await shutdown.value
+        let error = await #expect(throws: PulseError.self) { try await call.value.get() }
+        #expect(error?.kind == .cancelled)
+    }
+
     // MARK: Events
 
     @Test func everyCallEmitsOneStartAndOneEnd() async throws {

@@ -23,7 +23,7 @@ struct CreateIssue: Endpoint {
 
     var path: PathText { "/repos/ada/\(repository)/issues" }
     let method = HTTPMethod.post
-    var body: RequestBody { .json(["title": .string(title)]) }
+    var body: RequestBody { .json(["title": title]) }
 }
 
 func message(for error: PulseError) -> String {
@@ -68,6 +68,6 @@ struct GitHub: Sendable {
     }
 
     func createIssue(_ title: String, in repository: String) async throws {
-        _ = try await client.request(CreateIssue(repository: repository, title: title))
+        try await client.request(CreateIssue(repository: repository, title: title))
     }
 }

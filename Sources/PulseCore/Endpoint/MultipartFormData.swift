@@ -20,9 +20,9 @@ public struct MultipartFormData: Sendable {
         try build(&self)
     }
 
-    /// Appends a field of text in UTF-8.
-    public mutating func append(_ text: String, name: String) {
-        append(Data(text.utf8), name: name)
+    /// Appends a field or a file of text in UTF-8, by the rules of ``Part/init(name:data:filename:mimeType:)``.
+    public mutating func append(_ text: String, name: String, filename: String? = nil, mimeType: String? = nil) {
+        append(Data(text.utf8), name: name, filename: filename, mimeType: mimeType)
     }
 
     /// Appends a field or a file from bytes, by the rules of ``Part/init(name:data:filename:mimeType:)``.

@@ -21,6 +21,8 @@ extension PathText: ExpressibleByStringInterpolation {
         private var count = 0
         private var isInQuery = false
         private var mayHaveDotSegment = false
+        /// The number of the first value of a segment that has only empty ones so far; nil for any other segment.
+        private var emptySegment: Int?
         /// The first refused value.
         private var fault: String?
         /// The number of the first value whose `/`, `?` or `=` would be a separator in plain text.
@@ -76,8 +78,10 @@ extension PathText: ExpressibleByStringInterpolation {
         where Values.Element: CustomStringConvertible {
             let segments = values.map { encoded($0.description) }
             guard !segments.isEmpty else { return refuse("has no segment") }
-            text += segments.joined(separator: "/")
-            pattern += RouteText.placeholder
+            if !isInQuery, let index = segments.firstIndex(of: "") {
+                fault = fault ?? "value \(count - segments.count + index + 1) is empty"
+            }
+            append(encoded: segments.joined(separator: "/"))
         }
     }
 }
@@ -97,12 +101,53 @@ extension PathText.StringInterpolation {
         refuse("is a date; format it as the server expects it")
     }
 
-    /// Refuses a value without a text of its own.
+    // Each is a type of its own: a rule for all sequences would refuse identifiers that are made of text.
+
+    /// Refuses an array, whose text would be that for debugging.
+    @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
+    public mutating func appendInterpolation<Element>(_ values: [Element]) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a set, whose text would be that for debugging.
+    @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
+    public mutating func appendInterpolation<Element>(_ values: Set<Element>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a dictionary, whose text would be that for debugging.
+    @available(*, deprecated, message: "write the values one by one; the request fails as it is")
+    public mutating func appendInterpolation<Key, Value>(_ values: [Key: Value]) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a range, whose text would be that for debugging.
+    @available(*, deprecated, message: "write both bounds; the request fails as it is")
+    public mutating func appendInterpolation<Bound>(_ range: Range<Bound>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses a range, whose text would be that for debugging.
+    @available(*, deprecated, message: "write both bounds; the request fails as it is")
+    public mutating func appendInterpolation<Bound>(_ range: ClosedRange<Bound>) {
+        refuse(Self.collection)
+    }
+
+    /// Refuses bytes, whose text would be their count.
+    @available(*, deprecated, message: "write the bytes as hexadecimal or base64 text; the request fails as it is")
+    public mutating func appendInterpolation(_ data: Data) {
+        refuse("is bytes; write them as text")
+    }
+
+    private static let collection = "has several parts; write them one by one, or join them"
+
+    /// Appends a value whose type tells nothing of a text: percent-encoded if it has a description, and refused
+    /// otherwise.
     @available(
-        *, deprecated, message: "a value in a path has a description or a raw value; the request fails as it is"
+        *, deprecated, message: "a value in a path has a description or a raw value; without one the request fails"
     )
     public mutating func appendInterpolation<Value>(_ value: Value) {
-        // An existential may come here although its value has a description.
+        // The value of an existential, such as `Any`, may have a description.
         if let value = value as? any CustomStringConvertible {
             append(value: value.description)
         } else {
@@ -115,6 +160,10 @@ extension PathText.StringInterpolation {
 
 extension PathText.StringInterpolation {
     private mutating func append(_ text: String, shown: String) {
+        if let number = emptySegment, let next = text.utf8.first {
+            if next == UInt8(ascii: "/") || next == UInt8(ascii: "?") { fault = fault ?? "value \(number) is empty" }
+            emptySegment = nil
+        }
         self.text += text
         pattern += shown
         if !isInQuery { isInQuery = text.utf8.contains(UInt8(ascii: "?")) }
@@ -124,18 +173,31 @@ extension PathText.StringInterpolation {
         let encoded = encoded(value)
         if text.isEmpty, value.contains("://") {
             fault = fault ?? #"value \#(count) is a URL; write \(raw: value) for the start of an absolute URL"#
+        } else if isInAuthority, value.utf8.contains(UInt8(ascii: ":")) {
+            fault = fault ?? #"value \#(count) is a host with a port; write \(raw: value)"#
         }
         if separating == nil, encoded.utf8.count != value.utf8.count, separates(value) { separating = count }
+        let beginsSegment = text.isEmpty || text.utf8.last == UInt8(ascii: "/")
+        if value.isEmpty, beginsSegment, !isInQuery { emptySegment = emptySegment ?? count }
+        append(encoded: encoded)
+    }
+
+    private mutating func append(encoded: String) {
+        if !encoded.isEmpty { emptySegment = nil }
         text += encoded
         pattern += RouteText.placeholder
     }
 
     private mutating func encoded(_ value: String) -> String {
         count += 1
-        if value.isEmpty, !isInQuery { fault = fault ?? "value \(count) is empty" }
-        // Only a value of dots can make a dot segment, with the text around it or with another value.
-        if value == "." || value == ".." { mayHaveDotSegment = true }
+        // Only these can make a dot segment, with the text around them or with another value.
+        if value.isEmpty || value == "." || value == ".." { mayHaveDotSegment = true }
         return PercentEncoding.segment(value)
+    }
+
+    /// Whether the text is a scheme and `://`, so that a host comes next.
+    private var isInAuthority: Bool {
+        text.hasSuffix("://") && !isInQuery && !text.utf8.dropLast(2).contains(UInt8(ascii: "/"))
     }
 
     private mutating func refuse(_ reason: String) {
@@ -156,7 +218,7 @@ extension PathText.StringInterpolation {
 
     /// Why the path is invalid; nil if it is valid.
     var refusal: String? {
-        if let fault { return fault }
+        if let fault = fault ?? emptySegment.map({ "value \($0) is empty" }) { return fault }
         guard mayHaveDotSegment else { return nil }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         return PercentEncoding.containsDotSegment(String(text[..<end])) ? "the values make a dot segment" : nil

@@ -12,10 +12,10 @@
 /// }
 /// ```
 ///
-/// The rules are those of ``PathTemplate``: a value is percent-encoded, so it cannot add a segment, a query or a
-/// fragment, and a value that is empty or makes the segment `.` or `..` is refused. After a `?` a value may be empty.
-/// The literal text around the values stays unchanged. A literal without interpolations may have placeholders instead,
-/// for the values of a ``Request`` or a verb. An invalid path throws when the request is built.
+/// A value is percent-encoded, as by ``PathTemplate``, so it cannot add a segment, a query or a fragment. A value that
+/// leaves its segment empty or makes it `.` or `..` is refused. A part of a segment may be empty, and so may a value
+/// after a `?`. The literal text around the values stays unchanged. A literal without interpolations may have
+/// placeholders instead, for the values of a ``Request`` or a verb. An invalid path throws when the request is built.
 public struct PathText: Sendable {
     enum Kind: Sendable {
         /// `{name}` in its path is a placeholder.

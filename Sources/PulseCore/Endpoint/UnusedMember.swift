@@ -21,7 +21,7 @@ package struct UnusedMember: Sendable, Hashable {
                 + "write \(requiredType)"
     }
 
-    fileprivate struct Requirement {
+    package struct Requirement {
         let name: String
         let typeName: String
         /// The types that satisfy the requirement.
@@ -30,7 +30,9 @@ package struct UnusedMember: Sendable, Hashable {
         /// Called only in doubt, since a body may be expensive to make.
         let isDefault: () -> Bool
 
-        init(_ name: String, _ typeName: String, _ types: Any.Type..., isDefault: @escaping () -> Bool) {
+        package init(
+            _ name: String, _ typeName: String, _ types: Any.Type..., isDefault: @escaping () -> Bool
+        ) {
             self.name = name
             self.typeName = typeName
             self.types = types
@@ -39,7 +41,7 @@ package struct UnusedMember: Sendable, Hashable {
     }
 
     /// Names that people write for a requirement.
-    fileprivate struct Misnomer {
+    package struct Misnomer {
         let names: Set<String>
         /// The requirement to write instead.
         let right: String
@@ -48,7 +50,7 @@ package struct UnusedMember: Sendable, Hashable {
         /// Whether the requirement has its default value. If not, it may be implemented by the property.
         let isDefault: (Any) -> Bool
 
-        init(
+        package init(
             _ names: Set<String>, _ right: String, fits: @escaping (Any) -> Bool, isDefault: @escaping (Any) -> Bool
         ) {
             self.names = names
@@ -59,7 +61,7 @@ package struct UnusedMember: Sendable, Hashable {
     }
 
     /// - Parameter subject: the value whose properties are checked.
-    fileprivate static func all(
+    package static func all(
         of subject: Any, for required: String, _ requirements: [Requirement], _ misnomers: [Misnomer] = []
     ) -> [UnusedMember] {
         var mirror: Mirror? = Mirror(reflecting: subject)
@@ -125,30 +127,32 @@ extension Endpoint {
 
     private var misnomers: [UnusedMember.Misnomer] {
         [
-            .init(["timeout", "requestTimeout"], "timeoutInterval, in seconds", fits: Meaning.isTime) { _ in
+            .init(["timeout", "requestTimeout"], "timeoutInterval, in seconds", fits: MemberMeaning.isTime) { _ in
                 idleTimeout == 0 && options.timeout == nil
             },
-            .init(["deadline"], "options.deadline, in seconds", fits: Meaning.isTime) { _ in options.deadline == nil },
-            .init(["query", "queryParams"], "queryParameters or queryItems", fits: Meaning.isPairs) { _ in
+            .init(["deadline"], "options.deadline, in seconds", fits: MemberMeaning.isTime) { _ in
+                options.deadline == nil
+            },
+            .init(["query", "queryParams"], "queryParameters or queryItems", fits: MemberMeaning.isPairs) { _ in
                 hasNoQuery
             },
-            .init(["params", "parameters"], "queryParameters, queryItems or body", fits: Meaning.isPairs) { _ in
+            .init(["params", "parameters"], "queryParameters, queryItems or body", fits: MemberMeaning.isPairs) { _ in
                 hasNoQuery && body.isNone
             },
-            .init(["header", "httpHeaders", "headerFields"], "headers", fits: Meaning.isPairs) { _ in
+            .init(["header", "httpHeaders", "headerFields"], "headers", fits: MemberMeaning.isPairs) { _ in
                 headers.isEmpty && options.headers == nil
             },
-            .init(["httpMethod", "verb", "requestMethod"], "method, an HTTPMethod", fits: Meaning.isMethod) { _ in
+            .init(["httpMethod", "verb", "requestMethod"], "method, an HTTPMethod", fits: MemberMeaning.isMethod) { _ in
                 method == .get
             },
             .init(["requestBody", "httpBody"], "body, a RequestBody", fits: { _ in true }) { _ in body.isNone },
-            .init(["url", "baseURL"], "path, which may be an absolute URL", fits: Meaning.isURL) {
-                Meaning.isUnused($0, by: try? path.requestPath.text)
+            .init(["url", "baseURL"], "path, which may be an absolute URL", fits: MemberMeaning.isURL) {
+                MemberMeaning.isUnused($0, by: try? path.requestPath.text)
             },
-            .init(["decoder", "jsonDecoder"], "options.decoder", fits: Meaning.isDecoder) { _ in
+            .init(["decoder", "jsonDecoder"], "options.decoder", fits: MemberMeaning.isDecoder) { _ in
                 options.decoder == nil
             },
-            .init(["encoder", "jsonEncoder"], "options.encoder", fits: Meaning.isEncoder) { _ in
+            .init(["encoder", "jsonEncoder"], "options.encoder", fits: MemberMeaning.isEncoder) { _ in
                 options.encoder == nil
             },
             .init(
@@ -164,15 +168,15 @@ extension Endpoint {
 }
 
 /// What a property of a likely name may be meant for.
-private enum Meaning {
-    static func isTime(_ value: Any) -> Bool {
+package enum MemberMeaning {
+    package static func isTime(_ value: Any) -> Bool {
         if #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) {  // newer: Duration
             if value is Duration { return true }
         }
         return value is Int || value is TimeInterval
     }
 
-    static func isPairs(_ value: Any) -> Bool {
+    package static func isPairs(_ value: Any) -> Bool {
         if let items = value as? [URLQueryItem] { return !items.isEmpty }
         if let headers = value as? HTTPHeaders { return !headers.isEmpty }
         let mirror = Mirror(reflecting: value)
@@ -186,10 +190,10 @@ private enum Meaning {
 
     static func isDecoder(_ value: Any) -> Bool { value is any ResponseDecoder || value is JSONDecoder }
     static func isEncoder(_ value: Any) -> Bool { value is any RequestEncoder || value is JSONEncoder }
-    static func isURL(_ value: Any) -> Bool { text(of: value)?.contains("://") == true }
+    package static func isURL(_ value: Any) -> Bool { text(of: value)?.contains("://") == true }
 
     /// Whether a path is neither an absolute URL nor has a part of that URL.
-    static func isUnused(_ value: Any, by path: String?) -> Bool {
+    package static func isUnused(_ value: Any, by path: String?) -> Bool {
         guard let path, !path.contains("://"), let url = text(of: value).flatMap({ URL(string: $0) }) else {
             return false
         }

@@ -32,4 +32,13 @@ extension ConnectivityMonitor {
             return first ?? nil
         }
     }
+
+    /// Waits until the status is another one, for that duration at most: `waitForChange(timeout: .seconds(30))`.
+    @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
+    @discardableResult
+    public func waitForChange(
+        from status: ConnectivityStatus? = nil, timeout: Duration, clock: any PulseClock = .system
+    ) async -> ConnectivityStatus? {
+        await waitForChange(from: status, timeout: TimeInterval(timeout), clock: clock)
+    }
 }

@@ -32,6 +32,10 @@ struct EndpointCheck: Sendable {
         if let warning = (endpoint as? any LiteralPathCarrying)?.pathWarning { tell(ofPath: warning) }
     }
 
+    func check<E: SocketEndpoint>(_ endpoint: E) {
+        tell(of: E.self) { endpoint.unusedMembers }
+    }
+
     func check(_ plugin: some PulsePlugin) {
         tell(of: type(of: plugin)) { plugin.unusedMembers }
     }

@@ -18,7 +18,7 @@ extension PulseClient {
     /// - ``PulseError/unsupported(_:)`` if the client has no offline queue, for a body that can be read only once, and
     ///   for a secret header of the endpoint that the policy does not list;
     /// - ``PulseError/offlineQueueFull``;
-    /// - ``PulseError/cancelled`` after ``shutdown(grace:)``;
+    /// - ``PulseError/cancelled`` after ``shutdown(grace:)-(TimeInterval)``;
     /// - ``PulseError/custom(_:)`` with a `JournalFailure` if the disk fails;
     /// - the error of a request that cannot be built, or of a plugin of the app.
     @discardableResult

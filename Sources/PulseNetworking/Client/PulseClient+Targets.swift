@@ -40,6 +40,19 @@ extension PulseClient {
             timeout: timeout, options: options)
     }
 
+    /// Sends a request with any method and an encoded value to that target and returns the decoded value with its
+    /// response.
+    @_disfavoredOverload
+    public func response<Value: Decodable & Sendable>(
+        for method: HTTPMethod, _ target: some RequestTarget, path values: PathValues = [:],
+        body: some Encodable & Sendable, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+    ) async throws -> DecodedResponse<Value> {
+        try await response(
+            for: method, target.requestPath, path: values, body: body, query: query, headers: headers, as: type,
+            timeout: timeout, options: options)
+    }
+
     /// Sends a POST with that body, or none, to that target and decodes the response.
     @_disfavoredOverload
     public func post<Value: Decodable & Sendable>(

@@ -59,6 +59,18 @@ extension PulseClient {
             options: options)
     }
 
+    /// Sends a request with any method and an encoded value, and returns the decoded value with its response:
+    /// `let made = try await client.response(for: .post, "/users", body: NewUser(name: "Ada"), as: User.self)`.
+    public func response<Value: Decodable & Sendable>(
+        for method: HTTPMethod, _ target: PathText, path values: PathValues = [:],
+        body: some Encodable & Sendable, query: QueryValues = [:], headers: [String: String] = [:],
+        as type: Value.Type = Value.self, timeout: TimeInterval? = nil, options: RequestOptions = RequestOptions()
+    ) async throws -> DecodedResponse<Value> {
+        try await response(
+            for: Verb<Value>(method, target, values, query: query, headers: headers, timeout: timeout, .json(body)),
+            options: options)
+    }
+
     // MARK: POST
 
     /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are those of

@@ -8,7 +8,7 @@ import PulseStorage
 /// Sends endpoints and returns typed results.
 ///
 /// Create one client for each server, keep it as long as the app needs it, and share it freely: every method may be
-/// called from any thread. ``shutdown(grace:)`` ends the calls in progress and frees the transport.
+/// called from any thread. ``shutdown(grace:)-(TimeInterval)`` ends the calls in progress and frees the transport.
 public final class PulseClient: Sendable {
     /// The settings that the client was created with.
     public let configuration: PulseConfiguration
@@ -158,11 +158,11 @@ public final class PulseClient: Sendable {
     /// Cancels the work in progress, waits for it to end, and shuts down the plugins. Also shuts down the transport if
     /// the client created it. A later call throws ``PulseError/cancelled`` and sends nothing.
     ///
-    /// With a grace time, as for a server that is being replaced, the calls in progress may end before: with their
-    /// retries and redirects, the refresh of a token that they need, and the body of a stream. The offline queue ends
-    /// the replays that it has begun, with their outcomes in the journal, so that they are not sent again. What goes on
-    /// without end is not waited for: sockets, subscriptions, event streams that reconnect, and lists of downloads,
-    /// which continue with the next start. Cancelling the task that waits ends the grace time.
+    /// With a grace time, as for a server that is being replaced, calls in progress may finish first, including their
+    /// retries, redirects, token refresh and streamed bodies. The offline queue finishes the replays that it has begun,
+    /// with their outcomes in the journal, so that they are not sent again. Work without an end is not waited for:
+    /// sockets, subscriptions, event streams that reconnect, and lists of downloads, which continue with the next
+    /// start. Cancelling the task that waits ends the grace time.
     ///
     /// Do not await the shutdown inside a call of this client, for example in a plugin: the two would wait for each
     /// other.

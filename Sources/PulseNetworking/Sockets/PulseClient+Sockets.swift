@@ -26,6 +26,9 @@ extension PulseClient {
         let call = call(to: (try? path.get()) ?? "", E.self, .get, options, .upgrade)
         began(call.id)
         let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
+            #if DEBUG
+            endpointCheck.check(endpoint)
+            #endif
             try checkParts(own, .get, isQueueable: false, pipeline)
             return try builder.build(handshake, path: path.get(), .none, call.options, accept: "*/*")
         }

@@ -69,8 +69,8 @@ extension EventStream {
     ///
     /// - Parameter names: the names of the events to decode, `message` for those without a name; other events are
     ///   passed over. Nil, the default, decodes all.
-    /// - Parameter skipsFailures: whether an event without a name that does not decode is skipped, with a
-    ///   ``NetworkEvent/warning(_:)``. By default, and always if it has a name, it throws
+    /// - Parameter skipsFailures: whether an event without a name, or named `message`, that does not decode is skipped,
+    ///   with a ``NetworkEvent/warning(_:)``. By default, and always if it has another name, it throws
     ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type, named names: Set<String>? = nil, skipsFailures: Bool = false

@@ -36,8 +36,7 @@ extension PulseClient {
 
     /// Sends a GET and writes the body of its response to a file: `try await client.download("/films/1", to: file)`.
     ///
-    /// The path, its values, the query and the headers are those of
-    /// `get`; the rest is as for an endpoint.
+    /// The path, its values, the query and the headers are as in `get`, the rest as for an endpoint.
     @discardableResult
     public func download(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],

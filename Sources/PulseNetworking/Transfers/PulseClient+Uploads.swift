@@ -39,9 +39,8 @@ extension PulseClient {
 
     /// Sends a file and ignores the body of the response: `try await client.upload(file, to: "/films/1")`.
     ///
-    /// The path, its values, the query and the headers are those of
-    /// `get`; the rest is as for an endpoint. The file is read while it is
-    /// sent.
+    /// The path, its values, the query and the headers are as in `get`, the rest as for an endpoint. The file is read
+    /// while it is sent.
     ///
     /// - Parameter method: PUT by default, which is retried. A POST is retried only if it has an idempotency key or was
     ///   never sent (RFC 9110, section 9.2.2).

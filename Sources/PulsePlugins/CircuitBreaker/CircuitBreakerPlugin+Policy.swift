@@ -49,8 +49,8 @@ extension CircuitBreakerPlugin {
         /// Which calls share a circuit.
         public enum Key: Sendable {
             /// Calls to one origin share a circuit; its name is `https://api.example.com`. A host that cannot be
-            /// reached is found out once for all routes; a route that fails alone blocks the others only if no call to
-            /// them succeeds in between.
+            /// reached is found out once for all routes. A route that fails alone blocks the others only if no call to
+            /// them succeeds in between; with ``Trip/rate(_:)``, if it makes up the failure rate of all calls.
             case origin
             /// Calls of one route share a circuit: see ``PulseCore/RequestOptions/route``. For a gateway whose routes
             /// lead to different servers.

@@ -34,7 +34,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     private let delay: Delay
     /// The most requests of a call, the first included.
     let limit: Int
-    private let callsPerCopy: Int
+    private let extraLoad: Double
     // A lock for each route, so that a call looks up its route once.
     private let routes = Locked(LRUCache<Call.RouteKey, Locked<RouteLatencies>>(capacity: 1024))
 
@@ -46,11 +46,10 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// - Parameter maximumCopies: the most copies of one request, each a delay after the previous one; from 1, the
     ///   default, to 8.
     /// - Parameter maximumExtraLoad: the most copies as a share of a route's calls, from 0.001 to 1; 0.05 by default. A
-    ///   number outside counts as the nearest. At 1 every call may be copied, from the first one on.
+    ///   number outside counts as the nearest. At 1 every call may be copied, the first one too if the delay is fixed.
     public init(delay: Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05) {
         self.delay = delay
-        let share = maximumExtraLoad >= 0.001 ? min(maximumExtraLoad, 1) : 0.001
-        callsPerCopy = Int((1 / share).rounded(.up))
+        extraLoad = maximumExtraLoad >= 0.001 ? min(maximumExtraLoad, 1) : 0.001
         limit = 1 + max(1, min(maximumCopies, 8))
     }
 
@@ -74,7 +73,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 
     /// The latencies of a route, which becomes the most recently used one.
     func latencies(of route: Call.RouteKey) -> Locked<RouteLatencies> {
-        routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies(callsPerCopy: callsPerCopy))) { $0 } }
+        routes.withLock { $0.withValue(for: route, default: Locked(RouteLatencies(extraLoad: extraLoad))) { $0 } }
     }
 
     var routeCount: Int { routes.withLock { $0.count } }

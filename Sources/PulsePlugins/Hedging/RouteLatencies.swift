@@ -7,35 +7,36 @@ struct RouteLatencies: Sendable {
     private static let calls = 20
     private static let capacity = 128
     private static let shortestDelay: TimeInterval = 0.05
-    private static let savedCopies = 10
+    private static let savedCopies = 10.0
 
     /// In seconds; a ring buffer once it is full.
     private var samples: [Float] = []
     private var oldest = 0
     private var samplesSinceUpdate = 0
     private var percentile: TimeInterval?
-    /// The calls that allow one copy: 20 are 5 % more load.
-    private let callsPerCopy: Int
-    /// Calls for which no copy was sent yet.
-    private var credit = 0
+    /// The share of the calls that may be copied.
+    private let extraLoad: Double
+    /// The copies that the calls so far allow and that were not sent.
+    private var credit = 0.0
 
-    /// - Parameter callsPerCopy: from 1 to 1,000.
-    init(callsPerCopy: Int) {
-        self.callsPerCopy = callsPerCopy
+    /// - Parameter extraLoad: from 0.001 to 1.
+    init(extraLoad: Double) {
+        self.extraLoad = extraLoad
     }
 
     /// Counts a call that may be hedged.
     mutating func countCall() {
-        credit = min(credit + 1, callsPerCopy * Self.savedCopies)
+        credit = min(credit + extraLoad, Self.savedCopies)
     }
 
+    // A sum of twenty times 0.05 may be a little less than 1.
     /// Whether a copy may be sent without adding more load than is allowed to the calls so far.
-    var mayCopy: Bool { credit >= callsPerCopy }
+    var mayCopy: Bool { credit > 1 - 1e-9 }
 
     /// Takes a copy from the budget; false if there is none.
     mutating func takeCopy() -> Bool {
         guard mayCopy else { return false }
-        credit -= callsPerCopy
+        credit -= 1
         return true
     }
 

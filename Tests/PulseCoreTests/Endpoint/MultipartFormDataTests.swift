@@ -33,14 +33,15 @@ struct MultipartFormDataTests {
             form.append(Data([1]), name: "image", filename: "a.png")
             form.append(Data([2]), name: "raw", mimeType: "application/x")
             form.append(URL(fileURLWithPath: "/tmp/b.txt"), name: "file", filename: "c.txt")
+            form.append("a,b", name: "table", filename: "d.csv", mimeType: "text/csv")
         }
         guard case .multipart(let form) = body.content else {
             Issue.record("the body is a form")
             return
         }
-        #expect(form.parts.map(\.name) == ["title", "image", "raw", "file"])
-        #expect(form.parts.map(\.filename) == [nil, "a.png", nil, "c.txt"])
-        #expect(form.parts.map(\.mimeType) == [nil, "image/png", "application/x", "text/plain"])
+        #expect(form.parts.map(\.name) == ["title", "image", "raw", "file", "table"])
+        #expect(form.parts.map(\.filename) == [nil, "a.png", nil, "c.txt", "d.csv"])
+        #expect(form.parts.map(\.mimeType) == [nil, "image/png", "application/x", "text/plain", "text/csv"])
         guard case .data(let title) = form.parts[0].content else {
             Issue.record("the field is bytes")
             return

@@ -53,6 +53,28 @@ struct PathTextTests {
         #expect(throws: PulseError.self) { try text("/search/\(none)?q=\(query)") }
     }
 
+    @Test
+    func anEmptyValueIsAnErrorOnlyIfItsSegmentIsEmpty() throws {
+        let (none, part) = ("", "x")
+        #expect(try text("/report\(none).pdf") == "/report.pdf")
+        #expect(try text("/users/x\(none)") == "/users/x")
+        #expect(try text("/\(none)\(part)/\(part)\(none)/\(none)x?\(none)") == "/x/x/x?")
+        #expect(try text("/a/\(none)\(segments: ["b", "c"])") == "/a/b/c")
+        let first: [PathText] = ["\(none)/c", "https://\(none)/c"]
+        let second: [PathText] = [
+            "/\(part)/\(none)", "/\(part)/\(none)/c", "/\(part)/\(none)?d", "/\(part)/\(none)\(none)/c",
+            "/\(part)/\(none)\(raw: "/c")", "/\(part)/\(segments: [none])",
+        ]
+        for (paths, reason) in [(first, "value 1 is empty"), (second, "value 2 is empty")] {
+            for path in paths {
+                let error = #expect(throws: PulseError.self) { try path.text }
+                #expect(error.map { "\($0)" }?.contains(reason) == true)
+            }
+        }
+        // Nothing between two dots leaves a dot segment.
+        #expect(throws: PulseError.self) { try text("/a/.\(none)./b") }
+    }
+
     @Test(arguments: ["", ".", ".."])
     func anErrorNamesThePositionAndNeverTheValue(value: String) {
         let secret = "t0p-s3cret"
@@ -105,6 +127,19 @@ struct PathTextTests {
         let error = #expect(throws: PulseError.self) { try text("\(base)/users") }
         #expect(error.map { "\($0)" }?.contains(#"\(raw: value)"#) == true)
         #expect(try text("\(raw: base)/users") == "https://h.example:8443/v1/users")
+    }
+
+    @Test
+    func aHostWithAPortIsAnErrorThatTellsWhatToWrite() throws {
+        let (host, hostAndPort) = ("h.example", "h.example:8443")
+        let error = #expect(throws: PulseError.self) { try text("https://\(hostAndPort)/v1") }
+        let message = error.map { "\($0)" } ?? ""
+        #expect(message.contains("value 1 is a host with a port") && message.contains(#"\(raw: value)"#))
+        #expect(!message.contains("8443"))
+        #expect(try text("https://\(raw: hostAndPort)/v1") == "https://h.example:8443/v1")
+        #expect(try text("https://\(host):\(8443)/v1") == "https://h.example:8443/v1")
+        #expect(try text("/proxy/http://\(hostAndPort)") == "/proxy/http://h.example%3A8443")
+        #expect(try text("login?to=http://\(hostAndPort)") == "login?to=http://h.example%3A8443")
     }
 
     // MARK: Placeholders
@@ -186,6 +221,12 @@ private struct Plain: Sendable {
 private protocol Mistakes {
     static func optional(_ id: Int?) -> PathText
     static func date(_ date: Date) -> PathText
+    static func array(_ values: [Int]) -> PathText
+    static func set(_ values: Set<String>) -> PathText
+    static func dictionary(_ values: [String: Int]) -> PathText
+    static func range(_ range: Range<Int>) -> PathText
+    static func closedRange(_ range: ClosedRange<Int>) -> PathText
+    static func data(_ data: Data) -> PathText
     static func plain(_ value: Plain) -> PathText
     static func existential(_ value: any CustomStringConvertible) -> PathText
 }
@@ -198,6 +239,24 @@ private enum DeprecatedPaths: Mistakes {
     static func date(_ date: Date) -> PathText { "/reports/\(date)" }
 
     @available(*, deprecated)
+    static func array(_ values: [Int]) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func set(_ values: Set<String>) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func dictionary(_ values: [String: Int]) -> PathText { "/values/\(values)" }
+
+    @available(*, deprecated)
+    static func range(_ range: Range<Int>) -> PathText { "/values/\(range)" }
+
+    @available(*, deprecated)
+    static func closedRange(_ range: ClosedRange<Int>) -> PathText { "/values/\(range)" }
+
+    @available(*, deprecated)
+    static func data(_ data: Data) -> PathText { "/values/\(data)" }
+
+    @available(*, deprecated)
     static func plain(_ value: Plain) -> PathText { "/values/\(value)" }
 
     @available(*, deprecated)
@@ -206,11 +265,14 @@ private enum DeprecatedPaths: Mistakes {
 
 extension PathTextTests {
     @Test
-    func optionalsDatesAndValuesWithoutATextAreRefused() {
+    func optionalsDatesCollectionsBytesAndValuesWithoutATextAreRefused() {
         let mistakes: any Mistakes.Type = DeprecatedPaths.self
         for (path, reason) in [
             (mistakes.optional(7), "is an optional"), (mistakes.optional(nil), "is an optional"),
             (mistakes.date(Date(timeIntervalSince1970: 0)), "is a date"),
+            (mistakes.array([7, 8]), "has several parts"), (mistakes.set(["a"]), "has several parts"),
+            (mistakes.dictionary(["a": 7]), "has several parts"), (mistakes.range(1..<2), "has several parts"),
+            (mistakes.closedRange(1...2), "has several parts"), (mistakes.data(Data([7])), "is bytes"),
             (mistakes.plain(Plain(id: 7)), "is of type Plain"),
         ] {
             let error = #expect(throws: PulseError.self) { try path.text }

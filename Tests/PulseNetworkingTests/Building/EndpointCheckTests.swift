@@ -55,6 +55,25 @@ struct EndpointCheckTests {
         #expect(warnings(sink).map { $0.contains("Misnamed.timeout") && $0.contains("timeoutInterval") } == [true])
     }
 
+    @Test func aSocketEndpointIsCheckedAtItsFirstHandshake() async throws {
+        struct Feed: SocketEndpoint {
+            let path = "/feed"
+            let query = ["room": "1"]
+            let headers: HTTPHeaders = ["X-A": "1"]
+            let pingInterval = 20
+            let subprotocols = ["a"]
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        let socket = PulseSocket(endpoint: Feed(), client: client)
+        for _ in 0..<2 { await #expect(throws: PulseError.self) { try await socket.connect() } }
+        let found = warnings(sink).filter { $0.contains("Feed.") }
+        #expect(found.count == 2)
+        #expect(found.contains { $0.contains("Feed.query") && $0.contains("SocketEndpoint") })
+        #expect(found.contains { $0.contains("Feed.headers") && $0.contains("[String: String]") })
+    }
+
     @Test func aVerbIsNoEndpointWithWrongNames() async throws {
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         bus.addSink(sink)

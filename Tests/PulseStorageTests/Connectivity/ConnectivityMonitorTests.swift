@@ -65,6 +65,16 @@ struct ConnectivityMonitorTests {
         #expect(clock.allSleeps.map(\.seconds) == [3])
     }
 
+    @Test func aWaitForAChangeTakesADuration() async {
+        guard #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) else { return }
+        let (monitor, clock) = (ManualConnectivityMonitor(.satisfied), TestClock())
+        let timed = Task { await monitor.waitForChange(timeout: .milliseconds(1500), clock: clock) }
+        await clock.sleepers(atLeast: 1, for: .timeout)
+        await clock.advance(by: 2)
+        #expect(await timed.value == nil)
+        #expect(clock.allSleeps.map(\.seconds) == [1.5])
+    }
+
     @Test func aReleasedMonitorEndsItsStreams() async {
         var monitor: ManualConnectivityMonitor? = ManualConnectivityMonitor()
         let stream = monitor?.updates

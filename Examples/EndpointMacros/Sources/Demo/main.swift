@@ -31,7 +31,7 @@ server.on(.put, "/teams/{team}/users/{id}") { _ in .status(204) }
 let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL))
 
 print(try await client.request(GetUser(id: 42)).name)
-_ = try await client.request(MoveUser(team: "a/b", id: 42, user: User(name: "Ada")))
+try await client.request(MoveUser(team: "a/b", id: 42, user: User(name: "Ada")))
 for request in server.requests {
     print(request.method, request.target, request.text)
 }
