@@ -20,16 +20,19 @@ final class Connector: Sendable {
     private let hasOtherProxies: Bool
     private let clock: any PulseClock
     private let deadlines: DeadlineHeap
-    private let contexts = TLSContexts()
+    private let contexts: TLSContexts
     private let state = Locked(State())
 
     /// - Parameters:
     ///   - unixSocketPath: where all connections lead to, whatever their servers are; nil for their servers.
+    ///   - authorities: those of requests whose settings have none.
     ///   - environment: the variables that may name a proxy.
     init(
         unixSocketPath: String? = nil, resolver: NameResolver = .shared, clock: any PulseClock = .system,
+        authorities: TLSAuthorities? = .system,
         environment: @escaping @Sendable (String) -> String? = ProxyVariables.current
     ) {
+        contexts = TLSContexts(authorities)
         (self.unixSocketPath, self.resolver, self.clock) = (unixSocketPath, resolver, clock)
         self.environment = environment
         hasOtherProxies = ProxyVariables(environment).hasOtherProxies
@@ -130,14 +133,21 @@ struct TLSContexts: Sendable {
 
     private static let limit = 32
 
+    private let authorities: TLSAuthorities?
     private let all = Locked<[Key: TLSContext]>([:])
+
+    /// - Parameter authorities: those of settings that have none; nil without OpenSSL.
+    init(_ authorities: TLSAuthorities?) {
+        self.authorities = authorities
+    }
 
     /// Throws ``PulseError`` for settings that cannot be used, and ``TransportFailure`` without memory.
     func context(for request: TransportRequest, offersHTTP2: Bool) throws -> TLSContext {
         let key = Key(tls: request.tls, pins: request.pins, offersHTTP2: offersHTTP2)
         if let known = all.withLock({ $0[key] }) { return known }
         // Without the lock: it may read files, and derive keys from passwords.
-        let made = try TLSContext(request.tls, pins: request.pins, offersHTTP2: offersHTTP2)
+        let made = try TLSContext(
+            request.tls, pins: request.pins, offersHTTP2: offersHTTP2, system: authorities)
         return all.withLock { all in
             if let known = all[key] { return known }
             // Those in use come back, without their sessions.

@@ -42,11 +42,16 @@ public final class CurlTransport: Transport {
         self.init(maximumConnectionsPerHost, unixSocketPath, library: .system)
     }
 
-    /// - Parameter library: the assumed capabilities of the loaded libcurl.
-    init(_ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?) {
+    /// - Parameters:
+    ///   - library: the assumed capabilities of the loaded libcurl.
+    ///   - authorities: of connections without libcurl whose settings have none.
+    init(
+        _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, library: CurlLibrary?,
+        authorities: TLSAuthorities? = .system
+    ) {
         self.library = library
         self.unixSocketPath = unixSocketPath
-        connector = Connector(unixSocketPath: unixSocketPath)
+        connector = Connector(unixSocketPath: unixSocketPath, authorities: authorities)
         slots = HostSlots(limit: maximumConnectionsPerHost)
         connections = max(256, maximumConnectionsPerHost)
     }

@@ -21,6 +21,7 @@ struct SystemAuthoritiesWireTests {
         let way: Way
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         let library: CurlLibrary
+        let authorities: TLSAuthorities
         var file: URL { folder.appendingPathComponent("authorities.pem") }
 
         init(_ way: Way) throws {
@@ -28,10 +29,10 @@ struct SystemAuthoritiesWireTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             var library = try #require(CurlLibrary.system)
             // The directory does not exist, as where it is optional.
-            library.systemAuthorities = CurlAuthorities(
-                file: folder.appendingPathComponent("authorities.pem").path,
-                directory: folder.appendingPathComponent("none").path)
+            let (file, none) = (folder.appendingPathComponent("authorities.pem").path, folder.path + "/none")
+            library.systemAuthorities = CurlAuthorities(file: file, directory: none)
             self.library = library
+            authorities = try #require(TLSAuthorities(file: file, directory: none))
         }
 
         func write(_ identity: MockServer.TLSIdentity) throws {
@@ -49,7 +50,7 @@ struct SystemAuthoritiesWireTests {
         }
 
         func transport() -> any Transport {
-            let curl = CurlTransport(8, library: library)
+            let curl = CurlTransport(8, library: library, authorities: authorities)
             return way == .engine ? HTTP1Transport(over: curl) : curl
         }
 

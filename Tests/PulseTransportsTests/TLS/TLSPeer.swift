@@ -151,7 +151,7 @@ final class TLSPeer {
         let count = bytes.withUnsafeBytes {
             send(far, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
         }
-        outgoing = bytes.dropFirst(max(0, count))
+        outgoing = Data(bytes.dropFirst(max(0, count)))
     }
 
     func say(_ text: String) {
