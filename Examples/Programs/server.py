@@ -62,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, status, body=b"", **headers):
         self.send_response(status)
-        for name, value in {**({} if status == 204 else {"Content-Length": len(body)}), **headers}.items():
+        for name, value in {**({} if status == 204 else {"Content_Length": len(body)}), **headers}.items():
             self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
         if self.command != "HEAD":

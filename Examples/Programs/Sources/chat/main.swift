@@ -33,8 +33,8 @@ do {
     }
     for await message in socket.messages {
         guard await room.takes(message) else { continue }
-        print("\(message.from): \(message.text)")
-        fflush(nil)
+        // Not `print` with a flush of all files, which waits for the one that is being read.
+        FileHandle.standardOutput.write(Data("\(message.from): \(message.text)\n".utf8))
         if await room.isDone { await socket.close() }
     }
     if case .closed(let error?) = socket.state { throw error }
