@@ -6,7 +6,8 @@ import PulseCore
 
 /// The TLS of one connection. Nothing here waits. One task at a time may use it.
 final class TLSSession: @unchecked Sendable {
-    // Unchecked: the owner of the connection calls it under one lock.
+    // Unchecked: the owner of the connection calls it under one lock. Only `handshake()`, which computes for long, runs
+    // without it: the owner notes that it is under way, and calls and closes nothing meanwhile.
 
     let descriptor: Int32
     private let context: TLSContext
