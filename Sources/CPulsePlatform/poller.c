@@ -25,8 +25,7 @@ double pulse_monotonic_now(void) {
 }
 
 void pulse_poller_begin_thread(void) {
-    // libcurl leaves this to its caller, because it may not use signals. Before 7.87 its TLS writes without
-    // MSG_NOSIGNAL.
+    // PulseKit's own sends use MSG_NOSIGNAL; other code that this thread calls may write to a socket without it.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);

@@ -13,7 +13,7 @@
 /// |---|---|
 /// | `RetryLoop` | another attempt after a failure, a stale connection or a 421 |
 /// | `Wire` | a transport that resends a request by itself: ``TransportRequest/mayBeResent`` is false |
-/// | `CurlTransfer`, `HTTP1ConnectionPool` | an idle connection that its server may soon close, for such a request |
+/// | `ConnectionPool` | an idle connection that its server may soon close, for such a request |
 /// | `URLSessionTransport` | Foundation's own resends: such a request gets a new session |
 /// | `ValidatorPlugin` | the retry that a validator requests |
 /// | `HedgedRequest` | a second copy of a request that is not safe |

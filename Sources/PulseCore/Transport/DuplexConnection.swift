@@ -16,7 +16,7 @@ public protocol DuplexConnection: AnyObject, Sendable {
     /// taken none of them, or ``PulseError/invalidRequest(reason:)`` if another task writes.
     func write(_ bytes: Data) async throws
     /// Ends this side's direction after the bytes that are being written: the peer reads the end, and may still send.
-    /// Later writes fail. Over the TLS of libcurl, which cannot end one direction alone, the peer is not told.
+    /// Later writes fail.
     func finishWriting()
     /// Closes both directions. Waiting reads and writes, and all later ones, throw `CancellationError`. May be called
     /// again.

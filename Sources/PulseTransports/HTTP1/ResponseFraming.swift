@@ -4,7 +4,7 @@ import PulseCore
 
 /// The framing of a response: what the head says about the body and the connection (RFC 9112, sections 5, 6 and 9).
 ///
-/// Both HTTP engines check every line of a head with it, so that they accept and reject the same responses.
+/// The engines of HTTP/1.1 and HTTP/2 check every line of a head with it, so that they accept and reject the same responses.
 struct ResponseFraming {
     enum BodyLength: Equatable {
         case none
@@ -17,8 +17,8 @@ struct ResponseFraming {
     /// The field that a folded line continues.
     private enum LastField {
         case none, other, connection, contentEncoding
-        /// Content-Length or Transfer-Encoding. libcurl reads them line by line. Folding them serves only to make two
-        /// parsers disagree.
+        /// Content-Length or Transfer-Encoding. Many parsers read them line by line. Folding them serves only to make
+        /// two parsers disagree.
         case framing
     }
 

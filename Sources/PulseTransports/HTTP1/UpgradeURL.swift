@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The parts of an upgrade's URL, which is sent without libcurl.
+/// The parts of an upgrade's URL.
 struct UpgradeURL {
     let isSecure: Bool
     /// `http` or `https`, the plain host and the target.

@@ -40,7 +40,7 @@ extension TransportConformance.Case {
                 .text("taken")
             } verify: { stage in
                 _ = try await stage.send(stage.request(.post, body: .bytes(.everyByte)))
-                // libcurl sends an Expect for more than 1 MiB, and for a body without a length.
+                // Foundation's libcurl sends an Expect for more than 1 MiB, and for a body without a length.
                 let long = TransportRequest.Body.bytes(Data.megabyte + Data.everyByte)
                 let unmeasured = RequestBody.Stream(length: nil) { ByteStream([.everyByte]) }
                 for method in [HTTPMethod.post, .get] {
