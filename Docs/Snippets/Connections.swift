@@ -85,7 +85,7 @@ try await MockServer.run { server in
 
 #if canImport(CPulsePlatform)
 // snippet.socket
-let transport = CurlTransport(unixSocketPath: "/var/run/docker.sock")
+let transport = SocketTransport(unixSocketPath: "/var/run/docker.sock")
 let docker = PulseClient(
     configuration: PulseConfiguration(baseURL: URL(string: "http://localhost")!), transport: transport)
 let version = await docker.result(of: Request<[String: JSONValue]>(.get, "/version"))

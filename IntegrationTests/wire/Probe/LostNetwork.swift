@@ -29,7 +29,7 @@ enum LostNetwork {
         request.tls.certificateAuthorities = [
             try Data(contentsOf: URL(fileURLWithPath: directory).appendingPathComponent("root.pem"))
         ]
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         let patient = Task { [request] in try await transport.send(request) }
         // The preface of HTTP/2 is sent together with the request.
         read(output, until: "PRI * HTTP/2.0")

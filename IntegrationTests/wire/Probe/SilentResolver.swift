@@ -18,7 +18,7 @@ enum SilentResolver {
         defer { close(port) }
         let server = try await MockServer.start()
         server.fallback { _ in .text("answer") }
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         guard let lost = URL(string: "http://never.example/") else { return [:] }
         var outcomes: [String: String] = [:]
 

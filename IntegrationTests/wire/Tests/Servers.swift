@@ -80,7 +80,7 @@ enum Servers {
 
     /// The response of `control`.
     static func told<Value: Decodable>(_ path: String) async throws -> Value {
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         let request = TransportRequest(
             urlRequest: URLRequest(url: try url(.control, host: "127.0.0.1", path)), proxy: .direct)
         let response = try await transport.send(request)

@@ -108,6 +108,19 @@ struct ConnectionRouteTests {
         #expect(try Self.name("http://\(host)/", both) == "p:1")
     }
 
+    @Test(arguments: [
+        ("[::1]:80", true), ("[::1]:81", true), ("[::2]:80", true), ("[::2]:81", false), ("a.test:80", true),
+        ("b.a.test:80", true), ("a.test:81", false), ("c.test:80", true), ("ba.test:80", false), ("d.test:80", false),
+    ])
+    func theEnvironmentsListMayHaveBracketsAndPorts(authority: String, isDirect: Bool) {
+        // `ProxyVariables.proxy` reads the entry without a port.
+        let variables = ["no_proxy": "[::1], [::2]:80,a.test:80 .c.test:80,d.test", "NO_PROXY": "*"]
+        for proxy in [ProxySettings.environment, .http(host: "proxy", port: 1)] {
+            let settings = ProxyVariables.settings(proxy, for: URL(string: "http://\(authority)/")) { variables[$0] }
+            #expect((settings == .direct) == (isDirect && proxy == .environment))
+        }
+    }
+
     // MARK: Settings
 
     @Test func settingsComeBeforeVariables() throws {
