@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The parts of an upgrade's URL.
+/// The parts of an upgrade's URL, which is sent without libcurl.
 struct UpgradeURL {
     let isSecure: Bool
     /// `http` or `https`, the plain host and the target.
