@@ -111,16 +111,3 @@ struct CertificateAuthoritiesTests {
         #expect(TLSSettings.Version.tls13.number == 0x0304)
     }
 }
-
-extension CertificateAuthorities {
-    /// All of them in one text (RFC 7468, section 5).
-    var pem: Data {
-        var text = Data()
-        for certificate in certificates {
-            text += Data("-----BEGIN CERTIFICATE-----\n".utf8)
-            text += certificate.base64EncodedData(options: [.lineLength64Characters, .endLineWithLineFeed])
-            text += Data("\n-----END CERTIFICATE-----\n".utf8)
-        }
-        return text
-    }
-}
