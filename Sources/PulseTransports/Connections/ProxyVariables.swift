@@ -24,9 +24,9 @@ struct ProxyVariables {
     static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// Whether a variable names a proxy.
-    static var isInEnvironment: Bool { names.contains { value($0) != nil } }
-
-    private static let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    static var isInEnvironment: Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { value($0) != nil }
+    }
 
     /// Reads the variables, or none if none of them names a proxy now.
     static var current: @Sendable (String) -> String? {
@@ -64,9 +64,10 @@ struct ProxyVariables {
         return proxy
     }
 
-    /// Whether a variable names a proxy of a scheme that is not supported.
+    /// Whether a variable names a proxy of a scheme that only libcurl can use.
     var hasOtherProxies: Bool {
-        Self.names.compactMap(environment).contains { text in
+        ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"].compactMap(environment).contains {
+            text in
             do {
                 _ = try ConnectionRoute.Proxy(variable: text)
                 return false

@@ -78,10 +78,6 @@ struct ConnectionRouteTests {
             PulseError(wrapping: $0).kind == .unsupported
         }
         #expect(try Self.route("http://a.test/", .direct, ["http_proxy": text]) == .direct)
-        for name in ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"] {
-            #expect(ProxyVariables { $0 == name ? text : nil }.hasOtherProxies)
-            #expect(!ProxyVariables { $0 == name ? "http://proxy.test" : nil }.hasOtherProxies)
-        }
     }
 
     @Test(
