@@ -17,7 +17,7 @@ import struct
 
 import multiplexed
 
-# Bytes with a meaning in a URL, which libcurl interprets.
+# Bytes with a meaning in a URL.
 CREDENTIALS = ("us%41er", "pass:wo%2Frd%")
 
 # linux/tcp_states.h

@@ -84,7 +84,7 @@ int pulse_socket_connect(const struct pulse_address *address, int *connecting) {
     *connecting = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*connecting < 0) return errno;
     if (family != AF_UNIX) {
-        // A peer that has gone is noticed in the end, as with libcurl's defaults.
+        // A peer that has gone is noticed in the end: the system probes after a minute without traffic.
         int on = 1, seconds = 60;
         setsockopt(*connecting, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         setsockopt(*connecting, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

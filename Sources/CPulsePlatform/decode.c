@@ -4,10 +4,10 @@
 
 #include "decode.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "curl_library.h"
 #include "decoder_abi.h"
 #include "zlib_table.h"
 
@@ -21,12 +21,16 @@ static struct {
 static bool has_brotli, has_zstd;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Never unloaded. dlsym returns an object pointer; POSIX guarantees that it converts to a function pointer.
 static void load(void) {
-#define PULSE_DECODER_RESOLVE(result, name, parameters) \
-    (*(void **)&library.name = pulse_curl_dependency(#name)) != NULL &&
-    has_brotli = PULSE_BROTLI_FUNCTIONS(PULSE_DECODER_RESOLVE) true;
-    has_zstd = PULSE_ZSTD_FUNCTIONS(PULSE_DECODER_RESOLVE) true;
-#undef PULSE_DECODER_RESOLVE
+    void *brotli = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+#define PULSE_BROTLI_RESOLVE(result, name, parameters) && (*(void **)&library.name = dlsym(brotli, #name)) != NULL
+    has_brotli = brotli != NULL PULSE_BROTLI_FUNCTIONS(PULSE_BROTLI_RESOLVE);
+#undef PULSE_BROTLI_RESOLVE
+#define PULSE_ZSTD_RESOLVE(result, name, parameters) && (*(void **)&library.name = dlsym(zstd, #name)) != NULL
+    has_zstd = zstd != NULL PULSE_ZSTD_FUNCTIONS(PULSE_ZSTD_RESOLVE);
+#undef PULSE_ZSTD_RESOLVE
 }
 
 bool pulse_decoder_load(enum pulse_coding coding) {

@@ -4,11 +4,11 @@
 
 #include "deflate.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "curl_library.h"
 #include "zlib_table.h"
 
 struct pulse_zlib_table pulse_zlib;
@@ -16,9 +16,12 @@ struct pulse_zlib_table pulse_zlib;
 static bool is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// Never unloaded. dlsym returns an object pointer; POSIX guarantees that it converts to a function pointer.
 static void load(void) {
+    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return;
 #define PULSE_ZLIB_RESOLVE(result, name, parameters) \
-    *(void **)&pulse_zlib.name = pulse_curl_dependency(#name); \
+    *(void **)&pulse_zlib.name = dlsym(library, #name); \
     if (pulse_zlib.name == NULL) return;
     PULSE_ZLIB_FUNCTIONS(PULSE_ZLIB_RESOLVE)
 #undef PULSE_ZLIB_RESOLVE

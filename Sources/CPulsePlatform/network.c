@@ -69,7 +69,8 @@ static void note(const char *interface, void *found) {
 }
 
 bool pulse_lacks_descriptors(void) {
-    // A socket, the two ends that wake the thread of libcurl's resolver, and a file: a failed attempt has closed them.
+    // As many as a connection opens at a time: files and sockets of the resolver, its own socket, a file of authorities. A
+    // failed attempt has closed them.
     int descriptors[4], count = 0;
     while (count < 4 && (descriptors[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
     bool lacks = count < 4 && (errno == EMFILE || errno == ENFILE);

@@ -25,8 +25,7 @@ double pulse_monotonic_now(void) {
 }
 
 void pulse_poller_begin_thread(void) {
-    // libcurl leaves this to its caller, because it may not use signals. Before 7.87 its TLS writes without
-    // MSG_NOSIGNAL.
+    // PulseKit's own sends use MSG_NOSIGNAL; other code that this thread calls may write to a socket without it.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGPIPE);
@@ -61,7 +60,8 @@ void pulse_poller_wake(struct pulse_poller poller) {
     (void)written;
 }
 
-int pulse_poller_timeout(double until) {
+// The milliseconds until that time of the monotonic clock, in seconds, for `epoll_wait`; -1 for INFINITY.
+static int timeout(double until) {
     if (until == INFINITY) return -1;
     double left = (until - pulse_monotonic_now()) * 1e3;
     // Rounds up: rounding down would make the last millisecond a busy loop.
@@ -71,7 +71,7 @@ int pulse_poller_timeout(double until) {
 int pulse_poller_wait(
     struct pulse_poller poller, double until, struct pulse_poller_event events[PULSE_POLLER_TURN]) {
     struct epoll_event ready[PULSE_POLLER_TURN];
-    int found = epoll_wait(poller.epoll, ready, PULSE_POLLER_TURN, pulse_poller_timeout(until));
+    int found = epoll_wait(poller.epoll, ready, PULSE_POLLER_TURN, timeout(until));
     int count = 0;
     for (int index = 0; index < found; index++) {
         if (ready[index].data.u64 == PULSE_POLLER_WAKE_UP) continue;

@@ -38,7 +38,6 @@ struct FailedBodyTests {
     /// The last of the responses serves all further requests.
     private static func serve<Value: Sendable>(
         _ responses: MockServer.Response..., plugins: [any PulsePlugin] = [], retry: RetryPolicy = .never,
-        byCurl: Bool = false,
         _ body: @Sendable (PulseClient, MockServer) async throws -> Value
     ) async throws -> Value {
         try await MockServer.run { server in
@@ -47,10 +46,7 @@ struct FailedBodyTests {
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: retry)
                 .with(\.cookieStore, value: MemoryCookieStore()).with(\.maximumBufferedBodySize, value: limit)
                 .with(\.clock, value: TestClock(autoAdvances: true)).with(\.connectivity, value: .manual())
-            let client =
-                byCurl
-                ? PulseClient(configuration: configuration, plugins: plugins, transport: CurlTransport())
-                : PulseClient(configuration: configuration, plugins: plugins)
+            let client = PulseClient(configuration: configuration, plugins: plugins)
             let value = try await body(client, server)
             await client.shutdown()
             return value
@@ -162,13 +158,13 @@ struct FailedBodyTests {
     }
 
     /// Its header fields may be those of an attacker.
-    @Test(arguments: [false, true], [302, 503])
-    func aResponseWithAnAmbiguousEndIsDiscarded(byCurl: Bool, status: Int) async throws {
+    @Test(arguments: [302, 503])
+    func aResponseWithAnAmbiguousEndIsDiscarded(status: Int) async throws {
         let ambiguous = MockServer.Response.text(
             "abc", status: status, headers: ["Location": "/b", "Set-Cookie": "a=b"]
         )
         .framed(.conflictingLengths(3, 5))
-        try await Self.serve(ambiguous, Self.good, byCurl: byCurl) { client, server in
+        try await Self.serve(ambiguous, Self.good) { client, server in
             let error = await #expect(throws: PulseError.self) { try await Self.text(client) }
             #expect(error?.kind == .transport && error?.statusCode == nil)
             try await Self.expect("good", client)

@@ -42,8 +42,7 @@ struct CancellationStressTests {
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(100))
         let configuration = PulseConfiguration.patient(with: server).with(\.clock, value: clock)
             .with(\.retryPolicy, value: wait == .retry ? policy : .none)
-        let curl = CurlTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
-        let transport = HTTP1Transport(over: curl)
+        let transport = SocketTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
         let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
         let holder = Task { [urlRequest = URLRequest(url: server.baseURL)] in
             guard wait == .slot else { return }
@@ -55,7 +54,7 @@ struct CancellationStressTests {
         let call = Task.startingNow { try await self.call(client, wait, options) }
         switch wait {
         case .response, .file: try await server.wait { $0.requests.count == 1 }
-        case .slot: #expect(curl.waiterCount(server.baseURL) == 1)
+        case .slot: #expect(transport.waiterCount(server.baseURL) == 1)
         case .retry: await clock.sleepers(atLeast: 1)
         }
         switch ender {

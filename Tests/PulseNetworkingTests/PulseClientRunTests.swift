@@ -37,7 +37,7 @@ struct PulseClientRunTests {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
             let client = PulseClient(
-                configuration: PulseConfiguration.patient(with: server), transport: CurlTransport(), events: bus)
+                configuration: PulseConfiguration.patient(with: server), transport: SocketTransport(), events: bus)
             let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
             #expect(response.timings?.firstByte != nil)
             #expect(response.timings?.lastByte == nil)

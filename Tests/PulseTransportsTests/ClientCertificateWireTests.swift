@@ -55,7 +55,7 @@ struct ClientCertificateWireTests {
             server.on(.get, "/") { _ in .text("known") }
             var settings = identity.clientSettings
             settings.clientCertificate = identity.clientCertificate
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let known = Self.client(of: server, settings, transport)
             let unknown = Self.client(of: server, identity.clientSettings, transport)
             for _ in 0..<3 {
@@ -135,7 +135,7 @@ struct ClientCertificateWireTests {
 
     /// With the default policy, and no wait between attempts.
     private static func client(
-        of server: MockServer, _ settings: TLSSettings, _ transport: CurlTransport = CurlTransport()
+        of server: MockServer, _ settings: TLSSettings, _ transport: SocketTransport = SocketTransport()
     ) -> PulseClient {
         PulseClient(
             configuration: PulseConfiguration.patient(with: server)

@@ -13,7 +13,7 @@ import Testing
 struct DescriptorExhaustionTests {
     @Test func aTransportWithoutDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {
-            let transport = HTTP1Transport(over: CurlTransport())
+            let transport = SocketTransport()
             try Descriptors.exhaust(leaving: 0)
             let error = await Descriptors.failure(of: transport, "http://127.0.0.1:1/")
             try #require(error == "resourceUnavailable, beforeSend")
@@ -23,20 +23,17 @@ struct DescriptorExhaustionTests {
     @Test(arguments: ["http://127.0.0.1:1/", "https://127.0.0.1:1/", "http://localhost:1/", "https://localhost:1/"])
     func aConnectionWithoutASocketReportsIt(address: String) async {
         await #expect(processExitsWith: .success) { [address] in
-            for isOwn in [true, false] {
-                let server = try await MockServer.start()
-                let curl = CurlTransport(8, library: .system)
-                let transport: any Transport = isOwn ? HTTP1Transport(over: curl) : curl
-                // Starts the thread and the connections' poller.
-                let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
-                try #require(warm == nil)
-                let taken = try Descriptors.exhaust(leaving: 0)
-                let error = await Descriptors.failure(of: transport, address)
-                try #require(error == "resourceUnavailable, beforeSend", "\(address): \(error ?? "")")
-                Descriptors.free(taken)
-                await transport.shutdown()
-                await server.shutdown()
-            }
+            let server = try await MockServer.start()
+            let transport = SocketTransport()
+            // Starts the thread and the connections' poller.
+            let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
+            try #require(warm == nil)
+            let taken = try Descriptors.exhaust(leaving: 0)
+            let error = await Descriptors.failure(of: transport, address)
+            try #require(error == "resourceUnavailable, beforeSend", "\(address): \(error ?? "")")
+            Descriptors.free(taken)
+            await transport.shutdown()
+            await server.shutdown()
         }
     }
 
@@ -44,7 +41,7 @@ struct DescriptorExhaustionTests {
     @Test func aConnectionWithoutOtherDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {
             let server = try await MockServer.start()
-            let transport = HTTP1Transport(over: CurlTransport())
+            let transport = SocketTransport()
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             let other = try await MockServer.start()
@@ -60,7 +57,7 @@ struct DescriptorExhaustionTests {
             try Data("payload".utf8).write(to: file)
             defer { try? FileManager.default.removeItem(at: file) }
             let server = try await MockServer.start()
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             try Descriptors.exhaust(leaving: 0)
@@ -74,7 +71,7 @@ struct DescriptorExhaustionTests {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             let server = try await MockServer.start()
             server.fallback { _ in .text("content") }
-            let transport = CurlTransport(8, library: .system)
+            let transport = SocketTransport()
             let warm = await Descriptors.failure(of: transport, server.baseURL.absoluteString)
             try #require(warm == nil)
             try Descriptors.exhaust(leaving: 0)

@@ -12,16 +12,12 @@ import Testing
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
-        case plain, crowded, overTLS, curl, curlOverTLS
+        case plain, crowded, overTLS, http1OverTLS
 
-        var isOverTLS: Bool { [.overTLS, .curlOverTLS].contains(self) }
+        var isOverTLS: Bool { [.overTLS, .http1OverTLS].contains(self) }
 
-        func transport() -> any Transport {
-            switch self {
-            case .plain, .overTLS: HTTP1Transport(over: CurlTransport(64, library: .system))
-            case .crowded: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
-            case .curl, .curlOverTLS: CurlTransport(64, library: .system)
-            }
+        func transport() -> SocketTransport {
+            self == .crowded ? SocketTransport(64, few: 0) : SocketTransport(64)
         }
     }
 
@@ -42,7 +38,7 @@ struct KeepAliveWireTests {
             let transport = engine.transport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600,
-                mayBeResent: rule.mayBeResent, tls: tls, httpVersions: engine == .curlOverTLS ? .automatic : .http1)
+                mayBeResent: rule.mayBeResent, tls: tls, httpVersions: engine == .http1OverTLS ? .http1 : .automatic)
             _ = try await transport.send(request)
             let second = try await transport.send(request)
             #expect(second.timings?.isConnectionReused == rule.isReused)

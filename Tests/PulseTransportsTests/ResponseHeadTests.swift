@@ -62,3 +62,28 @@ struct ResponseHeadTests {
             ])
     }
 }
+
+extension ResponseHead {
+    /// Nil if the first line is not a status line. Lines end with LF, optionally preceded by CR.
+    fileprivate init?(_ bytes: [UInt8]) {
+        let head = bytes.withUnsafeBytes { bytes -> ResponseHead? in
+            var head: ResponseHead?
+            var start = 0
+            while start < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[start...])
+                let end = rest.offset(of: UInt8(ascii: "\n")) ?? rest.count
+                start += end + 1
+                let line = rest.line(endingAt: end)
+                if head == nil {
+                    head = ResponseHead(statusLine: line)
+                    if head == nil { return nil }
+                } else {
+                    head?.add(line)
+                }
+            }
+            return head
+        }
+        guard let head else { return nil }
+        self = head
+    }
+}

@@ -16,22 +16,18 @@ struct TransportResourceTests {
     /// Whether the schedules are long, as in release.
     private static var isLong: Bool { ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil }
 
-    /// Over the default transport, or over libcurl alone; 10,000 where the schedules are long.
-    @Test(arguments: [false, true])
-    func requestsLeakNothing(isCurlAlone: Bool) async {
-        await #expect(processExitsWith: .success) { [isCurlAlone] in
-            let make = { () -> any Transport in
-                isCurlAlone ? CurlTransport() : StandardTransport()
-            }
+    /// 10,000 where the schedules are long.
+    @Test func requestsLeakNothing() async {
+        await #expect(processExitsWith: .success) {
             try await MockServer.run { server in
                 server.fallback { _ in .text("response") }
                 // The first transport allocates what the process keeps permanently.
-                let first = make()
+                let first = StandardTransport()
                 try await Self.round(of: 500, against: server, over: first)
                 await first.shutdown()
                 try await server.wait { $0.openConnectionCount == 0 }
                 let idle = Resources.now
-                let transport = make()
+                let transport = StandardTransport()
                 for _ in 0..<(Self.isLong ? 4 : 1) { try await Self.round(of: 500, against: server, over: transport) }
                 let before = Resources.now
                 let growth = try await ResidentMemory.growth(ofRounds: Self.isLong ? 20 : 5) {

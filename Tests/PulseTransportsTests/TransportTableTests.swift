@@ -53,11 +53,11 @@ struct TransportTableTests {
         let rows = try Self.rows()
         #expect(
             rows.first == [
-                "Setting", "`CurlTransport`, Linux", "`URLSessionTransport`, Apple platforms",
+                "Setting", "`SocketTransport`, Linux", "`URLSessionTransport`, Apple platforms",
                 "`URLSessionTransport`, Linux", "`MockTransport`",
             ])
         let transports: [any Transport] = [
-            CurlTransport(), Self.apple, URLSessionTransport(), MockTransport(stubs: []),
+            SocketTransport(), Self.apple, URLSessionTransport(), MockTransport(stubs: []),
         ]
         var seen = TransportCapabilities()
         for row in rows.dropFirst(2) {

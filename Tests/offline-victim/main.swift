@@ -40,11 +40,7 @@ enum Life {
 /// are sent.
 // Unchecked: the set is accessed only under the lock.
 final class Airplane: Transport, @unchecked Sendable {
-    #if canImport(Darwin)
-    private let wire = URLSessionTransport()
-    #else
-    private let wire: any Transport = CurlTransport.isSupported ? CurlTransport() : URLSessionTransport()
-    #endif
+    private let wire = StandardTransport()
     private let lock = NSLock()
     private var seen: Set<String> = []
 

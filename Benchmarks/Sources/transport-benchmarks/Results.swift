@@ -70,7 +70,7 @@ struct Results: Codable {
         promise("KiB of memory for an idle connection over TLS", .atMost, 64, connections?.kibibytes, margin: 0)
         promise(
             "handshake with the system's authorities: time / the first one's, which reads them", .atMost, 0.3,
-            ratio(connections.map { max($0.engine, $0.libcurl) }, connections?.first), margin: calm)
+            ratio(connections?.later, connections?.first), margin: calm)
         let (download, upload) = (speeds[TransferResult.download], speeds[TransferResult.upload])
         promise("MiB of memory for a download to a file", .atMost, 30, download?.extra, margin: 0)
         promise("MiB of memory for an upload of a file", .atMost, 30, upload?.extra, margin: 0)
@@ -142,8 +142,7 @@ extension Results {
             report.heading("Connections over TLS", ["each"])
             report.row("\(connections.count) idle ones", [Report.decimal(connections.kibibytes, 1) + " KiB"])
             report.row("handshake, system's authorities, the first", [Report.decimal(connections.first, 2) + " ms"])
-            report.row("a later one", [Report.decimal(connections.engine, 2) + " ms"])
-            report.row("the same through libcurl", [Report.decimal(connections.libcurl, 2) + " ms"])
+            report.row("a later one", [Report.decimal(connections.later, 2) + " ms"])
         }
         if !promises.isEmpty { report.verdicts(promises) }
         if let busyElsewhere {

@@ -5,7 +5,7 @@ import Foundation
 import PulseKit
 import Reporting
 
-/// What connections over TLS cost: a handshake, and one that the HTTP/1.1 engine keeps for later requests.
+/// What connections over TLS cost: a handshake, and one that is kept for later requests.
 struct SecureConnections: Codable {
     /// The number of idle connections, and the resident memory of each.
     let count: Int
@@ -13,8 +13,7 @@ struct SecureConnections: Codable {
     /// Milliseconds until a certificate is refused that no authority of the system has signed: the first time, which
     /// reads the authorities, and later.
     let first: Double
-    let engine: Double
-    let libcurl: Double
+    let later: Double
 
     static func measured(server: URL, authority: Data?, isShort: Bool) throws -> SecureConnections {
         let outcome = Outcome()
@@ -23,14 +22,11 @@ struct SecureConnections: Codable {
             do {
                 let count = isShort ? 100 : 1000
                 let idle = try await idleKibibytes(server: server, authority: authority, count: count)
-                let first = try await handshake(server, .http1, count: 1)
-                var (engine, libcurl) = (Double.infinity, Double.infinity)
-                for _ in 0..<(isShort ? 1 : 5) {
-                    engine = min(engine, try await handshake(server, .http1, count: 20))
-                    libcurl = min(libcurl, try await handshake(server, .automatic, count: 20))
-                }
+                let first = try await handshake(server, count: 1)
+                var later = Double.infinity
+                for _ in 0..<(isShort ? 1 : 5) { later = min(later, try await handshake(server, count: 20)) }
                 outcome.result = .success(
-                    SecureConnections(count: count, kibibytes: idle, first: first, engine: engine, libcurl: libcurl))
+                    SecureConnections(count: count, kibibytes: idle, first: first, later: later))
             } catch {
                 outcome.result = .failure(error)
             }
@@ -63,11 +59,8 @@ struct SecureConnections: Codable {
         return Double(grown) / 1024 / Double(count)
     }
 
-    private static func handshake(_ server: URL, _ versions: PulseConfiguration.HTTPVersions, count: Int) async throws
-        -> Double
-    {
-        let configuration = PulseConfiguration(baseURL: server).with(\.httpVersions, value: versions)
-            .with(\.retryPolicy, value: .none)
+    private static func handshake(_ server: URL, count: Int) async throws -> Double {
+        let configuration = PulseConfiguration(baseURL: server).with(\.retryPolicy, value: .none)
         let client = PulseClient(configuration: configuration)
         let start = SystemClock().uptime
         for _ in 0..<count {

@@ -18,7 +18,7 @@ enum SilentResolver {
         defer { close(port) }
         let server = try await MockServer.start()
         server.fallback { _ in .text("answer") }
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         guard let lost = URL(string: "http://never.example/") else { return [:] }
         var outcomes: [String: String] = [:]
 
@@ -46,8 +46,9 @@ enum SilentResolver {
 
     /// The last of that many responses. Cancels the calls if they take nearly fifteen seconds, the time limit of a
     /// resolver.
-    private static func responses(to count: Int, of transport: CurlTransport, at url: URL) async throws -> PulseResponse
-    {
+    private static func responses(
+        to count: Int, of transport: SocketTransport, at url: URL
+    ) async throws -> PulseResponse {
         let calls = (0..<max(1, count)).map { _ in
             Task { try await transport.send(TransportRequest(urlRequest: URLRequest(url: url))) }
         }

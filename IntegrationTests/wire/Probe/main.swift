@@ -26,7 +26,7 @@ var request = TransportRequest(urlRequest: URLRequest(url: url))
 if let path = arguments.dropFirst().first {
     request.tls.certificateAuthorities = [try Data(contentsOf: URL(fileURLWithPath: path))]
 }
-let transport = CurlTransport()
+let transport = SocketTransport()
 var outcome: [String: String] = [:]
 do {
     let response = try await transport.send(request)

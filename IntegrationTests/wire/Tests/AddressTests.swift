@@ -24,7 +24,7 @@ struct AddressTests {
     @Test
     func reachesASocketOfTheFileSystem() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))
-        let transport = CurlTransport(unixSocketPath: Servers.path("nginx.socket"))
+        let transport = SocketTransport(unixSocketPath: Servers.path("nginx.socket"))
         let response = try await withTransport(transport) { try await $0.send(.to(url)) }
         #expect(response.text == "GET /path")
         #expect(response.headers["X-Host"] == "nowhere.test")
@@ -34,7 +34,7 @@ struct AddressTests {
     @Test
     func aConnectionWithUnsolicitedBytesIsNotReused() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))
-        try await withTransport(CurlTransport(unixSocketPath: Servers.path("chatty.socket"))) { transport in
+        try await withTransport(SocketTransport(unixSocketPath: Servers.path("chatty.socket"))) { transport in
             for reuses in [false, true, false] {
                 let response = try await transport.send(.to(url))
                 #expect(response.statusCode == 200)
@@ -49,7 +49,7 @@ struct AddressTests {
     func reportsAMissingSocket() async throws {
         let url = try #require(URL(string: "http://nowhere.test/path"))
         let error = await #expect(throws: TransportFailure.self) {
-            try await withTransport(CurlTransport(unixSocketPath: Servers.path("missing.socket"))) {
+            try await withTransport(SocketTransport(unixSocketPath: Servers.path("missing.socket"))) {
                 try await $0.send(.to(url))
             }
         }

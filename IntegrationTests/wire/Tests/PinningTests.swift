@@ -4,7 +4,6 @@ import PulseKit
 import Testing
 
 @testable import PulseNetworking
-@testable import PulseTransports
 
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct PinningTests {
@@ -265,16 +264,14 @@ struct PinningTests {
     }
 
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1])
-    func everyRequestOverAReusedConnectionIsChecked(server: Servers.Name) async throws {
+    func requestsWithOtherPinsShareNoConnection(server: Servers.Name) async throws {
         let url = try Servers.url(server)
         let recorder = Recorder()
         try await withTransport { transport in
             let first = try await transport.send(.to(url) { $0.pins = try .keys("server") })
             let second = try await transport.send(.to(url) { $0.pins = try .keys("intermediate") })
-            // The HTTP/1.1 engine shares no connection among requests with other pins.
-            let isShared = Servers.versions != .http1
-            #expect((second.connection == first.connection) == isShared)
-            #expect(second.timings?.isConnectionReused == isShared)
+            #expect(second.connection != first.connection)
+            #expect(second.timings?.isConnectionReused == false)
             await expectPinningFailure(host: "localhost") {
                 try await transport.send(
                     .to(url) {
@@ -286,9 +283,8 @@ struct PinningTests {
         #expect(try recorder.unpinned.map(\.seen) == [Servers.chain()])
     }
 
-    /// They may share a connection, on which one of them is refused.
     @Test
-    func aFailedRequestDoesNotAffectOthersOnItsConnection() async throws {
+    func aFailedRequestDoesNotAffectOthers() async throws {
         let url = try Servers.url(.tls, "/slow/text")
         try await withTransport { transport in
             let response = try await transport.send(
@@ -365,34 +361,6 @@ struct PinningTests {
                 }
             }
         }
-    }
-
-    /// A libcurl with another TLS library, or an old one, compares the leaf's key only.
-    @Test(arguments: [CurlLibrary.withoutChain, .withoutPrerequest])
-    func withoutTheVerifiedChainOnlyThePinOfTheLeafPasses(library: CurlLibrary) async throws {
-        let url = try Servers.url(.recorder, "/\(UUID().uuidString)")
-        #expect(!library.capabilities.contains(.pinning))
-        try await withTransport(CurlTransport(6, library: library)) { transport in
-            for name in ["intermediate", "root", "stranger"] {
-                await expectPinningFailure(host: "localhost") {
-                    try await transport.send(.to(url) { $0.pins = try .keys(name) })
-                }
-            }
-            let connections: [String] = try await Servers.told("/received")
-            #expect(!connections.contains { $0.contains(url.path) })
-            let response = try await transport.send(.to(url) { $0.pins = try .keys("server", "stranger") })
-            #expect(response.statusCode == 200)
-        }
-    }
-}
-
-extension CurlLibrary {
-    fileprivate static var withoutChain: CurlLibrary {
-        CurlLibrary(version: system?.version ?? 0, features: system?.features ?? 0, readsVerifiedChain: false)
-    }
-
-    fileprivate static var withoutPrerequest: CurlLibrary {
-        CurlLibrary(version: 0x074F00, features: system?.features ?? 0, readsVerifiedChain: true)
     }
 }
 

@@ -52,7 +52,7 @@ struct ProxyTests {
         #expect(heads.first?.hasPrefix("CONNECT \(host):\(Servers.port(server)) HTTP/1.1\r\n") == true)
         #expect(heads.first?.contains(secret) == false)
         #expect(heads.first?.contains("/path") == false)
-        // The proxy's response to CONNECT is for libcurl only.
+        // The proxy's response to CONNECT is for the transport only.
         #expect(response.headers["X-Tunnel"] == nil)
         #expect(response.headers["Content-Encoding"] == nil)
         #expect(response.headers["X-Host"] == "\(host):\(Servers.port(server))")

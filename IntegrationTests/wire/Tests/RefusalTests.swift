@@ -34,8 +34,7 @@ struct RefusalTests {
     }
 
     /// The server resets once the client's system has the whole response, so none may be lost. Without the handling of
-    /// failed writes 5 to 50 of 100 are lost over TLS. In cleartext these uploads go over new connections also after a
-    /// request: that one's stays with the engine for HTTP/1.1.
+    /// failed writes 5 to 50 of 100 are lost over TLS.
     @Test(arguments: Upload.all)
     func refusalsArriveThoughTheConnectionIsReset(upload: Upload) async throws {
         let url = try Servers.url(upload.server, upload.path)

@@ -68,8 +68,7 @@ enum Servers {
         try ["server", "intermediate", "root"].map(pin)
     }
 
-    /// The versions of HTTP of each request: `run` performs the tests of TLS once more with HTTP/1.1, which is the
-    /// HTTP/1.1 engine's.
+    /// The versions of HTTP of each request: `run` performs the tests of TLS once more with HTTP/1.1 alone.
     static let versions: PulseConfiguration.HTTPVersions =
         ProcessInfo.processInfo.environment["PULSEKIT_WIRE_HTTP1"] == nil ? .automatic : .http1
 
@@ -80,7 +79,7 @@ enum Servers {
 
     /// The response of `control`.
     static func told<Value: Decodable>(_ path: String) async throws -> Value {
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         let request = TransportRequest(
             urlRequest: URLRequest(url: try url(.control, host: "127.0.0.1", path)), proxy: .direct)
         let response = try await transport.send(request)

@@ -3,8 +3,6 @@
 import PulseKit
 import Testing
 
-@testable import PulseTransports
-
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct TLSTests {
     @Test
@@ -33,7 +31,7 @@ struct TLSTests {
         #expect(response.text == "GET /")
     }
 
-    /// libcurl has a file and a directory of authorities; setting one does not change the other.
+    /// The system has a file and a directory of authorities; the settings replace both.
     @Test(.enabled(if: Servers.canReplaceSystemTrust))
     func customAuthoritiesReplaceTheSystems() throws {
         let url = try Servers.url(.tls, host: "public.localhost")
@@ -103,21 +101,6 @@ struct TLSTests {
         }
         #expect(error?.code == .timedOut)
         #expect(error?.phase == .beforeSend)
-    }
-
-    /// Trust must never be looser than configured.
-    @Test
-    func anOldLibcurlRefusesWhatItCannotEnforce() async throws {
-        let url = try Servers.url(.tls)
-        let old = CurlLibrary(version: 0x074600, features: CurlLibrary.system?.features ?? 0, readsVerifiedChain: true)
-        #expect(!old.capabilities.contains(.tls))
-        try await withTransport(CurlTransport(6, library: old)) { transport in
-            let error = await #expect(throws: PulseError.self) { try await transport.send(.to(url)) }
-            guard case .unsupported = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
-        }
     }
 
     // MARK: Client certificates

@@ -6,11 +6,6 @@
 #if defined(__linux__)
 
 #include "address.h"
-#include "curl_abi.h"
-#include "curl_certificate.h"
-#include "curl_library.h"
-#include "curl_loop.h"
-#include "curl_tls.h"
 #include "decode.h"
 #include "deflate.h"
 #include "hash.h"

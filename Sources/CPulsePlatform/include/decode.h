@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Decoders of content codings, by the zlib, brotli and zstd that libcurl has loaded. Thread-safe, as long as only one
-// thread at a time uses a `pulse_decoder`.
+// Decoders of content codings, by the system's `libz.so.1`, `libbrotlidec.so.1` and `libzstd.so.1`, loaded at run time.
+// Thread-safe, as long as only one thread at a time uses a `pulse_decoder`.
 
 #ifndef PULSE_DECODE_H
 #define PULSE_DECODE_H

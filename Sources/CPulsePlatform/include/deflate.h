@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compression and decompression by the zlib that libcurl has loaded. Thread-safe, as long as only one thread at a time
-// uses a `pulse_deflate` or a `pulse_inflate`.
+// Compression and decompression by the system's `libz.so.1`, loaded at run time. Thread-safe, as long as only one thread
+// at a time uses a `pulse_deflate` or a `pulse_inflate`.
 
 #ifndef PULSE_DEFLATE_H
 #define PULSE_DEFLATE_H

@@ -24,9 +24,6 @@ void pulse_poller_close(struct pulse_poller poller);
 /// Makes the wait return; without a wait under way, the next one returns at once.
 void pulse_poller_wake(struct pulse_poller poller);
 
-/// The milliseconds until that time of the monotonic clock, in seconds, for `epoll_wait`; -1 for INFINITY.
-int pulse_poller_timeout(double until);
-
 /// The maximum number of sockets that one wait returns. Few, so that the first of them need not wait for the last.
 enum { PULSE_POLLER_TURN = 16 };
 

@@ -33,16 +33,6 @@ package struct Locked<State: Sendable>: @unchecked Sendable {
             return try body(&state.pointee)
         }
     }
-
-    /// Runs `body` under the lock if it is free; else returns nil at once.
-    @inlinable
-    package func withLockIfFree<Result>(_ body: (inout State) throws -> Result) rethrows -> Result? {
-        try buffer.withUnsafeMutablePointers { state, lock in
-            guard LockPrimitive.lockIfFree(lock) else { return nil }
-            defer { LockPrimitive.unlock(lock) }
-            return try body(&state.pointee)
-        }
-    }
 }
 
 @usableFromInline
@@ -59,7 +49,6 @@ final class LockBuffer<State>: ManagedBuffer<State, LockPrimitive> {
 extension os_unfair_lock {
     @usableFromInline static func initialize(_ lock: UnsafeMutablePointer<Self>) { lock.initialize(to: Self()) }
     @inlinable static func lock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_lock(lock) }
-    @inlinable static func lockIfFree(_ lock: UnsafeMutablePointer<Self>) -> Bool { os_unfair_lock_trylock(lock) }
     @inlinable static func unlock(_ lock: UnsafeMutablePointer<Self>) { os_unfair_lock_unlock(lock) }
     @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { lock.deinitialize(count: 1) }
 }
@@ -72,7 +61,6 @@ extension pthread_mutex_t {
         pthread_mutex_init(lock, nil)
     }
     @inlinable static func lock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_lock(lock) }
-    @inlinable static func lockIfFree(_ lock: UnsafeMutablePointer<Self>) -> Bool { pthread_mutex_trylock(lock) == 0 }
     @inlinable static func unlock(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_unlock(lock) }
     @usableFromInline static func destroy(_ lock: UnsafeMutablePointer<Self>) { pthread_mutex_destroy(lock) }
 }

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// One direction of the raw DEFLATE data (RFC 1951) of a WebSocket: the zlib that libcurl loads on Linux. For one task
-/// at a time.
+/// One direction of the raw DEFLATE data (RFC 1951) of a WebSocket: the system's `libz.so.1` on Linux. For one task at
+/// a time.
 protocol MessageCodec: AnyObject {
     /// Consumes bytes from the front of the input; nil if they are invalid.
     ///

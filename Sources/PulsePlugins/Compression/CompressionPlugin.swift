@@ -20,7 +20,7 @@ public struct CompressionPlugin: PulsePlugin {
     private let includesStreams: Bool
     private let compressor: BodyCompressor?
     private let missingWarning = OneWarning(
-        "CompressionPlugin compresses nothing: the system has no compression library (on Linux, the zlib that libcurl loads)"
+        "CompressionPlugin compresses nothing: the system has no compression library (on Linux, libz.so.1)"
     )
 
     public var identifier: String { "com.pulse.compression" }

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The system's DEFLATE (RFC 1951), piece by piece: the Compression framework on Apple platforms, and on Linux the zlib
-/// that libcurl loads. For one task at a time.
+/// The system's DEFLATE (RFC 1951), piece by piece: the Compression framework on Apple platforms, and on Linux
+/// `libz.so.1`. For one task at a time.
 protocol RawDeflate: AnyObject {
     /// The output so far, which may be empty. Throws ``PulseError/encodingFailed(underlying:)``.
     func compress(_ bytes: UnsafeRawBufferPointer) throws -> Data

@@ -39,17 +39,6 @@ struct CertificateAuthorities: Sendable, Hashable {
         .invalidRequest(reason: "`certificateAuthorities` of the TLS settings cannot be used: \(problem)")
     }
 
-    /// All of them in one text (RFC 7468, section 5).
-    var pem: Data {
-        var text = Data()
-        for certificate in certificates {
-            text += Data("-----BEGIN CERTIFICATE-----\n".utf8)
-            text += certificate.base64EncodedData(options: [.lineLength64Characters, .endLineWithLineFeed])
-            text += Data("\n-----END CERTIFICATE-----\n".utf8)
-        }
-        return text
-    }
-
     private static func certificates(in data: Data) throws(CertificateError) -> [Data] {
         let found = data.firstIndex(ofPattern: begin) == nil ? try elements(of: data) : try decoded(data)
         for certificate in found { _ = try CertificateReader.publicKeyInfo(of: certificate) }

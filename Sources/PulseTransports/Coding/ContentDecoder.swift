@@ -5,7 +5,7 @@ import CPulsePlatform
 import PulseCore
 
 extension ContentCoding {
-    /// The codings whose libraries are present: those that libcurl has loaded.
+    /// The codings whose libraries the system has.
     static let available: [ContentCoding] = allCases.filter { pulse_decoder_load($0.decoder) }
 
     /// The coding for its decoder in C. `deflate` may also come without the zlib wrapper.

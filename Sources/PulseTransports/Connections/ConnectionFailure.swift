@@ -30,9 +30,24 @@ struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
         let code: URLError.Code =
             isExhaustion
             ? .resourceUnavailable
-            : CurlFailure.connectCode(
+            : Self.connectCode(
                 Int(number), hasTriedBothFamilies: hasTriedBothFamilies, hasDefaultRoute: pulse_has_default_route())
         return TransportFailure(code: code, phase: .beforeSend, underlying: self)
+    }
+
+    /// The code of a failed connection: only the host itself can refuse; any other failure means that it is
+    /// unreachable.
+    ///
+    /// - Parameter number: the errno of the last address, which hides the others: a host may have refused at its IPv4
+    ///   address while its IPv6 address is unreachable.
+    static func connectCode(
+        _ number: Int, hasTriedBothFamilies: Bool, hasDefaultRoute: @autoclosure () -> Bool
+    ) -> URLError.Code {
+        switch Int32(truncatingIfNeeded: number) {
+        case ENETUNREACH where hasTriedBothFamilies && hasDefaultRoute(): .cannotConnectToHost
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN: .notConnectedToInternet
+        default: .cannotConnectToHost
+        }
     }
 
     /// The failure of a name that was not found.

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The environment variables that name proxies, and the hosts without one: as libcurl reads them.
+/// The environment variables that name proxies, and the hosts without one: as most programs read them.
 ///
 /// | Variable | |
 /// |---|---|
@@ -13,7 +13,7 @@ import PulseCore
 /// | `no_proxy`, else `NO_PROXY` | hosts without a proxy, after commas or blanks; `*` alone for all |
 ///
 /// A name in the list stands for its subdomains too; an address may have a prefix length: `10.0.0.0/8`.
-/// ``CurlProxy/settings(_:for:environment:)`` reads the entries with ports or brackets.
+/// ``settings(_:for:environment:)`` reads the entries with ports or brackets.
 struct ProxyVariables {
     private let environment: (String) -> String?
 
@@ -23,10 +23,35 @@ struct ProxyVariables {
 
     static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+    /// Whether a variable names a proxy.
+    static var isInEnvironment: Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { value($0) != nil }
+    }
+
     /// Reads the variables, or none if none of them names a proxy now.
     static var current: @Sendable (String) -> String? {
-        if CurlProxy.isInEnvironment { return { ProxyVariables.value($0) } }
+        if isInEnvironment { return { ProxyVariables.value($0) } }
         return { _ in nil }
+    }
+
+    /// The settings for a URL: direct if it is excluded, also by an entry of the variables with a port or brackets.
+    static func settings(
+        _ proxy: ProxySettings, for url: URL?, environment: (String) -> String? = value
+    ) -> ProxySettings {
+        var all = proxy
+        if proxy.route == .environment { all.exclusions += exclusions(environment) }
+        return all.excludes(url) ? .direct : proxy
+    }
+
+    /// The entries of `no_proxy` with a port, or an address in brackets. A name stands for its subdomains too, as in
+    /// the other entries.
+    private static func exclusions(_ environment: (String) -> String?) -> [String] {
+        let list = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
+        return list.split { $0 == "," || $0 == " " }.compactMap { entry in
+            if entry.hasPrefix("[") { return String(entry) }
+            guard entry.count(where: { $0 == ":" }) == 1 else { return nil }
+            return entry.hasPrefix(".") ? String(entry) : "." + entry
+        }
     }
 
     /// The proxy for a server; nil for none. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)`` does.

@@ -17,8 +17,8 @@ struct ResponseFraming {
     /// The field that a folded line continues.
     private enum LastField {
         case none, other, connection, contentEncoding
-        /// Content-Length or Transfer-Encoding. libcurl reads them line by line. Folding them serves only to make two
-        /// parsers disagree.
+        /// Content-Length or Transfer-Encoding. Many parsers read them line by line. Folding them serves only to make
+        /// two parsers disagree.
         case framing
     }
 

@@ -24,7 +24,7 @@ struct ProxySettingsTests {
         #expect(proxy.route == ProxySettings.http(host: "p", port: 1).route)
     }
 
-    /// libcurl treats an empty host as no proxy, and replaces the port 0.
+    /// An engine may treat an empty host as no proxy, and replace the port 0.
     @Test(arguments: [
         (ProxySettings.environment, false), (.direct, false), (.http(host: "proxy", port: 1), false),
         (.socks5(host: "::1", port: 65_535), false), (.http(host: "[::1]", port: 80), false),

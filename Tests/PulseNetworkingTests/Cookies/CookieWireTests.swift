@@ -198,7 +198,7 @@ struct CookieWireTests {
         }
     }
 
-    /// Covers the engine in cleartext, and libcurl, which sends requests with a `TE` field.
+    /// Also in a request with a field of the connection.
     @Test(arguments: [[:], ["TE": "trailers"]])
     func cookieBytesThatAreNotUTF8AreSentBackUnchanged(fields: [String: String]) async throws {
         let server = try await MockServer.start()

@@ -105,7 +105,7 @@ struct MisdirectedWireTests {
         }
     }
 
-    @Test(arguments: [Engine.plain, .curl])
+    @Test(arguments: [Engine.plain, .overTLS])
     func aMisdirectedOneShotBodyIsNotSentTwice(engine: Engine) async throws {
         try await run(over: engine) { server, client in
             server.on(.post, "/once", script: [.status(421), .text("response")])

@@ -12,7 +12,7 @@ import Testing
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct RetryWireTests {
     enum Engine: String, Sendable, CaseIterable, CustomTestStringConvertible {
-        case standard, urlSession, curl
+        case standard, urlSession
 
         var testDescription: String { rawValue }
 
@@ -20,11 +20,9 @@ struct RetryWireTests {
         var transport: (any Transport)? {
             switch self {
             case .urlSession: return URLSessionTransport()
-            case .standard, .curl:
+            case .standard:
                 #if canImport(Glibc) || canImport(Musl)
-                guard CurlTransport.isSupported else { return nil }
-                if self == .standard { return StandardTransport() }
-                return CurlTransport()
+                return StandardTransport()
                 #else
                 return nil
                 #endif
@@ -102,7 +100,7 @@ struct RetryWireTests {
             await transport.shutdown()
             let posts = (activity.requests + activity.incompleteRequests).filter { $0.method == .post }
             // URLSession does not reveal which connection it uses.
-            if isReused, engine == .curl, fault.beforeRequest.isEmpty {
+            if isReused, engine == .standard, fault.beforeRequest.isEmpty {
                 #expect(posts.first.map { $0.indexOnConnection > 0 } ?? true, "the connection is reused")
             }
             return posts.count
@@ -146,7 +144,7 @@ struct RetryWireTests {
     private func post(
         length: Int64? = nil, rest: @escaping @Sendable () throws -> Data?
     ) async throws -> (failure: PulseError, bodies: Int, arrivals: Int)? {
-        guard let transport = Engine.curl.transport else { return nil }
+        guard let transport = Engine.standard.transport else { return nil }
         return try await MockServer.run { server in
             server.on(.post, "/make") { _ in .text("made") }
             let client = PulseClient(

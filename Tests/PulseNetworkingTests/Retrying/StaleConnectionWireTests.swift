@@ -15,27 +15,19 @@ import Testing
 /// below the retry loop resends a request, and everything that observes attempts sees the loop's resends.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct StaleConnectionWireTests {
-    /// Which engine speaks HTTP, and which side sends and reads.
+    /// What HTTP/1.1 runs over, and which side sends and reads.
     enum Engine: CaseIterable {
-        case plain, crowded, overTLS, crowdedOverTLS, curl, oldestCurl, curlOverTLS
+        case plain, crowded, overTLS, crowdedOverTLS, http1OverTLS
 
-        var isOverTLS: Bool { [.overTLS, .crowdedOverTLS, .curlOverTLS].contains(self) }
+        var isOverTLS: Bool { [.overTLS, .crowdedOverTLS, .http1OverTLS].contains(self) }
 
-        /// Otherwise the first requests over TLS are libcurl's.
-        var httpVersions: PulseConfiguration.HTTPVersions { self == .curlOverTLS ? .automatic : .http1 }
+        var httpVersions: PulseConfiguration.HTTPVersions { self == .http1OverTLS ? .http1 : .automatic }
 
-        func transport() -> any Transport {
+        func transport() -> SocketTransport {
             switch self {
-            case .plain, .overTLS: HTTP1Transport(over: CurlTransport(64, library: .system))
-            case .crowded, .crowdedOverTLS: HTTP1Transport(over: CurlTransport(64, library: .system), few: 0)
-            case .curl, .curlOverTLS: CurlTransport(64, library: .system)
-            case .oldestCurl: CurlTransport(64, library: Self.oldestLibrary)
+            case .plain, .overTLS, .http1OverTLS: SocketTransport(64)
+            case .crowded, .crowdedOverTLS: SocketTransport(64, few: 0)
             }
-        }
-
-        /// The loaded libcurl, taken for the oldest supported one.
-        private static let oldestLibrary = CurlLibrary.system.map {
-            CurlLibrary(version: 0x074400, features: $0.features, readsVerifiedChain: true)
         }
     }
 
@@ -120,10 +112,6 @@ struct StaleConnectionWireTests {
             let seen = try await call(expected.call, over: engine, ending: end, expected.policy)
             #expect(seen.arrivals.count == expected.count)
             switch seen.result {
-            case .success(let text) where engine == .oldestCurl && expected.count == 1:
-                // Resends by libcurl cannot be detected here, so a request that must not be resent gets a new
-                // connection.
-                #expect(text == "response" && seen.arrivals[0].indexOnConnection == 0)
             case .success(let text):
                 #expect(text == "response" && expected.count == 2)
                 #expect(seen.arrivals.map(\.indexOnConnection) == [1, 0], "the second one has a new connection")

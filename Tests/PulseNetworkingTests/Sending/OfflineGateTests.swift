@@ -569,7 +569,7 @@ struct OfflineGateTests {
         case .header: settings = settings.with(\.defaultHeaders, value: ["X-Note": "a\r\nb"])
         case .origin: settings = settings.with(\.trustedOrigins, value: [directory])
         case .token: plugins = [AuthPlugin { "a\r\nb" }]
-        case .transport: wire = Network { _ in throw PulseError.unsupported("no libcurl") }
+        case .transport: wire = Network { _ in throw PulseError.unsupported("no libssl") }
         }
         wire.up()
         let second = client(wire, settings, plugins: plugins)

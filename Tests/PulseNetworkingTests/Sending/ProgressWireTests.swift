@@ -30,7 +30,7 @@ struct ProgressWireTests {
         PulseClient(
             configuration: PulseConfiguration.patient(with: server).with(\.clock, value: TestClock())
                 .with(\.retryPolicy, value: retry),
-            plugins: plugins, transport: CurlTransport(), events: events)
+            plugins: plugins, transport: SocketTransport(), events: events)
     }
 
     private static func withFile(of count: Int, _ body: (URL) async throws -> Void) async throws {

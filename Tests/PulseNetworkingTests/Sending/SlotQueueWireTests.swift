@@ -19,7 +19,7 @@ struct SlotQueueWireTests {
     private struct Stage {
         let clock = TestClock()
         let server: MockServer
-        let transport = CurlTransport(maximumConnectionsPerHost: 1)
+        let transport = SocketTransport(maximumConnectionsPerHost: 1)
         let client: PulseClient
         private let holder: Task<Void, any Error>
 
@@ -184,7 +184,7 @@ struct SlotQueueWireTests {
             server.on(.get, "/hold") { _ in .raw([.stall]) }
             let clock = TestClock()
             let counting = Counting()
-            let transport = CurlTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maximumConnectionsPerHost: 1)
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(1))),
@@ -212,8 +212,7 @@ struct SlotQueueWireTests {
     }
 
     /// Trap: as many feeds as a host has slots make every other call wait.
-    @Test(arguments: [false, true])
-    func openFeedsLeaveTheSlotsToOtherCalls(isCurlAlone: Bool) async throws {
+    @Test func openFeedsLeaveTheSlotsToOtherCalls() async throws {
         try await MockServer.run { server in
             server.onEvents("/feed") { _, feed in
                 try await feed.send(ServerSentEvent(data: "x"))
@@ -223,8 +222,7 @@ struct SlotQueueWireTests {
             server.on(.get, "/data") { _ in .text("data") }
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .never)
                 .with(\.maximumConnectionsPerHost, value: 2).with(\.poolTimeout, value: 5)
-            let transport: any Transport =
-                isCurlAlone ? CurlTransport(maximumConnectionsPerHost: 2) : StandardTransport(configuration)
+            let transport = StandardTransport(configuration)
             let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
             var feeds = (0..<4).map { _ in client.events("/feed").makeAsyncIterator() }
             for index in feeds.indices {
@@ -246,7 +244,7 @@ struct SlotQueueWireTests {
             let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
-            let transport = CurlTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maximumConnectionsPerHost: 1)
             let client = PulseClient(
                 configuration: .patient(with: server), transport: transport, events: PulseEventBus())
             let download = Task {

@@ -5,8 +5,8 @@ import PulseNetworking
 import PulsePlugins
 import PulseTesting
 
-/// A server that returns each body with its content coding. The client's libcurl decodes it and checks its checksum: an
-/// independent implementation.
+/// A server that returns each body with its content coding. The client decodes it and checks its checksum by zlib's code
+/// for gzip, which the plugin does not use.
 enum GzipEcho {
     static func run(
         _ plugins: [any PulsePlugin], _ body: (PulseClient, MockServer) async throws -> Void

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-/// An independent implementation, libcurl with zlib, decodes what the plugin has encoded.
+/// An independent implementation decodes what the plugin has encoded.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct CompressionWireTests {
     @Test func compressedBodiesDecodeToTheOriginal() async throws {

@@ -13,7 +13,7 @@ struct TransportConformanceTLSTests {
     @Test(.serialized, arguments: Defect.ofTLS)
     func noticesATransportThat(_ defect: Defect) async throws {
         let conformance = TransportConformance("Faulty", timeLimit: 60) { _ in
-            FaultyTransport(base: CurlTransport(), fault: defect.fault)
+            FaultyTransport(base: SocketTransport(), fault: defect.fault)
         }
         for name in defect.noticedBy {
             let promise = try #require(TransportConformance.tls.first { $0.name.hasPrefix(name) }, "\(name)")

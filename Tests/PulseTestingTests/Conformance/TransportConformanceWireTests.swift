@@ -21,10 +21,7 @@ struct TransportConformanceWireTests {
 
     /// A transport that survives truncated header fields: a case that times out ends its server within them.
     private static func transport(maximumConnectionsPerHost connections: Int) -> any Transport {
-        #if !canImport(Darwin)
-        if CurlTransport.isSupported { return CurlTransport(maximumConnectionsPerHost: connections) }
-        #endif
-        return URLSessionTransport(maximumConnectionsPerHost: connections)
+        StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: connections))
     }
 
     @Test func noticesATransportWithoutAConnectionLimit() async throws {

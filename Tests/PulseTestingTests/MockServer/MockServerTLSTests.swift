@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTesting
 
-/// The server over TLS, with libcurl as its client.
+/// The server over TLS, with `SocketTransport` as its client.
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct MockServerTLSTests {
     typealias Configuration = MockServer.Configuration
@@ -200,7 +200,7 @@ struct MockServerTLSTests {
     fileprivate struct Client: Sendable {
         let server: MockServer
         let settings: TLSSettings
-        let transport = CurlTransport()
+        let transport = SocketTransport()
 
         func send(
             _ method: HTTPMethod, _ path: String, _ body: Data? = nil, trusting other: TLSSettings? = nil,

@@ -55,13 +55,13 @@ struct SocketLifetimeTests {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.on(.get, "/ws") { request in
-                // libcurl refuses a 101, and reads what follows a 200 up to the end.
+                // The transport refuses a 101 that it has not asked for, and reads what follows a 200 up to the end.
                 try .socket(accepting: request, status: 200) { socket in
                     try await socket.send(.text("secret"))
                     try await socket.run(.close)
                 }
             }
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             var request = URLRequest(url: server.baseURL.appendingPathComponent("ws"))
             for (name, value) in SocketBase.headers { request.setValue(value, forHTTPHeaderField: name) }
             let response = try await transport.send(TransportRequest(urlRequest: request, tls: identity.clientSettings))

@@ -28,3 +28,16 @@ struct CertificateFixture: Sendable, CustomStringConvertible {
     /// The pin of a policy.
     var pin: String { "sha256/" + Data(key).base64EncodedString() }
 }
+
+extension CertificateAuthorities {
+    /// All of them in one text (RFC 7468, section 5).
+    var pem: Data {
+        var text = Data()
+        for certificate in certificates {
+            text += Data("-----BEGIN CERTIFICATE-----\n".utf8)
+            text += certificate.base64EncodedData(options: [.lineLength64Characters, .endLineWithLineFeed])
+            text += Data("\n-----END CERTIFICATE-----\n".utf8)
+        }
+        return text
+    }
+}

@@ -12,26 +12,18 @@ import Testing
 /// The authorities of the system, which connections share: here those of a file in place of the system's.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct SystemAuthoritiesWireTests {
-    enum Way: CaseIterable {
-        case http2, http1, engine
-    }
-
     /// A file of authorities, taken for the system's.
     private struct Stage {
-        let way: Way
+        let versions: PulseConfiguration.HTTPVersions
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
-        let library: CurlLibrary
         let authorities: TLSAuthorities
         var file: URL { folder.appendingPathComponent("authorities.pem") }
 
-        init(_ way: Way) throws {
-            self.way = way
+        init(_ versions: PulseConfiguration.HTTPVersions) throws {
+            self.versions = versions
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            var library = try #require(CurlLibrary.system)
             // The directory does not exist, as where it is optional.
             let (file, none) = (folder.appendingPathComponent("authorities.pem").path, folder.path + "/none")
-            library.systemAuthorities = CurlAuthorities(file: file, directory: none)
-            self.library = library
             authorities = try #require(TLSAuthorities(file: file, directory: none))
         }
 
@@ -49,15 +41,14 @@ struct SystemAuthoritiesWireTests {
             return String(decoding: try result.get(), as: UTF8.self)
         }
 
-        func transport() -> any Transport {
-            let curl = CurlTransport(8, library: library, authorities: authorities)
-            return way == .engine ? HTTP1Transport(over: curl) : curl
+        func transport() -> SocketTransport {
+            SocketTransport(8, authorities: authorities)
         }
 
         func request(to server: MockServer, _ tls: TLSSettings = .default) -> TransportRequest {
             TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), connectTimeout: 600, idleTimeout: 600, tls: tls,
-                httpVersions: way == .http2 ? .automatic : .http1)
+                httpVersions: versions)
         }
 
         func end() throws {
@@ -65,12 +56,12 @@ struct SystemAuthoritiesWireTests {
         }
     }
 
-    @Test(arguments: Way.allCases)
-    func changedAuthoritiesApplyToTheNextConnection(_ way: Way) async throws {
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func changedAuthoritiesApplyToTheNextConnection(_ versions: PulseConfiguration.HTTPVersions) async throws {
         let identities = try (0..<2).map { _ in try MockServer.TLSIdentity.generated() }
         try await MockServer.run(MockServer.Configuration(tls: identities[0])) { server in
             server.fallback { _ in .text("response") }
-            let stage = try Stage(way)
+            let stage = try Stage(versions)
             for _ in 0..<2 {
                 try stage.write(identities[0])
                 #expect(try await stage.text(from: server) == "response")
@@ -89,14 +80,14 @@ struct SystemAuthoritiesWireTests {
         }
     }
 
-    /// Neither what libcurl keeps for a loop nor the sessions of earlier handshakes outlast a change.
-    @Test(arguments: Way.allCases)
-    func changedAuthoritiesApplyToAClientThatHasConnected(_ way: Way) async throws {
+    /// The sessions of earlier handshakes do not outlast a change.
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func changedAuthoritiesApplyToAClientThatHasConnected(_ versions: PulseConfiguration.HTTPVersions) async throws {
         let identities = try (0..<2).map { _ in try MockServer.TLSIdentity.generated() }
         try await MockServer.run(MockServer.Configuration(tls: identities[0])) { first in
             try await MockServer.run(MockServer.Configuration(tls: identities[1])) { second in
                 for server in [first, second] { server.fallback { _ in .text("response") } }
-                let stage = try Stage(way)
+                let stage = try Stage(versions)
                 let transport = stage.transport()
                 func isTrusted(_ server: MockServer, pins: SSLPinningPolicy.PinSet? = nil) async throws -> Bool {
                     var request = stage.request(to: server)
@@ -126,12 +117,14 @@ struct SystemAuthoritiesWireTests {
         }
     }
 
-    @Test(arguments: Way.allCases)
-    func authoritiesThatCannotBeReadAreAnErrorBeforeAnythingIsSent(_ way: Way) async throws {
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func authoritiesThatCannotBeReadAreAnErrorBeforeAnythingIsSent(
+        _ versions: PulseConfiguration.HTTPVersions
+    ) async throws {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.fallback { _ in .text("response") }
-            let stage = try Stage(way)
+            let stage = try Stage(versions)
             for _ in 0..<2 {
                 await #expect {
                     try await stage.text(from: server)
@@ -150,12 +143,12 @@ struct SystemAuthoritiesWireTests {
     }
 
     /// What makes connections cheap: a file with the same state is not read again.
-    @Test(arguments: Way.allCases)
-    func unchangedAuthoritiesAreReadOnce(_ way: Way) async throws {
+    @Test(arguments: [PulseConfiguration.HTTPVersions.automatic, .http1])
+    func unchangedAuthoritiesAreReadOnce(_ versions: PulseConfiguration.HTTPVersions) async throws {
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.fallback { _ in .text("response") }
-            let stage = try Stage(way)
+            let stage = try Stage(versions)
             try stage.write(identity)
             #expect(try await stage.text(from: server) == "response")
             var state = stat()

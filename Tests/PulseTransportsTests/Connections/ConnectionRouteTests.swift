@@ -78,10 +78,6 @@ struct ConnectionRouteTests {
             PulseError(wrapping: $0).kind == .unsupported
         }
         #expect(try Self.route("http://a.test/", .direct, ["http_proxy": text]) == .direct)
-        for name in ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"] {
-            #expect(ProxyVariables { $0 == name ? text : nil }.hasOtherProxies)
-            #expect(!ProxyVariables { $0 == name ? "http://proxy.test" : nil }.hasOtherProxies)
-        }
     }
 
     @Test(
@@ -106,6 +102,19 @@ struct ConnectionRouteTests {
         // The lower-case name comes first, unless it is empty.
         let both = ["http_proxy": "p:1", "no_proxy": "other.test", "NO_PROXY": list]
         #expect(try Self.name("http://\(host)/", both) == "p:1")
+    }
+
+    @Test(arguments: [
+        ("[::1]:80", true), ("[::1]:81", true), ("[::2]:80", true), ("[::2]:81", false), ("a.test:80", true),
+        ("b.a.test:80", true), ("a.test:81", false), ("c.test:80", true), ("ba.test:80", false), ("d.test:80", false),
+    ])
+    func theEnvironmentsListMayHaveBracketsAndPorts(authority: String, isDirect: Bool) {
+        // `ProxyVariables.proxy` reads the entry without a port.
+        let variables = ["no_proxy": "[::1], [::2]:80,a.test:80 .c.test:80,d.test", "NO_PROXY": "*"]
+        for proxy in [ProxySettings.environment, .http(host: "proxy", port: 1)] {
+            let settings = ProxyVariables.settings(proxy, for: URL(string: "http://\(authority)/")) { variables[$0] }
+            #expect((settings == .direct) == (isDirect && proxy == .environment))
+        }
     }
 
     // MARK: Settings

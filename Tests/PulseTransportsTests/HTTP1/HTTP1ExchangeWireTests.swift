@@ -26,7 +26,7 @@ struct HTTP1ExchangeWireTests {
                 _ = try? await server.wait { $0.requests.count >= 3 }
                 return .text("well")
             }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
+            let transport = SocketTransport(64, few: few)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<3 { group.addTask { _ = try await transport.send(Self.request("well", server)) } }
                 try await group.waitForAll()
@@ -52,7 +52,7 @@ struct HTTP1ExchangeWireTests {
     func aLostNewConnectionIsNotStale(few: Int) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .disconnect }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
+            let transport = SocketTransport(64, few: few)
             await #expect {
                 try await transport.send(Self.request("deadly", server))
             } throws: {
@@ -69,7 +69,7 @@ struct HTTP1ExchangeWireTests {
             server.fallback { request in
                 request.path == "/cut" ? .text("0123456789").truncated(after: 3) : .text("well")
             }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
+            let transport = SocketTransport(64, few: few)
             _ = try await transport.send(Self.request("well", server))
             await #expect {
                 try await transport.send(Self.request("cut", server))
@@ -89,7 +89,7 @@ struct HTTP1ExchangeWireTests {
                 _ = try? await server.wait { $0.requests.count >= 2 }
                 return request.connection == closed ? .text("a").fault(.close, at: .end) : .text("a")
             }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system), few: few)
+            let transport = SocketTransport(64, few: few)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 { group.addTask { _ = try await transport.send(Self.request("first", server)) } }
                 try await group.waitForAll()
@@ -110,7 +110,7 @@ struct HTTP1ExchangeWireTests {
             server.fallback { request in
                 request.path == "/first" ? .text("abc").dripping(20, every: 0.001) : .text("second")
             }
-            let transport = HTTP1Transport(over: CurlTransport(1, library: .system), few: few)
+            let transport = SocketTransport(1, few: few)
             let first = try await transport.send(Self.request("first", server))
             #expect(first.data == Data("abc".utf8))
             _ = try await transport.send(Self.request("second", server))
@@ -123,7 +123,7 @@ struct HTTP1ExchangeWireTests {
     @Test func aStaleConnectionTakesNothingOfTheBody() async throws {
         try await MockServer.run { server in
             server.fallback { request in request.path == "/first" ? .text("a").fault(.close, at: .end) : .text("b") }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            let transport = SocketTransport(64)
             _ = try await transport.send(Self.request("first", server))
             try await server.wait { $0.openConnectionCount == 0 }
             let makes = Locked(0)
@@ -145,7 +145,7 @@ struct HTTP1ExchangeWireTests {
     @Test func allRequestsUseOneConnection() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(count: 300_000)) }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            let transport = SocketTransport(64)
             _ = try await transport.send(Self.request("small", server))
             var streamed = Self.request("streamed", server)
             streamed.delivery = .streamed
@@ -171,7 +171,7 @@ struct HTTP1ExchangeWireTests {
     @Test func aStreamThatIsLeftClosesItsConnection() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(count: 10_000_000)) }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            let transport = SocketTransport(64)
             var streamed = Self.request("streamed", server)
             streamed.delivery = .streamed
             for try await _ in try #require(try await transport.send(streamed).bytes) { break }
@@ -183,7 +183,7 @@ struct HTTP1ExchangeWireTests {
     @Test func anUploadMayHaveAStreamedResponse() async throws {
         try await MockServer.run { server in
             server.fallback { request in .text("\(request.body.count)") }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            let transport = SocketTransport(64)
             var request = Self.request("upload", server)
             request.urlRequest.httpMethod = "POST"
             request.delivery = .streamed
@@ -204,7 +204,7 @@ struct HTTP1ExchangeWireTests {
         struct Broken: Error {}
         try await MockServer.run { server in
             server.fallback { _ in .text("late") }
-            let transport = HTTP1Transport(over: CurlTransport(64, library: .system))
+            let transport = SocketTransport(64)
             var request = Self.request("upload", server)
             request.urlRequest.httpMethod = "PUT"
             request.delivery = delivery
@@ -235,7 +235,7 @@ struct HTTP1ExchangeWireTests {
     @Test func theHostFieldComesFirst() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .text("response") }
-            let transport = HTTP1Transport(over: CurlTransport())
+            let transport = SocketTransport()
             _ = try await transport.send(Self.request("first", server))
             #expect(server.requests.first?.headers.first?.name == "Host")
             await transport.shutdown()

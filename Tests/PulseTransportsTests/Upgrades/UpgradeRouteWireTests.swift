@@ -41,8 +41,7 @@ struct UpgradeRouteWireTests {
             try await MockServer.run { proxy in
                 let port = server.port
                 proxy.fallback { _ in .upgrade(status: 200, headers: [:]) { try await $0.relay(to: port) } }
-                let transport: any Transport =
-                    isSecure ? CurlTransport() : HTTP1Transport(over: CurlTransport(4, library: .system))
+                let transport = SocketTransport()
                 let settings = ProxySettings.http(host: "127.0.0.1", port: proxy.port)
                     .credentials(username: "ada", password: "hunter2")
                 let address = "\(isSecure ? "https" : "http")://127.0.0.1:\(port)/chat?room=1"
@@ -74,7 +73,7 @@ struct UpgradeRouteWireTests {
                         try await conversation.relay(to: port)
                     }
                 }
-                let transport = CurlTransport()
+                let transport = SocketTransport()
                 let settings = ProxySettings.socks5(host: "127.0.0.1", port: proxy.port)
                 let address = "\(isSecure ? "https" : "http")://127.0.0.1:\(port)/"
                 try await Self.echoes(try await transport.send(Self.request(address, settings, tls: tls)))
@@ -87,7 +86,7 @@ struct UpgradeRouteWireTests {
     func aRefusalByTheProxyIsNamed(scheme: String) async throws {
         try await MockServer.run { proxy in
             proxy.fallback { _ in .text("no", status: 403) }
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let request = try Self.request("\(scheme)://pulse.test/", .http(host: "127.0.0.1", port: proxy.port))
             let error = await #expect(throws: PulseError.self) { try await transport.send(request) }
             guard case .proxyRefused(let refusal) = error else {
@@ -102,7 +101,7 @@ struct UpgradeRouteWireTests {
     @Test func aSilentProxyRunsIntoTheConnectTimeout() async throws {
         try await MockServer.run { proxy in
             proxy.onAccept { _ in [.stall] }
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             var request = try Self.request("http://pulse.test/", .http(host: "127.0.0.1", port: proxy.port))
             request.connectTimeout = 0.3
             let failure = await #expect(throws: TransportFailure.self) { try await transport.send(request) }
@@ -111,12 +110,10 @@ struct UpgradeRouteWireTests {
         }
     }
 
-    /// Before 7.87 an unsent transfer ends in another way.
-    @Test(arguments: [CurlLibrary.system, .pretending(0x074400)])
-    func aCancellationWhileTheProxyIsSilentClosesTheConnection(library: CurlLibrary?) async throws {
+    @Test func aCancellationWhileTheProxyIsSilentClosesTheConnection() async throws {
         try await MockServer.run { proxy in
             proxy.fallback { _ in .raw([.stall]) }
-            let transport = CurlTransport(4, library: library)
+            let transport = SocketTransport()
             let request = try Self.request("http://pulse.test/", .http(host: "127.0.0.1", port: proxy.port))
             let call = Task { try await transport.send(request) }
             try await proxy.requests(atLeast: 1)
@@ -143,7 +140,7 @@ struct UpgradeRouteWireTests {
             close(listener)
             unlink(path)
         }
-        let transport = CurlTransport(unixSocketPath: path)
+        let transport = SocketTransport(unixSocketPath: path)
         let call = Task { try await transport.send(Self.request("http://pulse.test/a")) }
         let accepted = await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: accept(listener, nil, nil)) }
@@ -170,7 +167,7 @@ struct UpgradeRouteWireTests {
     func userInformationBecomesBasicCredentials(hasOthers: Bool) async throws {
         try await MockServer.run { server in
             server.fallback { _ in .echo }
-            let transport = HTTP1Transport(over: CurlTransport(4, library: .system))
+            let transport = SocketTransport(4)
             var request = try Self.request("http://ada:l%40ce@127.0.0.1:\(server.port)/")
             if hasOthers { request.urlRequest.setValue("Own", forHTTPHeaderField: "Authorization") }
             try await Self.echoes(try await transport.send(request))
@@ -198,7 +195,7 @@ struct UpgradeRouteWireTests {
     }
 
     @Test func aHostThatHTTPCannotNameIsRefused() async throws {
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         let request = try Self.request("http://a%2Fb.test/")
         await #expect {
             try await transport.send(request)

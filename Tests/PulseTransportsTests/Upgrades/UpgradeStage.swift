@@ -11,22 +11,15 @@ import Testing
 struct UpgradeStage: Sendable {
     /// The engine of the handshake and of the bytes behind it.
     enum Way: CaseIterable, Sendable {
-        /// The default transport's engine, in cleartext.
-        case engine
-        /// The same through the transport over libcurl.
-        case curl, curlOverTLS
-        /// The same with the oldest supported version, which upgrades do not use.
-        case earlyCurl, earlyCurlOverTLS
+        case sockets, socketsOverTLS
         /// `URLSessionTransport` over a channel with callbacks, as on Apple platforms.
         case callbacks
 
-        var isSecure: Bool { self == .curlOverTLS || self == .earlyCurlOverTLS }
+        var isSecure: Bool { self == .socketsOverTLS }
 
         fileprivate func transport(_ connections: Int) -> any Transport {
             switch self {
-            case .engine: HTTP1Transport(over: CurlTransport(connections, library: .system))
-            case .curl, .curlOverTLS: CurlTransport(connections, library: .system)
-            case .earlyCurl, .earlyCurlOverTLS: CurlTransport(connections, library: .pretending(0x074D00))
+            case .sockets, .socketsOverTLS: SocketTransport(connections)
             case .callbacks:
                 URLSessionTransport(connections, appliesBackpressure: false, makeChannel: SocketCallbackChannel.make)
             }

@@ -11,20 +11,17 @@ import Testing
 /// What TLS adds to an upgrade.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct UpgradeTLSWireTests {
-    /// This libcurl, and one before the callback that checks pins, which upgrades do not use.
-    private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074D00)]
-
     /// Runs `body` with a server that echoes over TLS, and a request to it.
     private static func run(
-        _ library: CurlLibrary? = .system, _ configuration: MockServer.Configuration = .init(),
-        _ body: (MockServer, CurlTransport, TransportRequest, MockServer.TLSIdentity) async throws -> Void
+        _ configuration: MockServer.Configuration = .init(),
+        _ body: (MockServer, SocketTransport, TransportRequest, MockServer.TLSIdentity) async throws -> Void
     ) async throws {
         let identity = try MockServer.TLSIdentity.generated()
         var configuration = configuration
         configuration.tls = identity
         try await MockServer.run(configuration) { server in
             server.fallback { _ in .echo }
-            let transport = CurlTransport(4, library: library)
+            let transport = SocketTransport()
             var urlRequest = URLRequest(url: server.baseURL)
             urlRequest.allHTTPHeaderFields = UpgradeStage.offer
             let request = TransportRequest(
@@ -49,9 +46,8 @@ struct UpgradeTLSWireTests {
 
     // MARK: Pins
 
-    @Test(arguments: libraries)
-    func aPinnedServerIsAccepted(library: CurlLibrary?) async throws {
-        try await Self.run(library) { _, transport, request, identity in
+    @Test func aPinnedServerIsAccepted() async throws {
+        try await Self.run { _, transport, request, identity in
             var request = request
             let events = EventLog()
             (request.pins, request.events) = (
@@ -62,10 +58,9 @@ struct UpgradeTLSWireTests {
         }
     }
 
-    @Test(arguments: libraries)
-    func aServerWithoutThePinGetsNoByteOfTheRequest(library: CurlLibrary?) async throws {
+    @Test func aServerWithoutThePinGetsNoByteOfTheRequest() async throws {
         let stranger = try MockServer.TLSIdentity.generated()
-        try await Self.run(library) { server, transport, request, _ in
+        try await Self.run { server, transport, request, _ in
             var request = request
             let events = EventLog()
             (request.pins, request.events) = (
@@ -112,7 +107,7 @@ struct UpgradeTLSWireTests {
 
     @Test func theMinimumVersionHolds() async throws {
         let configuration = MockServer.Configuration(tlsVersions: .tls12 ... .tls12)
-        try await Self.run(.system, configuration) { _, transport, request, _ in
+        try await Self.run(configuration) { _, transport, request, _ in
             try await Self.echoes(try await transport.send(request).connection)
             var request = request
             request.tls.minimumVersion = .tls13
@@ -125,7 +120,7 @@ struct UpgradeTLSWireTests {
     @Test(arguments: [TLSSettings.Version.tls12, .tls13])
     func aClientCertificateIsPresented(version: TLSSettings.Version) async throws {
         let configuration = MockServer.Configuration(tlsVersions: version...version, clientCertificates: .required)
-        try await Self.run(.system, configuration) { _, transport, request, identity in
+        try await Self.run(configuration) { _, transport, request, identity in
             var known = request
             known.tls.clientCertificate = identity.clientCertificate
             try await Self.echoes(try await transport.send(known).connection)
@@ -144,7 +139,7 @@ struct UpgradeTLSWireTests {
                     told.finish()
                 }
             }
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
             let request = TransportRequest(urlRequest: URLRequest(url: url), delivery: .upgrade, connectTimeout: 600)
             await #expect(throws: TransportFailure.self) { try await transport.send(request) }
@@ -201,7 +196,7 @@ struct UpgradeTLSWireTests {
             }
             var urlRequest = URLRequest(url: server.baseURL)
             urlRequest.allHTTPHeaderFields = UpgradeStage.offer
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let request = TransportRequest(
                 urlRequest: urlRequest, delivery: .upgrade, connectTimeout: 600, idleTimeout: 600,
                 tls: identity.clientSettings)

@@ -5,27 +5,21 @@ import PulseCore
 import PulseNetworking
 
 extension TransportConformance {
-    /// The conformance of `CurlTransport`: nothing is excluded.
-    package static let curlTransport = TransportConformance("CurlTransport", timeLimit: 600) {
-        maximumConnectionsPerHost in
-        CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
-    }
-
-    /// The conformance of the transport that a client on Linux uses unless it is given another.
+    /// The conformance of the transport that a client on Linux uses unless it is given another: nothing is excluded.
     package static let standardTransport = TransportConformance("Default", timeLimit: 600) {
         maximumConnectionsPerHost in
         let limit = maximumConnectionsPerHost
         return StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit))
     }
 
-    /// The conformance of `CurlTransport` over TLS.
-    package static let curlTransportOverTLS = TransportConformance(
-        "CurlTransport over TLS", timeLimit: 600, tls: try? .generated()
+    /// The conformance of `SocketTransport` over TLS, where it offers HTTP/2 to a server that speaks HTTP/1.1 alone.
+    package static let socketTransportOverTLS = TransportConformance(
+        "SocketTransport over TLS", timeLimit: 600, tls: try? .generated()
     ) { maximumConnectionsPerHost in
-        CurlTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+        SocketTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
 
-    /// The conformance of the default transport over TLS with HTTP/1.1 alone, which its own engine speaks.
+    /// The conformance of the default transport over TLS if the configuration allows HTTP/1.1 alone.
     ///
     /// Made for each use: what a global refers to through `Data` is a leak to the address sanitizer.
     package static var engineOverTLS: TransportConformance {

@@ -11,22 +11,22 @@ import Testing
 /// Calls of every kind, cancelled at random moments, against all kinds of server behavior. Each must end once and
 /// correctly, and leave nothing behind.
 @Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
-struct CurlTransportStressTests {
-    @Test(arguments: [1, 2] as [UInt64], [false, true])
-    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64, isCurlAlone: Bool) async throws {
-        try await CurlSchedule(seed: seed, calls: 500, isCurlAlone: isCurlAlone).play()
+struct SocketTransportStressTests {
+    @Test(arguments: [1, 2] as [UInt64])
+    func everyCallEndsOnceUnderRandomCancellations(seed: UInt64) async throws {
+        try await TransportSchedule(seed: seed, calls: 500).play()
     }
 
     @Test(arguments: [3, 4] as [UInt64])
     func shutdownAtARandomMomentEndsEveryCall(seed: UInt64) async throws {
         for round in 0..<6 as Range<UInt64> {
             try await MockServer.run { server in
-                server.fallback(CurlSchedule.response)
-                let transport = HTTP1Transport(over: CurlTransport())
+                server.fallback(TransportSchedule.response)
+                let transport = SocketTransport()
                 let randomness = SeededRandomness(seed: seed << 32 + round)
-                let plans = (0..<40).map { CurlSchedule.Plan($0, randomness) }
+                let plans = (0..<40).map { TransportSchedule.Plan($0, randomness) }
                 let calls = plans.map { plan in
-                    Task { await plan.run(over: transport, url: server.baseURL, CurlSchedule.Switchboard()) }
+                    Task { await plan.run(over: transport, url: server.baseURL, TransportSchedule.Switchboard()) }
                 }
                 for _ in 0..<randomness.next() % 50 { await Task.yield() }
                 await transport.shutdown()
@@ -42,7 +42,7 @@ struct CurlTransportStressTests {
             server.fallback { request in
                 request.path == "/held" ? .raw([.stall]) : .data(Data(repeating: 7, count: 8 << 20))
             }
-            let transport = CurlTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maximumConnectionsPerHost: 1)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let unread = try await transport.send(request)
@@ -66,7 +66,7 @@ struct CurlTransportStressTests {
     @Test func aReleasedTransportLetsItsStreamsAndThreadEnd() async throws {
         try await MockServer.run { server in
             server.fallback { _ in .data(Data(repeating: 7, count: 8 << 20)) }
-            var transport: CurlTransport? = CurlTransport()
+            var transport: SocketTransport? = SocketTransport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let response = try await transport?.send(request)
@@ -81,12 +81,11 @@ struct CurlTransportStressTests {
 
 /// A longer run in release builds.
 @Suite(.tags(.schedule), .serialized, .throttled, .timeLimit(.minutes(15)))
-struct CurlTransportScheduleTests {
+struct SocketTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 
-    @Test(arguments: [false, true])
-    func everyCallEndsOnceOverALongSchedule(isCurlAlone: Bool) async throws {
-        try await CurlSchedule(seed: 5, calls: Self.steps / 5, isCurlAlone: isCurlAlone).play()
+    @Test func everyCallEndsOnceOverALongSchedule() async throws {
+        try await TransportSchedule(seed: 5, calls: Self.steps / 5).play()
     }
 }
 #endif

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransports
 
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
-struct CurlProxyWireTests {
+struct SocketTransportProxyTests {
     private static func client(by proxy: ProxySettings) -> PulseClient {
         // A tunnel counts as connecting, and the proxy is in this process.
         let configuration = PulseConfiguration()
@@ -68,7 +68,7 @@ struct CurlProxyWireTests {
         arguments: ["https", "http"],
         [ProxySettings.http(host: "127.0.0.1", port: 1), .socks5(host: "127.0.0.1", port: 1)])
     func anUnreachableProxyIsNamed(scheme: String, proxy: ProxySettings) async throws {
-        let transport = CurlTransport()
+        let transport = SocketTransport()
         let url = try #require(URL(string: "\(scheme)://pulse.test/"))
         let request = TransportRequest(
             urlRequest: URLRequest(url: url), proxy: proxy.credentials(username: "ada", password: "hunter2"))
@@ -82,7 +82,7 @@ struct CurlProxyWireTests {
     @Test func aSilentProxyIsNamed() async throws {
         try await MockServer.run { server in
             server.onAccept { _ in [.stall] }
-            let transport = CurlTransport()
+            let transport = SocketTransport()
             let url = try #require(URL(string: "https://pulse.test/"))
             let request = TransportRequest(
                 urlRequest: URLRequest(url: url), connectTimeout: 0.3,
@@ -91,29 +91,6 @@ struct CurlProxyWireTests {
             await transport.shutdown()
             #expect(error?.code == .timedOut)
             #expect(error?.description.contains("by the proxy 127.0.0.1:\(server.port)") == true)
-        }
-    }
-
-    @Test(arguments: [
-        ("proxy.test:3128", "proxy.test:3128"), ("proxy.test", "proxy.test:1080"),
-        ("http://ada:hunter2@proxy.test:3128/", "proxy.test:3128"), ("https://proxy.test", "proxy.test:443"),
-        ("socks5h://ada:hunter2@proxy.test?x", "proxy.test:1080"), ("http://a@b:c@[::1]:3128", "[::1]:3128"),
-        ("http://[::1]", "[::1]:1080"), ("http://", nil),
-    ])
-    func anEnvironmentProxyIsNamedWithoutItsCredentials(value: String, name: String?) {
-        #expect(CurlProxy.address(value) == name)
-    }
-
-    @Test(arguments: [
-        ("[::1]:80", true), ("[::1]:81", true), ("[::2]:80", true), ("[::2]:81", false), ("a.test:80", true),
-        ("b.a.test:80", true), ("a.test:81", false), ("c.test:80", true), ("ba.test:80", false), ("d.test:80", false),
-    ])
-    func theEnvironmentsListMayHaveBracketsAndPorts(authority: String, isDirect: Bool) {
-        // libcurl itself reads the entry without a port.
-        let variables = ["no_proxy": "[::1], [::2]:80,a.test:80 .c.test:80,d.test", "NO_PROXY": "*"]
-        for proxy in [ProxySettings.environment, .http(host: "proxy", port: 1)] {
-            let settings = CurlProxy.settings(proxy, for: URL(string: "http://\(authority)/")) { variables[$0] }
-            #expect((settings == .direct) == (isDirect && proxy == .environment))
         }
     }
 }

@@ -9,11 +9,9 @@ import Testing
 @testable import PulseTransports
 
 /// A random schedule of calls.
-struct CurlSchedule: Sendable {
+struct TransportSchedule: Sendable {
     let seed: UInt64
     let calls: Int
-    var library = CurlLibrary.system
-    var isCurlAlone = true
 
     func play() async throws {
         try await MockServer.run { server in
@@ -22,8 +20,7 @@ struct CurlSchedule: Sendable {
                 switchboard.cancel(request.path)
                 return Self.response(to: request)
             }
-            let curl = CurlTransport(16, library: library)
-            let transport: any Transport = isCurlAlone ? curl : HTTP1Transport(over: curl)
+            let transport = SocketTransport(16)
             let ends = Locked<[Plan.End: Int]>([:])
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<calls {

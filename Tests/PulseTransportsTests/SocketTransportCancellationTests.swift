@@ -10,12 +10,9 @@ import Testing
 
 /// Cancels at moments that a random schedule may miss. The server or the source of a body observes each of them.
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct CurlCancellationTests {
-    /// Before 7.87 an unsent transfer is ended in another way.
-    private static let libraries: [CurlLibrary?] = [.system, .pretending(0x074400)]
-
-    @Test(arguments: libraries, [false, true])
-    func aCancellationDuringATLSHandshakeClosesTheConnection(library: CurlLibrary?, isTunneled: Bool) async throws {
+struct SocketTransportCancellationTests {
+    @Test(arguments: [false, true])
+    func aCancellationDuringATLSHandshakeClosesTheConnection(isTunneled: Bool) async throws {
         let (hellos, told) = AsyncStream<Data>.makeStream()
         let saysNothing: @Sendable (MockServer.Conversation) async throws -> Void = { conversation in
             defer { told.finish() }
@@ -34,7 +31,7 @@ struct CurlCancellationTests {
             let request = TransportRequest(
                 urlRequest: URLRequest(url: try #require(URL(string: address))), connectTimeout: 600,
                 proxy: isTunneled ? .http(host: "127.0.0.1", port: server.port) : .direct)
-            let transport = CurlTransport(4, library: library)
+            let transport = SocketTransport()
             let call = Task { try await transport.send(request) }
             // Ends when the client has closed the connection.
             for await hello in hellos {
@@ -53,8 +50,7 @@ struct CurlCancellationTests {
         }
     }
 
-    @Test(arguments: libraries)
-    func aCancellationOfABlockedUploadEndsItsSourceAndConnection(library: CurlLibrary?) async throws {
+    @Test func aCancellationOfABlockedUploadEndsItsSourceAndConnection() async throws {
         // More than all buffers on the way hold: the writer waits until most of it was read, which never happens.
         let chunk = Data(repeating: 7, count: 64 << 20)
         let asked = Locked(0)
@@ -72,7 +68,7 @@ struct CurlCancellationTests {
             var urlRequest = URLRequest(url: server.baseURL)
             urlRequest.httpMethod = "POST"
             let request = TransportRequest(urlRequest: urlRequest, body: .stream(body), idleTimeout: 600)
-            let transport = CurlTransport(4, library: library)
+            let transport = SocketTransport()
             let call = Task { try await transport.send(request) }
             // The server has read a piece of the body, and reads no more before its clock advances.
             await clock.sleepers(atLeast: 1)
@@ -96,13 +92,8 @@ struct CurlCancellationTests {
         }
     }
 
-    /// The engine of the requests: libcurl, both with the same handle, or PulseKit itself.
-    enum Way: CaseIterable {
-        case curl, streamedByCurl, plain
-    }
-
-    @Test(arguments: libraries, Way.allCases)
-    func aCancellationAfterTheResponseChangesNothing(library: CurlLibrary?, way: Way) async throws {
+    @Test(arguments: [TransportRequest.Delivery.buffered(limit: 100), .streamed])
+    func aCancellationAfterTheResponseChangesNothing(delivery: TransportRequest.Delivery) async throws {
         let ended = Locked<Task<Data, any Error>?>(nil)
         try await MockServer.run { server in
             server.fallback { request in
@@ -110,12 +101,10 @@ struct CurlCancellationTests {
                 if request.path == "/second" { ended.withLock { $0 }?.cancel() }
                 return .text(request.path)
             }
-            let curl = CurlTransport(4, library: library)
-            let transport: any Transport = way == .plain ? HTTP1Transport(over: curl) : curl
+            let transport = SocketTransport()
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL.appendingPathComponent("first")),
-                delivery: way == .streamedByCurl ? .streamed : .buffered(limit: 100), idleTimeout: 600,
-                mayBeResent: true)
+                delivery: delivery, idleTimeout: 600, mayBeResent: true)
             let call = Task {
                 let response = try await transport.send(request)
                 let data = try await response.bytes?.collect(upTo: 100) ?? response.data
