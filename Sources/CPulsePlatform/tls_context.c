@@ -257,7 +257,8 @@ static struct pulse_tls_ticket *place(struct pulse_tls_context *context, const c
     return count < MOST_OF_A_HOST ? oldest : oldest_of_host;
 }
 
-bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, void *session, unsigned long changes) {
+bool pulse_tls_context_add(
+    struct pulse_tls_context *context, const char *host, void *session, unsigned long changes, double expiry) {
     char *name = ssl.SSL_SESSION_is_resumable(session) ? strdup(host) : NULL;
     if (name == NULL) return false;
     pthread_mutex_lock(&context->lock);
@@ -266,18 +267,23 @@ bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, 
     if (is_current) {
         struct pulse_tls_ticket *ticket = place(context, host);
         drop(ticket);
-        *ticket = (struct pulse_tls_ticket){name, session, ++context->last_number};
+        *ticket = (struct pulse_tls_ticket){name, session, ++context->last_number, expiry};
     }
     pthread_mutex_unlock(&context->lock);
     if (!is_current) free(name);
     return is_current;
 }
 
-void *pulse_tls_context_take(struct pulse_tls_context *context, const char *host, unsigned long changes) {
+void *pulse_tls_context_take(
+    struct pulse_tls_context *context, const char *host, unsigned long changes, double now, double *expiry) {
     pthread_mutex_lock(&context->lock);
-    if (changes > context->changes) {
-        for (int index = 0; index < PULSE_TLS_TICKETS; index++) drop(&context->tickets[index]);
-        context->changes = changes;
+    bool have_changed = changes > context->changes;
+    if (have_changed) context->changes = changes;
+    for (int index = 0; index < PULSE_TLS_TICKETS; index++) {
+        struct pulse_tls_ticket *ticket = &context->tickets[index];
+        // OpenSSL marks the session of a connection that was not shut down.
+        bool is_useful = ticket->session != NULL && ssl.SSL_SESSION_is_resumable(ticket->session);
+        if (have_changed || ticket->expiry <= now || !is_useful) drop(ticket);
     }
     struct pulse_tls_ticket *newest = NULL;
     for (int index = 0; changes == context->changes && index < PULSE_TLS_TICKETS; index++) {
@@ -286,11 +292,21 @@ void *pulse_tls_context_take(struct pulse_tls_context *context, const char *host
         if (newest == NULL || ticket->number > newest->number) newest = ticket;
     }
     void *session = newest == NULL ? NULL : newest->session;
+    if (newest != NULL) *expiry = newest->expiry;
     if (session != NULL && ssl.SSL_SESSION_up_ref(session) != 1) session = NULL;
     // A ticket that is used twice shows that both connections are of one client (RFC 8446, appendix C.4).
     if (session != NULL && ssl.SSL_SESSION_get_protocol_version(session) >= PULSE_TLS1_3_VERSION) drop(newest);
     pthread_mutex_unlock(&context->lock);
     return session;
+}
+
+void pulse_tls_context_forget(struct pulse_tls_context *context, const char *host) {
+    pthread_mutex_lock(&context->lock);
+    for (int index = 0; index < PULSE_TLS_TICKETS; index++) {
+        struct pulse_tls_ticket *ticket = &context->tickets[index];
+        if (ticket->host != NULL && strcmp(ticket->host, host) == 0) drop(ticket);
+    }
+    pthread_mutex_unlock(&context->lock);
 }
 
 #endif

@@ -65,10 +65,19 @@ enum pulse_tls_problem {
 /// A session over a connected socket, which it does not close. NULL for a problem.
 ///
 /// - `host`: the name or IP address that the server's certificate must have; without brackets, zone and final dot.
+/// - `now`: ``pulse_tls_now()``, except in tests. A session of an earlier connection is resumed for 24 hours after the
+///   handshake that has verified its chain, and not beyond the expiry of the server's certificate. If the handshake
+///   fails with it, no earlier session of the host is resumed any more.
 struct pulse_tls_session *pulse_tls_session_new(
-    struct pulse_tls_context *context, const char *host, int socket, enum pulse_tls_problem *problem);
+    struct pulse_tls_context *context, const char *host, int socket, double now, enum pulse_tls_problem *problem);
 
-/// Sends the close alert, if the socket has room for it, and frees the session.
+/// The seconds of a clock that goes on while the machine sleeps.
+double pulse_tls_now(void);
+
+/// Sends the close alert, if the socket has room for it. Nothing but the free may follow.
+void pulse_tls_session_end(struct pulse_tls_session *session);
+
+/// Frees the session, and leaves the socket alone, which may be closed already.
 void pulse_tls_session_free(struct pulse_tls_session *session);
 
 enum {

@@ -111,8 +111,8 @@ struct TLSTrustTests {
     private static func expect(
         _ code: URLError.Code?, of peer: TLSPeer, _ context: TLSContext, host: String = "localhost"
     ) throws {
-        let session = try TLSSession(context, host: host, descriptor: peer.near)
-        defer { close(peer.near) }
+        let session = try peer.newSession(context, host: host)
+        defer { peer.leave() }
         do {
             try peer.handshake(session)
             #expect(code == nil)
