@@ -52,19 +52,22 @@ struct pulse_tls_store {
     unsigned long changes;
 };
 
-void pulse_tls_system_store(const char **file, const char **directory) {
+const char *pulse_tls_variable(const char *name) {
+    const char *value = secure_getenv(name);
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
+void pulse_tls_usual_store(const char **file, const char **directory) {
     const char *const files[] = {
         ssl.X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     };
-    // Not for a program that runs with more rights than its caller.
-    *file = secure_getenv("SSL_CERT_FILE");
-    *directory = secure_getenv("SSL_CERT_DIR");
+    *file = *directory = NULL;
     for (size_t index = 0; *file == NULL && index < sizeof files / sizeof *files; index++) {
         if (access(files[index], R_OK) == 0) *file = files[index];
     }
     const char *usual = ssl.X509_get_default_cert_dir();
-    if (*directory == NULL && access(usual, R_OK) == 0) *directory = usual;
+    if (access(usual, R_OK) == 0) *directory = usual;
     // One that may come into being.
     if (*file == NULL && *directory == NULL) *file = files[0];
 }

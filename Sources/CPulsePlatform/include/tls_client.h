@@ -20,9 +20,11 @@ bool pulse_tls_client_load(void);
 /// the rest of a handshake.
 struct pulse_tls_store;
 
-/// Where the system has its authorities: `SSL_CERT_FILE` and `SSL_CERT_DIR`, or the places of OpenSSL and of common
-/// distributions. `directory` may become NULL.
-void pulse_tls_system_store(const char **file, const char **directory);
+/// A variable of the environment, unless it is empty or the program runs with more rights than its caller; else NULL.
+const char *pulse_tls_variable(const char *name);
+
+/// Where OpenSSL or the distribution has the system's authorities. Either may become NULL.
+void pulse_tls_usual_store(const char **file, const char **directory);
 
 /// Either path may be NULL. NULL without memory.
 struct pulse_tls_store *pulse_tls_store_new(const char *file, const char *directory);

@@ -91,6 +91,19 @@ struct TLSTrustTests {
         try Self.expect(nil, of: try TLSTestServer(identity).connection(), context)
     }
 
+    @Test func aVariableThatNamesOnePlaceOfAuthoritiesReplacesBoth() throws {
+        try #require(TLSContext.isSupported)
+        for (variables, file, directory) in [
+            (["SSL_CERT_FILE": "f"], "f", nil), (["SSL_CERT_DIR": "d"], nil, "d"),
+            (["SSL_CERT_FILE": "f", "SSL_CERT_DIR": "d"], "f", "d"),
+        ] as [([String: String], String?, String?)] {
+            let places = TLSAuthorities.locations { variables[$0] }
+            #expect(places.file == file && places.directory == directory)
+        }
+        let usual = TLSAuthorities.locations { _ in nil }
+        #expect(usual.file != nil || usual.directory != nil)
+    }
+
     /// To OpenSSL an empty name matches every certificate, and a dot in front any name below.
     @Test(arguments: ["", ".", ".example.com", "local\0host"])
     func aHostThatNoCertificateCanHaveIsInvalid(host: String) throws {
