@@ -143,6 +143,17 @@ struct ConnectorWireTests {
         await loop.shutdown()
     }
 
+    @Test func theConnectTimeoutEndsTheWaitForAFullUnixSocket() async throws {
+        let listener = try FullUnixListener()
+        let other = Connector(unixSocketPath: listener.path, clock: clock)
+        let call = Task { try await open("http://a.test/", .direct, other) }
+        await clock.sleepers(atLeast: 1, for: .backoff)
+        await clock.advance(by: 3)
+        let failure = await #expect(throws: TransportFailure.self) { try await call.value }
+        #expect(failure?.code == .timedOut && failure?.phase == .beforeSend)
+        await loop.shutdown()
+    }
+
     @Test(arguments: [false, true]) func anOpeningEndsWithItsTaskOrTheTransport(isShutDown: Bool) async throws {
         let call = Task { try await open("http://a.test/") }
         await names.begun(atLeast: 1)
