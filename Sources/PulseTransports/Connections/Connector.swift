@@ -235,7 +235,7 @@ private struct Way: Sendable {
             switch proxy.kind {
             case .http: try await askForTunnel(proxy, over: connection)
             case .socks5(let resolvesNames):
-                var host = server.host
+                var host = server.plainHost
                 if !resolvesNames {
                     host = try await resolver.addresses(of: host, port: server.port).first?.text ?? host
                 }
@@ -261,7 +261,8 @@ private struct Way: Sendable {
     }
 
     private func askForTunnel(_ proxy: ConnectionRoute.Proxy, over connection: SocketConnection) async throws {
-        let host = server.host.utf8.contains(UInt8(ascii: ":")) ? "[\(server.host)]" : server.host
+        let plain = server.plainHost
+        let host = plain.utf8.contains(UInt8(ascii: ":")) ? "[\(plain)]" : plain
         var head = "CONNECT \(host):\(server.port) HTTP/1.1\r\nHost: \(host):\(server.port)\r\n"
         if let credentials = proxy.credentials { head += "Proxy-Authorization: Basic \(credentials.basic)\r\n" }
         try await connection.write(Data((head + "\r\n").utf8))

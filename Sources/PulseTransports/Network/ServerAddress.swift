@@ -10,6 +10,12 @@ struct ServerAddress: Sendable, Hashable {
     /// The name in the TLS handshake (RFC 6066, section 3): without the final dot; nil for an IP address.
     let serverName: String?
 
+    /// The host as others know it: without the zone of an IPv6 address, which names an interface of this machine (RFC
+    /// 6874, section 1).
+    var plainHost: String {
+        host.utf8.contains(UInt8(ascii: ":")) ? String(host.prefix { $0 != "%" }) : host
+    }
+
     /// The server of a URL. Throws ``PulseError/invalidURL(_:)`` without a host, or with a port that is none.
     init(_ url: String, isSecure: Bool) throws {
         let rest = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]

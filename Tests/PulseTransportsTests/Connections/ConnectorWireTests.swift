@@ -260,12 +260,15 @@ struct ConnectorWireTests {
             try await Self.echoes(try await open("http://a.test:81/", settings))
             let known = settings.credentials(username: "ada", password: "a:b")
             try await Self.echoes(try await open("http://[::1]/", known))
+            // The zone would name an interface of the proxy's.
+            try await Self.echoes(try await open("http://[fe80::1%25lo]/", settings))
         }
         let credentials = Data("ada:a:b".utf8).base64EncodedString()
         #expect(
             heads.withLock { $0 } == [
                 "CONNECT a.test:81 HTTP/1.1\r\nHost: a.test:81\r\n\r\n",
                 "CONNECT [::1]:80 HTTP/1.1\r\nHost: [::1]:80\r\nProxy-Authorization: Basic \(credentials)\r\n\r\n",
+                "CONNECT [fe80::1]:80 HTTP/1.1\r\nHost: [fe80::1]:80\r\n\r\n",
             ])
         await loop.shutdown()
     }
@@ -312,6 +315,21 @@ struct ConnectorWireTests {
 
     // MARK: SOCKS
 
+    /// A proxy without credentials, whose n-th connection gets the n-th reply.
+    private static func socks(
+        _ replies: [UInt8], _ requests: Locked<[Data]>
+    ) -> @Sendable (MockServer.Conversation) async throws -> Void {
+        let rest = Locked(replies[...])
+        return { conversation in
+            _ = try await conversation.receive()
+            try await conversation.send(Data([5, 0]))
+            guard let request = try await conversation.receive() else { return }
+            requests.withLock { $0.append(request) }
+            let reply = rest.withLock { $0.popFirst() } ?? 1
+            try await conversation.send(Data([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
+        }
+    }
+
     /// The names that a proxy gets: only with `socks5h` it resolves them itself.
     @Test(
         arguments: [
@@ -332,6 +350,19 @@ struct ConnectorWireTests {
         }
         #expect(requests.withLock { $0 } == [Data([5, 1, 0]), Data([5, 1, 0] + field + [0, 80])])
         #expect(names.names == resolved)
+        await loop.shutdown()
+    }
+
+    @Test(arguments: ["socks5", "socks5h"]) func aProxyGetsNoZone(scheme: String) async throws {
+        let requests = Locked<[Data]>([])
+        try await Self.run(Self.socks([0], requests)) { proxy in
+            let variable = "\(scheme)://127.0.0.1:\(proxy.port)"
+            let other = Connector(resolver: names.resolver, clock: clock) { $0 == "http_proxy" ? variable : nil }
+            try await Self.echoes(try await open("http://[fe80::1%25nowhere]/", .environment, other))
+        }
+        let address = [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        #expect(requests.withLock { $0 } == [Data([5, 1, 0, 4] + address + [0, 80])])
+        #expect(names.names == [])
         await loop.shutdown()
     }
 

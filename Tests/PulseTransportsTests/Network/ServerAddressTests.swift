@@ -29,6 +29,15 @@ struct ServerAddressTests {
 
     @Test(
         arguments: [
+            ("http://[fe80::1%25en0]/", "fe80::1"), ("http://[::1]/", "::1"), ("http://a.test/", "a.test"),
+            ("http://a%25b.test/", "a%b.test"),
+        ])
+    func othersKnowNoZone(url: String, host: String) throws {
+        #expect(try ServerAddress(url, isSecure: false).plainHost == host)
+    }
+
+    @Test(
+        arguments: [
             "http://example.com:0/", "http://example.com:65536/", "http://example.com:-1/", "http://example.com:a/",
             "http:///", "http://:80/", "http://[::1]a80/", "http://[]/",
         ])
