@@ -353,6 +353,31 @@ struct ConnectorWireTests {
         await loop.shutdown()
     }
 
+    /// Network and host unreachable, address type not supported; and a refusal of another kind.
+    @Test(arguments: [3, 4, 8, 2] as [UInt8]) func anAddressThatAProxyDoesNotReachIsFollowedByTheNext(
+        reply: UInt8
+    ) async throws {
+        let names = HeldNameServer(["::2", "10.0.0.1", "10.0.0.2"])
+        names.release("a.test", "a.test")
+        let requests = Locked<[Data]>([])
+        let addresses: [[UInt8]] = [[1, 10, 0, 0, 1], [1, 10, 0, 0, 2], [4] + [UInt8](repeating: 0, count: 15) + [2]]
+        let all = addresses.map { Data([5, 1, 0] + $0 + [0, 80]) }
+        try await Self.run(Self.socks([reply, reply, 0, reply, reply, reply], requests)) { proxy in
+            let variable = "socks5://127.0.0.1:\(proxy.port)"
+            let other = Connector(resolver: names.resolver, clock: clock) { $0 == "http_proxy" ? variable : nil }
+            if reply != 2 { try await Self.echoes(try await open("http://a.test/", .environment, other)) }
+            let error = await #expect(throws: PulseError.self) { try await open("http://a.test/", .environment, other) }
+            guard case .proxyRefused(let refusal) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(refusal.reason == .socksReply(Int(reply)))
+            #expect(requests.withLock { $0 } == (reply == 2 ? [all[0]] : all + all))
+            try await proxy.wait { $0.openConnectionCount == 0 }
+        }
+        await loop.shutdown()
+    }
+
     @Test(arguments: ["socks5", "socks5h"]) func aProxyGetsNoZone(scheme: String) async throws {
         let requests = Locked<[Data]>([])
         try await Self.run(Self.socks([0], requests)) { proxy in
