@@ -128,9 +128,10 @@ void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned 
     void *authorities = context->authorities;
     if (authorities != NULL) return ssl.X509_STORE_up_ref(authorities) == 1 ? authorities : NULL;
     struct pulse_tls_store *store = context->store;
+    void *old = NULL;
     pthread_mutex_lock(&store->lock);
     if (!are_unchanged(store)) {
-        if (store->authorities != NULL) ssl.X509_STORE_free(store->authorities);
+        old = store->authorities;
         store->authorities = NULL;
         store->changes++;
     }
@@ -139,6 +140,7 @@ void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned 
     if (authorities != NULL && ssl.X509_STORE_up_ref(authorities) != 1) authorities = NULL;
     *changes = store->changes;
     pthread_mutex_unlock(&store->lock);
+    if (old != NULL) ssl.X509_STORE_free(old);
     return authorities;
 }
 

@@ -148,10 +148,13 @@ struct TLSContexts: Sendable {
         // Without the lock: it may read files, and derive keys from passwords.
         let made = try TLSContext(
             request.tls, pins: request.pins, offersHTTP2: offersHTTP2, system: authorities)
+        // Released outside of the lock: OpenSSL frees many certificates.
+        var dropped: [Key: TLSContext] = [:]
+        defer { withExtendedLifetime(dropped) {} }
         return all.withLock { all in
             if let known = all[key] { return known }
             // Those in use come back, without their sessions.
-            if all.count >= Self.limit { all.removeAll() }
+            if all.count >= Self.limit { swap(&all, &dropped) }
             all[key] = made
             return made
         }
