@@ -44,9 +44,11 @@ final class TLSSession: @unchecked Sendable {
     /// The time of a clock that goes on while the machine sleeps.
     static var now: TimeInterval { pulse_tls_now() }
 
-    /// The host as a certificate has it: without brackets, zone and final dot.
+    /// The host as a certificate has it: without brackets, zone and final dot; an IPv4 address in its usual form.
     static func certifiedName(of host: String) -> String {
-        guard host.utf8.contains(UInt8(ascii: ":")) else { return host.hasSuffix(".") ? String(host.dropLast()) : host }
+        guard host.utf8.contains(UInt8(ascii: ":")) else {
+            return IPv4Text.dottedQuad(host) ?? (host.hasSuffix(".") ? String(host.dropLast()) : host)
+        }
         return String(host.drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" })
     }
 

@@ -37,6 +37,9 @@ struct TLSTrustTests {
         // The subject is no name (RFC 9525, section 2): it is "PulseTesting server" here.
         Server(names: "IP:127.0.0.1", host: "PulseTesting server", code: .serverCertificateUntrusted),
         Server(names: "IP:127.0.0.1", host: "127.0.0.1", code: nil),
+        Server(names: "IP:127.0.0.1", host: "127.1", code: nil),
+        Server(names: "IP:127.0.0.1", host: "0x7f000001", code: nil),
+        Server(names: "DNS:127.1", host: "127.1", code: .serverCertificateUntrusted),
         Server(names: "IP:127.0.0.2", host: "127.0.0.1", code: .serverCertificateUntrusted),
         Server(names: "DNS:127.0.0.1", host: "127.0.0.1", code: .serverCertificateUntrusted),
         Server(names: "IP:::1", host: "[::1]", code: nil),
