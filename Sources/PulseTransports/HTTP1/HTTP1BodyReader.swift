@@ -11,6 +11,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         /// Nil once the connection is in the pool again, or closed: an ended stream keeps nothing alive.
         var source: Source?
         var timings: PulseResponse.Timings
+        var trailers = HTTPHeaders()
     }
 
     private struct Source: Sendable {
@@ -47,6 +48,9 @@ final class HTTP1BodyReader: @unchecked Sendable {
 
     /// The measurements so far.
     var timings: PulseResponse.Timings { state.withLock { $0.timings } }
+
+    /// The fields behind the body; empty before its end.
+    var trailers: HTTPHeaders { state.withLock { $0.trailers } }
 
     /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
     /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
@@ -111,6 +115,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         let ended = state.withLock { state -> (source: Source, isSent: Bool)? in
             state.timings.bytesReceived = parser.body.receivedCount
             guard parser.isComplete, let source = state.source else { return nil }
+            state.trailers = parser.trailers
             let isSent = source.isSent
             guard isOver || isSent || source.upload == nil else { return nil }
             state.timings.lastByte = now - startedAt
