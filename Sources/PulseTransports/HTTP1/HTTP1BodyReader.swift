@@ -112,19 +112,21 @@ final class HTTP1BodyReader: @unchecked Sendable {
     /// - Parameter isOver: whether nothing more will be sent.
     private func completeIfPossible(isOver: Bool = false) {
         let now = SystemClock().uptime
-        let ended = state.withLock { state -> (source: Source, isSent: Bool)? in
+        // Asked without the lock: the connection has one of its own.
+        let current = parser.isComplete ? state.withLock { $0.source } : nil
+        let (isSent, sentAt) = (current?.isSent == true, current?.pooled.connection.sent.time ?? 0)
+        let ended = state.withLock { state -> Source? in
             state.timings.bytesReceived = parser.body.receivedCount
             guard parser.isComplete, let source = state.source else { return nil }
             state.trailers = parser.trailers
-            let isSent = source.isSent
             guard isOver || isSent || source.upload == nil else { return nil }
             state.timings.lastByte = now - startedAt
-            if isSent { state.timings.requestSent = source.pooled.connection.sent.time - startedAt }
+            if isSent { state.timings.requestSent = sentAt - startedAt }
             state.source = nil
-            return (source, isSent)
+            return source
         }
         // An idle connection holds no memory of a stream.
-        ended?.source.pooled.connection.endReading()
-        ended?.source.pooled.release(to: ended?.source.pool, after: parser, isSent: ended?.isSent == true, now: now)
+        ended?.pooled.connection.endReading()
+        ended?.pooled.release(to: ended?.pool, after: parser, isSent: isSent, now: now)
     }
 }

@@ -16,7 +16,7 @@ final class TLSAuthorities: @unchecked Sendable {
     /// Those of the system, or of the variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; nil without OpenSSL.
     static let system: TLSAuthorities? = {
         guard pulse_tls_client_load() else { return nil }
-        let found = locations { name in pulse_tls_variable(name).map { String(cString: $0) } }
+        let found = TLSAuthorities.locations { name in pulse_tls_variable(name).map { String(cString: $0) } }
         return TLSAuthorities(file: found.file, directory: found.directory)
     }()
 

@@ -110,7 +110,7 @@ final class TLSSession: @unchecked Sendable {
 
     /// Sends the close alert, unless the socket has no room for it, and frees the session. The socket stays open.
     func close() {
-        guard let session = session.take() else { return }
+        guard let session = self.session.take() else { return }
         pulse_tls_session_end(session)
         pulse_tls_session_free(session)
     }
