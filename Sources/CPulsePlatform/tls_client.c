@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "tls_client_abi.h"
 
@@ -25,6 +26,10 @@ enum {
     MOST_WAITING = 128 << 10,
 };
 
+// How long the verdict on a chain is kept by the sessions that are resumed, in seconds: RFC 8446, section 4.6.1, allows
+// seven days.
+static const double MOST_AGE = 24 * 60 * 60;
+
 struct pulse_tls_session {
     struct pulse_tls_context *context;
     // An `SSL *`, which owns the BIO.
@@ -33,6 +38,11 @@ struct pulse_tls_session {
     char *host;
     // The number of the store's changes when the session was made.
     unsigned long changes;
+    // When the session was made, and when the verdict that its tickets keep is too old: that of an earlier handshake
+    // if one is resumed.
+    double start, expiry;
+    // Whether a ticket was offered, and no data has come since.
+    bool is_doubtful;
     // Encrypted bytes that the socket has not taken yet. OpenSSL itself never sees a blocked write: in the middle of
     // one it could not reply to a key update (openssl/openssl#13729).
     unsigned char *waiting;
@@ -168,9 +178,22 @@ void pulse_tls_session_note_alert(const void *tls, int event, int value) {
     if (session != NULL && value >> 8 == PULSE_SSL3_AL_FATAL) session->alert = value & 0xff;
 }
 
+// The expiry of a ticket: no later than that of the server's certificate, since a resumed handshake shows none.
+static double expiry(const struct pulse_tls_session *session, void *ticket) {
+    double latest = session->start + MOST_AGE;
+    if (ssl.SSL_session_reused(session->tls) == 1 && session->expiry < latest) latest = session->expiry;
+    const void *certificate = ssl.SSL_SESSION_get0_peer(ticket);
+    const void *end = certificate == NULL ? NULL : ssl.X509_get0_notAfter(certificate);
+    int days = 0, seconds = 0;
+    if (end == NULL || ssl.ASN1_TIME_diff(&days, &seconds, NULL, end) != 1) return session->start;
+    double left = days * 86400.0 + seconds;
+    return session->start + left < latest ? session->start + left : latest;
+}
+
 int pulse_tls_session_note_ticket(void *tls, void *ticket) {
     struct pulse_tls_session *session = ssl.SSL_get_ex_data(tls, NOTES);
-    return session != NULL && pulse_tls_context_add(session->context, session->host, ticket, session->changes);
+    return session != NULL
+        && pulse_tls_context_add(session->context, session->host, ticket, session->changes, expiry(session, ticket));
 }
 
 // MARK: Sessions
@@ -217,20 +240,34 @@ static bool trust(struct pulse_tls_session *session, enum pulse_tls_problem *pro
 }
 
 static void resume(struct pulse_tls_session *session) {
-    void *ticket = pulse_tls_context_take(session->context, session->host, session->changes);
+    void *ticket = pulse_tls_context_take(
+        session->context, session->host, session->changes, session->start, &session->expiry);
     if (ticket == NULL) return;
-    ssl.SSL_set_session(session->tls, ticket);
+    session->is_doubtful = ssl.SSL_set_session(session->tls, ticket) == 1;
     ssl.SSL_SESSION_free(ticket);
 }
 
+// Some servers fail at a ticket that they have forgotten: the next connection makes a whole handshake.
+static void forget_tickets(struct pulse_tls_session *session) {
+    if (session->is_doubtful) pulse_tls_context_forget(session->context, session->host);
+    session->is_doubtful = false;
+}
+
+double pulse_tls_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 struct pulse_tls_session *pulse_tls_session_new(
-    struct pulse_tls_context *context, const char *host, int socket, enum pulse_tls_problem *problem) {
+    struct pulse_tls_context *context, const char *host, int socket, double now, enum pulse_tls_problem *problem) {
     *problem = PULSE_TLS_NO_MEMORY;
     ssl.ERR_clear_error();
     struct pulse_tls_session *session = calloc(1, sizeof *session);
     if (session == NULL) return NULL;
     session->context = context;
     session->socket = socket;
+    session->start = now;
     session->host = strdup(host);
     session->tls = ssl.SSL_new(context->context);
     if (session->host != NULL && session->tls != NULL && connect_to(session) && expect(session->tls, host)
@@ -243,12 +280,19 @@ struct pulse_tls_session *pulse_tls_session_new(
     return NULL;
 }
 
+void pulse_tls_session_end(struct pulse_tls_session *session) {
+    ssl.ERR_clear_error();
+    if (!session->is_broken && flush(session) && ssl.SSL_is_init_finished(session->tls)) {
+        ssl.SSL_shutdown(session->tls);
+    }
+    ssl.ERR_clear_error();
+}
+
 void pulse_tls_session_free(struct pulse_tls_session *session) {
     ssl.ERR_clear_error();
     if (session->tls != NULL) {
-        if (!session->is_broken && flush(session) && ssl.SSL_is_init_finished(session->tls)) {
-            ssl.SSL_shutdown(session->tls);
-        }
+        // Also a server that keeps silent may fail at a ticket.
+        if (!ssl.SSL_is_init_finished(session->tls)) forget_tickets(session);
         ssl.SSL_free(session->tls);
     }
     ssl.ERR_clear_error();
@@ -259,6 +303,7 @@ void pulse_tls_session_free(struct pulse_tls_session *session) {
 
 // Notes why OpenSSL has failed, and clears the queue for the next function on this thread.
 static int fail(struct pulse_tls_session *session, const char *reason) {
+    forget_tickets(session);
     unsigned long code = ssl.ERR_peek_error();
     long result = ssl.SSL_get_verify_result(session->tls);
     int number = session->write_error != 0 ? session->write_error : session->read_error;
@@ -316,6 +361,7 @@ ptrdiff_t pulse_tls_session_read(struct pulse_tls_session *session, void *bytes,
         int result = ssl.SSL_read(session->tls, bytes, count > INT_MAX ? INT_MAX : (int)count);
         if (result > 0) {
             session->silent_count = 0;
+            session->is_doubtful = false;
             return result;
         }
         result = outcome(session, result);

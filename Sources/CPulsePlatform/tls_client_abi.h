@@ -9,7 +9,7 @@
 
 #include "tls_client.h"
 
-// openssl/bio.h, openssl/crypto.h, openssl/err.h, openssl/evp.h, openssl/pkcs12.h, openssl/ssl.h, openssl/stack.h,
+// openssl/asn1.h, openssl/bio.h, openssl/crypto.h, openssl/err.h, openssl/evp.h, openssl/pkcs12.h, openssl/ssl.h, openssl/stack.h,
 // openssl/x509.h, openssl/x509_vfy.h of OpenSSL 1.1.1 and later; result, name, parameters.
 #define PULSE_CLIENT_FUNCTIONS(X) \
     X(const void *, TLS_client_method, (void)) \
@@ -42,6 +42,7 @@
     X(long, SSL_get_verify_result, (const void *)) \
     X(void *, SSL_get0_verified_chain, (const void *)) \
     X(void, SSL_get0_alpn_selected, (const void *, const unsigned char **, unsigned int *)) \
+    X(void *, SSL_SESSION_get0_peer, (void *)) \
     X(int, SSL_SESSION_get_protocol_version, (const void *)) \
     X(int, SSL_SESSION_is_resumable, (const void *)) \
     X(int, SSL_SESSION_up_ref, (void *)) \
@@ -60,7 +61,9 @@
     X(const char *, X509_verify_cert_error_string, (long)) \
     X(void *, d2i_X509, (void **, const unsigned char **, long)) \
     X(void, X509_free, (void *)) \
+    X(const void *, X509_get0_notAfter, (const void *)) \
     X(void *, X509_get_X509_PUBKEY, (const void *)) \
+    X(int, ASN1_TIME_diff, (int *, int *, const void *, const void *)) \
     X(int, i2d_X509_PUBKEY, (const void *, unsigned char **)) \
     X(int, OPENSSL_sk_num, (const void *)) \
     X(void *, OPENSSL_sk_value, (const void *, int)) \
@@ -141,6 +144,8 @@ struct pulse_tls_ticket {
     void *session;
     // Rises from one to the next.
     unsigned long number;
+    // When the verdict of its first handshake is too old to be kept.
+    double expiry;
 };
 
 enum { PULSE_TLS_TICKETS = 64 };
@@ -163,11 +168,17 @@ struct pulse_tls_context {
 // they cannot be read.
 void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned long *changes);
 
-// Takes out a ticket for the host, with a reference for the caller. NULL without one.
-void *pulse_tls_context_take(struct pulse_tls_context *context, const char *host, unsigned long changes);
+// Takes out a ticket for the host that has not expired, with a reference for the caller, and its expiry. NULL without
+// one.
+void *pulse_tls_context_take(
+    struct pulse_tls_context *context, const char *host, unsigned long changes, double now, double *expiry);
 
 // Adds a ticket. Returns whether the context has taken over the reference.
-bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, void *session, unsigned long changes);
+bool pulse_tls_context_add(
+    struct pulse_tls_context *context, const char *host, void *session, unsigned long changes, double expiry);
+
+// Drops the tickets of a host.
+void pulse_tls_context_forget(struct pulse_tls_context *context, const char *host);
 
 // Makes the BIO method of sessions, once the table is filled.
 bool pulse_tls_session_load(void);

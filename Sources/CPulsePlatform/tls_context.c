@@ -52,19 +52,22 @@ struct pulse_tls_store {
     unsigned long changes;
 };
 
-void pulse_tls_system_store(const char **file, const char **directory) {
+const char *pulse_tls_variable(const char *name) {
+    const char *value = secure_getenv(name);
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
+void pulse_tls_usual_store(const char **file, const char **directory) {
     const char *const files[] = {
         ssl.X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/ca-bundle.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
     };
-    // Not for a program that runs with more rights than its caller.
-    *file = secure_getenv("SSL_CERT_FILE");
-    *directory = secure_getenv("SSL_CERT_DIR");
+    *file = *directory = NULL;
     for (size_t index = 0; *file == NULL && index < sizeof files / sizeof *files; index++) {
         if (access(files[index], R_OK) == 0) *file = files[index];
     }
     const char *usual = ssl.X509_get_default_cert_dir();
-    if (*directory == NULL && access(usual, R_OK) == 0) *directory = usual;
+    if (access(usual, R_OK) == 0) *directory = usual;
     // One that may come into being.
     if (*file == NULL && *directory == NULL) *file = files[0];
 }
@@ -125,9 +128,10 @@ void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned 
     void *authorities = context->authorities;
     if (authorities != NULL) return ssl.X509_STORE_up_ref(authorities) == 1 ? authorities : NULL;
     struct pulse_tls_store *store = context->store;
+    void *old = NULL;
     pthread_mutex_lock(&store->lock);
     if (!are_unchanged(store)) {
-        if (store->authorities != NULL) ssl.X509_STORE_free(store->authorities);
+        old = store->authorities;
         store->authorities = NULL;
         store->changes++;
     }
@@ -136,6 +140,7 @@ void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned 
     if (authorities != NULL && ssl.X509_STORE_up_ref(authorities) != 1) authorities = NULL;
     *changes = store->changes;
     pthread_mutex_unlock(&store->lock);
+    if (old != NULL) ssl.X509_STORE_free(old);
     return authorities;
 }
 
@@ -257,7 +262,8 @@ static struct pulse_tls_ticket *place(struct pulse_tls_context *context, const c
     return count < MOST_OF_A_HOST ? oldest : oldest_of_host;
 }
 
-bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, void *session, unsigned long changes) {
+bool pulse_tls_context_add(
+    struct pulse_tls_context *context, const char *host, void *session, unsigned long changes, double expiry) {
     char *name = ssl.SSL_SESSION_is_resumable(session) ? strdup(host) : NULL;
     if (name == NULL) return false;
     pthread_mutex_lock(&context->lock);
@@ -266,18 +272,23 @@ bool pulse_tls_context_add(struct pulse_tls_context *context, const char *host, 
     if (is_current) {
         struct pulse_tls_ticket *ticket = place(context, host);
         drop(ticket);
-        *ticket = (struct pulse_tls_ticket){name, session, ++context->last_number};
+        *ticket = (struct pulse_tls_ticket){name, session, ++context->last_number, expiry};
     }
     pthread_mutex_unlock(&context->lock);
     if (!is_current) free(name);
     return is_current;
 }
 
-void *pulse_tls_context_take(struct pulse_tls_context *context, const char *host, unsigned long changes) {
+void *pulse_tls_context_take(
+    struct pulse_tls_context *context, const char *host, unsigned long changes, double now, double *expiry) {
     pthread_mutex_lock(&context->lock);
-    if (changes > context->changes) {
-        for (int index = 0; index < PULSE_TLS_TICKETS; index++) drop(&context->tickets[index]);
-        context->changes = changes;
+    bool have_changed = changes > context->changes;
+    if (have_changed) context->changes = changes;
+    for (int index = 0; index < PULSE_TLS_TICKETS; index++) {
+        struct pulse_tls_ticket *ticket = &context->tickets[index];
+        // OpenSSL marks the session of a connection that was not shut down.
+        bool is_useful = ticket->session != NULL && ssl.SSL_SESSION_is_resumable(ticket->session);
+        if (have_changed || ticket->expiry <= now || !is_useful) drop(ticket);
     }
     struct pulse_tls_ticket *newest = NULL;
     for (int index = 0; changes == context->changes && index < PULSE_TLS_TICKETS; index++) {
@@ -286,11 +297,21 @@ void *pulse_tls_context_take(struct pulse_tls_context *context, const char *host
         if (newest == NULL || ticket->number > newest->number) newest = ticket;
     }
     void *session = newest == NULL ? NULL : newest->session;
+    if (newest != NULL) *expiry = newest->expiry;
     if (session != NULL && ssl.SSL_SESSION_up_ref(session) != 1) session = NULL;
     // A ticket that is used twice shows that both connections are of one client (RFC 8446, appendix C.4).
     if (session != NULL && ssl.SSL_SESSION_get_protocol_version(session) >= PULSE_TLS1_3_VERSION) drop(newest);
     pthread_mutex_unlock(&context->lock);
     return session;
+}
+
+void pulse_tls_context_forget(struct pulse_tls_context *context, const char *host) {
+    pthread_mutex_lock(&context->lock);
+    for (int index = 0; index < PULSE_TLS_TICKETS; index++) {
+        struct pulse_tls_ticket *ticket = &context->tickets[index];
+        if (ticket->host != NULL && strcmp(ticket->host, host) == 0) drop(ticket);
+    }
+    pthread_mutex_unlock(&context->lock);
 }
 
 #endif

@@ -9,6 +9,13 @@ struct ResponseHead: Sendable {
 
     var headers: HTTPHeaders { HTTPHeaders(fields) }
 
+    /// The same status without fields, to which those of trailers are added.
+    var withoutFields: ResponseHead {
+        var head = self
+        head.fields = []
+        return head
+    }
+
     /// The response without its body.
     func response(to request: URLRequest) -> PulseResponse {
         PulseResponse(statusCode: statusCode, headers: headers, request: request)

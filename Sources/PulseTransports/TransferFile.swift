@@ -167,6 +167,7 @@ extension PulseResponse {
         }
         body = .file(file)
         timings = stream.timingsAtEnd?() ?? timings
+        trailers = stream.trailersAtEnd?() ?? trailers
     }
 
     /// The file offset of the body: a partial response goes to the requested offset, a complete one to the start (RFC

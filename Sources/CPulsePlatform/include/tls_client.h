@@ -20,9 +20,11 @@ bool pulse_tls_client_load(void);
 /// the rest of a handshake.
 struct pulse_tls_store;
 
-/// Where the system has its authorities: `SSL_CERT_FILE` and `SSL_CERT_DIR`, or the places of OpenSSL and of common
-/// distributions. `directory` may become NULL.
-void pulse_tls_system_store(const char **file, const char **directory);
+/// A variable of the environment, unless it is empty or the program runs with more rights than its caller; else NULL.
+const char *pulse_tls_variable(const char *name);
+
+/// Where OpenSSL or the distribution has the system's authorities. Either may become NULL.
+void pulse_tls_usual_store(const char **file, const char **directory);
 
 /// Either path may be NULL. NULL without memory.
 struct pulse_tls_store *pulse_tls_store_new(const char *file, const char *directory);
@@ -65,10 +67,19 @@ enum pulse_tls_problem {
 /// A session over a connected socket, which it does not close. NULL for a problem.
 ///
 /// - `host`: the name or IP address that the server's certificate must have; without brackets, zone and final dot.
+/// - `now`: ``pulse_tls_now()``, except in tests. A session of an earlier connection is resumed for 24 hours after the
+///   handshake that has verified its chain, and not beyond the expiry of the server's certificate. If the handshake
+///   fails with it, no earlier session of the host is resumed any more.
 struct pulse_tls_session *pulse_tls_session_new(
-    struct pulse_tls_context *context, const char *host, int socket, enum pulse_tls_problem *problem);
+    struct pulse_tls_context *context, const char *host, int socket, double now, enum pulse_tls_problem *problem);
 
-/// Sends the close alert, if the socket has room for it, and frees the session.
+/// The seconds of a clock that goes on while the machine sleeps.
+double pulse_tls_now(void);
+
+/// Sends the close alert, if the socket has room for it. Nothing but the free may follow.
+void pulse_tls_session_end(struct pulse_tls_session *session);
+
+/// Frees the session, and leaves the socket alone, which may be closed already.
 void pulse_tls_session_free(struct pulse_tls_session *session);
 
 enum {

@@ -78,11 +78,13 @@ public struct ProxySettings: Sendable, Hashable {
     /// Whether the server of a URL is reached without the proxy.
     package func excludes(_ url: URL?) -> Bool {
         guard !exclusions.isEmpty, let origin = url.flatMap({ Origin($0) }) else { return false }
+        // An address without its zone, which names an interface of this machine.
+        let server = IPv4Text.dottedQuad(origin.host) ?? String(origin.host.prefix { $0 != "%" })
         return exclusions.contains { exclusion in
             let (host, port) = Self.parts(exclusion.asciiLowercased)
             guard port.map({ Int($0) == origin.port }) ?? true else { return false }
-            guard host.hasPrefix(".") else { return origin.host == host }
-            return origin.host.hasSuffix(host) || origin.host == host.dropFirst()
+            guard host.hasPrefix(".") else { return server == host || origin.host == host }
+            return server.hasSuffix(host) || server == host.dropFirst()
         }
     }
 

@@ -41,6 +41,9 @@ public struct PulseResponse: Sendable {
     private struct Values: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
+        var trailers = HTTPHeaders()
+        /// Those of a stream that another owner has.
+        var trailersAtEnd: (@Sendable () -> HTTPHeaders)?
         var request: URLRequest
         var latency: TimeInterval
         var origin: Origin
@@ -119,6 +122,23 @@ public struct PulseResponse: Sendable {
     public var headers: HTTPHeaders {
         get { box.values.headers }
         set { values.headers = newValue }
+    }
+
+    /// The trailer fields, which a server sends behind a body (RFC 9110, section 6.5), such as a checksum or the status
+    /// of gRPC. Empty without any, and for a stream until all of it has been read.
+    ///
+    /// No field of them changes ``headers``. The default transport on Linux has them; `URLSession` discards them, and
+    /// so do the cache and recordings.
+    public package(set) var trailers: HTTPHeaders {
+        get { (bytes?.trailersAtEnd ?? box.values.trailersAtEnd)?() ?? box.values.trailers }
+        set { if !newValue.isEmpty || !box.values.trailers.isEmpty { values.trailers = newValue } }
+    }
+
+    /// Empties the body of a streamed response, whose stream another owner has. ``trailers`` stay those of the stream.
+    package mutating func removeStream() {
+        guard let trailersAtEnd = bytes?.trailersAtEnd else { return data = Data() }
+        values.trailersAtEnd = trailersAtEnd
+        data = Data()
     }
 
     /// The request as sent.

@@ -15,6 +15,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         var observers: [@Sendable (PulseError?, _ bytesRead: Int) -> Void] = []
         var bytesRead = 0
         var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)?
+        var trailersAtEnd: (@Sendable () -> HTTPHeaders)?
         var request: URLRequest?
     }
 
@@ -50,6 +51,12 @@ public final class ByteStream: AsyncSequence, Sendable {
     package var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)? {
         get { state.withLock { $0.timingsAtEnd } }
         set { state.withLock { $0.timingsAtEnd = newValue } }
+    }
+
+    /// Returns the trailer fields behind the bytes, if the source may have some; empty before the stream has ended.
+    package var trailersAtEnd: (@Sendable () -> HTTPHeaders)? {
+        get { state.withLock { $0.trailersAtEnd } }
+        set { state.withLock { $0.trailersAtEnd = newValue } }
     }
 
     /// The request whose response the stream is, for the text of a failure.

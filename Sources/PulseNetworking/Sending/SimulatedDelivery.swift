@@ -41,7 +41,9 @@ package struct SimulatedDelivery: Sendable {
         case .upgrade where response.connection != nil:
             break
         case .buffered(let limit):
-            response.data = try await stream(of: response).collect(upTo: limit)
+            let stream = try stream(of: response)
+            response.data = try await stream.collect(upTo: limit)
+            response.trailers = stream.trailersAtEnd?() ?? response.trailers
         case .streamed where isSuccess:
             response.body = .stream(try stream(of: response))
         case .file(let url, let offset) where isSuccess:

@@ -19,7 +19,7 @@ extension PulseClient {
         var response = try await send(endpoint, options, delivery: .streamed, accept: "*/*") { _, _ in }
         let bytes = response.stream
         // The caller may keep the response and drop the stream, which ends the call.
-        if response.bytes != nil { response.data = Data() }
+        if response.bytes != nil { response.removeStream() }
         return (bytes, response)
     }
 

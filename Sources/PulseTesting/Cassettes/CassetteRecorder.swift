@@ -97,6 +97,7 @@ public final class CassetteRecorder: Transport {
         } cancel: {
             stream.cancel()
         }
+        recorded.trailersAtEnd = stream.trailersAtEnd
         recorded.onEnd { [self, head] error in
             // A stream that its reader abandoned did not fail.
             let failure = error.flatMap { $0.kind == .cancelled ? nil : $0 }

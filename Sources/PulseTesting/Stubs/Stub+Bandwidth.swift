@@ -24,7 +24,7 @@ extension ByteStream {
     /// The same chunks, each delayed according to the rate.
     fileprivate func throttled(to bytesPerSecond: Double, on clock: any PulseClock) -> ByteStream {
         let iterator = Locked(makeAsyncIterator())
-        return ByteStream {
+        let throttled = ByteStream {
             var source = iterator.withLock { $0 }
             guard let chunk = try await source.next() else { return nil }
             try await clock.sleep(Double(chunk.count) / bytesPerSecond, for: .delay)
@@ -32,6 +32,8 @@ extension ByteStream {
         } cancel: {
             self.cancel()
         }
+        throttled.trailersAtEnd = trailersAtEnd
+        return throttled
     }
 }
 

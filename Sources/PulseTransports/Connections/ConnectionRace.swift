@@ -51,7 +51,7 @@ extension SocketLoop {
     /// Connects to the address of a host that is the first to accept. Throws as ``connect(to:)`` does for the last
     /// attempt that fails.
     func connect(toFirstOf addresses: [SocketAddress], clock: any PulseClock) async throws -> SocketConnection {
-        if addresses.count == 1 { return try await connect(to: addresses[0]) }
+        if addresses.count == 1 { return try await connect(to: addresses[0], clock: clock) }
         // The connections that lose are released, and so closed, before this returns.
         return try await withThrowingTaskGroup(of: RaceEvent.self) { group in
             defer { group.cancelAll() }
@@ -63,7 +63,7 @@ extension SocketLoop {
                 case .attempt(let index):
                     group.addTask {
                         do {
-                            return .connected(try await self.connect(to: addresses[index]))
+                            return .connected(try await self.connect(to: addresses[index], clock: clock))
                         } catch {
                             return .failed(error)
                         }
@@ -90,6 +90,20 @@ extension SocketLoop {
                 case .reached(let time): now = max(clock.uptime, time)
                 case nil: throw CancellationError()
                 }
+            }
+        }
+    }
+
+    /// Does as ``connect(to:)``, and waits while the queue of a unix-domain socket is full: the system reports that at
+    /// once, and no event reports room.
+    private func connect(to address: SocketAddress, clock: any PulseClock) async throws -> SocketConnection {
+        var delay: TimeInterval = 0.001
+        while true {
+            do {
+                return try await connect(to: address)
+            } catch let failure as ConnectionFailure where failure.number == EAGAIN && address.family == AF_UNIX {
+                try await clock.sleep(delay, for: .backoff)
+                delay = min(2 * delay, 0.1)
             }
         }
     }

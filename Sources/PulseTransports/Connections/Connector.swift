@@ -148,10 +148,13 @@ struct TLSContexts: Sendable {
         // Without the lock: it may read files, and derive keys from passwords.
         let made = try TLSContext(
             request.tls, pins: request.pins, offersHTTP2: offersHTTP2, system: authorities)
+        // Released outside of the lock: OpenSSL frees many certificates.
+        var dropped: [Key: TLSContext] = [:]
+        defer { withExtendedLifetime(dropped) {} }
         return all.withLock { all in
             if let known = all[key] { return known }
             // Those in use come back, without their sessions.
-            if all.count >= Self.limit { all.removeAll() }
+            if all.count >= Self.limit { swap(&all, &dropped) }
             all[key] = made
             return made
         }
@@ -192,12 +195,21 @@ private struct Way: Sendable {
         _ timings: inout PulseResponse.Timings
     ) async throws -> SocketConnection {
         do {
+            var targets = try await targets(resolver)[...]
             let addresses = try await addresses(resolver)
             timings.nameResolved = clock.uptime - startedAt
-            let connection = try await connect(toFirstOf: addresses, over: sockets, clock)
-            timings.connected = clock.uptime - startedAt
-            if let proxy { try await makeTunnel(through: proxy, resolver, over: connection) }
-            return connection
+            while true {
+                let connection = try await connect(toFirstOf: addresses, over: sockets, clock)
+                timings.connected = clock.uptime - startedAt
+                guard let proxy else { return connection }
+                let target = targets.popFirst() ?? server.plainHost
+                do {
+                    try await makeTunnel(through: proxy, to: target, over: connection)
+                    return connection
+                } catch let error as PulseError where !targets.isEmpty && error.isOfAddress {
+                    continue
+                }
+            }
         } catch let failure as TransportFailure {
             guard let proxy, failure.code != .resourceUnavailable else { throw failure }
             var cause = failure.underlying as? ConnectionFailure ?? ConnectionFailure(failure.code.symbol)
@@ -228,17 +240,22 @@ private struct Way: Sendable {
 
     // MARK: Tunnels
 
+    /// What the proxy gets: the server's name, or its addresses one after the other, those of IPv4 first, which more
+    /// proxies reach.
+    private func targets(_ resolver: NameResolver) async throws -> [String] {
+        guard proxy?.kind == .socks5(resolvesNames: false) else { return [server.plainHost] }
+        let addresses = try await resolver.addresses(of: server.plainHost, port: server.port)
+        let sorted = addresses.filter { $0.family == AF_INET } + addresses.filter { $0.family != AF_INET }
+        return sorted.compactMap(\.text)
+    }
+
     private func makeTunnel(
-        through proxy: ConnectionRoute.Proxy, _ resolver: NameResolver, over connection: SocketConnection
+        through proxy: ConnectionRoute.Proxy, to host: String, over connection: SocketConnection
     ) async throws {
         do {
             switch proxy.kind {
-            case .http: try await askForTunnel(proxy, over: connection)
-            case .socks5(let resolvesNames):
-                var host = server.host
-                if !resolvesNames {
-                    host = try await resolver.addresses(of: host, port: server.port).first?.text ?? host
-                }
+            case .http: try await askForTunnel(proxy, to: host, over: connection)
+            case .socks5:
                 try await converse(SOCKSDialog(to: host, port: server.port, proxy.credentials), over: connection)
             }
         } catch {
@@ -260,8 +277,10 @@ private struct Way: Sendable {
         }
     }
 
-    private func askForTunnel(_ proxy: ConnectionRoute.Proxy, over connection: SocketConnection) async throws {
-        let host = server.host.utf8.contains(UInt8(ascii: ":")) ? "[\(server.host)]" : server.host
+    private func askForTunnel(
+        _ proxy: ConnectionRoute.Proxy, to host: String, over connection: SocketConnection
+    ) async throws {
+        let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         var head = "CONNECT \(host):\(server.port) HTTP/1.1\r\nHost: \(host):\(server.port)\r\n"
         if let credentials = proxy.credentials { head += "Proxy-Authorization: Basic \(credentials.basic)\r\n" }
         try await connection.write(Data((head + "\r\n").utf8))
@@ -307,6 +326,14 @@ private struct Way: Sendable {
         } catch let error as TLSFailure.Unpinned {
             throw request.pinningFailure(error.keys)
         }
+    }
+}
+
+extension PulseError {
+    /// Whether a proxy does not reach the address, and may reach another one of the same host (RFC 1928, section 6).
+    fileprivate var isOfAddress: Bool {
+        guard case .proxyRefused(let refusal) = self else { return false }
+        return [.socksReply(3), .socksReply(4), .socksReply(8)].contains(refusal.reason)
     }
 }
 #endif

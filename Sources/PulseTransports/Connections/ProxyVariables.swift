@@ -89,7 +89,7 @@ struct ProxyVariables {
         guard list != "*" else { return true }
         let entries = list.split { $0 == "," || $0 == " " || $0 == "\t" }
         // Without the zone of an IPv6 address.
-        if let address = IPNumbers.bytes(host.prefix { $0 != "%" }) {
+        if let address = IPNumbers.bytes(IPv4Text.dottedQuad(host) ?? String(host.prefix { $0 != "%" })) {
             return entries.contains { Self.matches($0, address) }
         }
         let name = Self.withoutFinalDot(host.asciiLowercased[...])

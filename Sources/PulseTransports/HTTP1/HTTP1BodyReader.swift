@@ -11,6 +11,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         /// Nil once the connection is in the pool again, or closed: an ended stream keeps nothing alive.
         var source: Source?
         var timings: PulseResponse.Timings
+        var trailers = HTTPHeaders()
     }
 
     private struct Source: Sendable {
@@ -47,6 +48,9 @@ final class HTTP1BodyReader: @unchecked Sendable {
 
     /// The measurements so far.
     var timings: PulseResponse.Timings { state.withLock { $0.timings } }
+
+    /// The fields behind the body; empty before its end.
+    var trailers: HTTPHeaders { state.withLock { $0.trailers } }
 
     /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
     /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
@@ -108,18 +112,21 @@ final class HTTP1BodyReader: @unchecked Sendable {
     /// - Parameter isOver: whether nothing more will be sent.
     private func completeIfPossible(isOver: Bool = false) {
         let now = SystemClock().uptime
-        let ended = state.withLock { state -> (source: Source, isSent: Bool)? in
+        // Asked without the lock: the connection has one of its own.
+        let current = parser.isComplete ? state.withLock { $0.source } : nil
+        let (isSent, sentAt) = (current?.isSent == true, current?.pooled.connection.sent.time ?? 0)
+        let ended = state.withLock { state -> Source? in
             state.timings.bytesReceived = parser.body.receivedCount
             guard parser.isComplete, let source = state.source else { return nil }
-            let isSent = source.isSent
+            state.trailers = parser.trailers
             guard isOver || isSent || source.upload == nil else { return nil }
             state.timings.lastByte = now - startedAt
-            if isSent { state.timings.requestSent = source.pooled.connection.sent.time - startedAt }
+            if isSent { state.timings.requestSent = sentAt - startedAt }
             state.source = nil
-            return (source, isSent)
+            return source
         }
         // An idle connection holds no memory of a stream.
-        ended?.source.pooled.connection.endReading()
-        ended?.source.pooled.release(to: ended?.source.pool, after: parser, isSent: ended?.isSent == true, now: now)
+        ended?.pooled.connection.endReading()
+        ended?.pooled.release(to: ended?.pool, after: parser, isSent: isSent, now: now)
     }
 }

@@ -216,6 +216,7 @@ struct HTTP1Exchange: Sendable {
             statusCode: head.statusCode, headers: headers, data: data, request: request.urlRequest, timings: timings,
             isTruncated: parser.body.isTruncated)
         if !parser.codings.isEmpty { response.isDecoded = true }
+        response.trailers = parser.trailers
         return response
     }
 
@@ -239,6 +240,7 @@ struct HTTP1Exchange: Sendable {
             timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
             return timings
         }
+        stream.trailersAtEnd = { reader.trailers }
         stream.onEnd { _ in
             withExtendedLifetime(slot) {}
         }

@@ -112,7 +112,8 @@ struct HTTP1Request {
         return String(decoding: host, as: UTF8.self)
     }
 
-    /// False for a field that libcurl must handle. All fields of an upgrade but those of the framing are sent as given.
+    /// False for a field that libcurl must handle. All fields of an upgrade but those of the framing and
+    /// of proxies are sent as given.
     private static func add(
         _ fields: [String: String], host: String, isUpgrade: Bool, isSecure: Bool, to bytes: inout [UInt8]
     ) throws -> Bool {
@@ -128,6 +129,9 @@ struct HTTP1Request {
             // The framing is done here: a length that differs from the body would enable request smuggling.
             case 14 where name.equalsIgnoringASCIICase("Content-Length"): continue
             case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): continue
+            // For a proxy, which gets its own ones with the tunnel: an origin must not see them.
+            case 19 where name.equalsIgnoringASCIICase("Proxy-Authorization"): continue
+            case 16 where name.equalsIgnoringASCIICase("Proxy-Connection"): continue
             case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
                 // An empty value would accept any coding.
                 if value.isEmpty { continue }

@@ -59,6 +59,8 @@ struct HTTP1ResponseParser {
     /// The bytes that came after the end, which belong to no response. After a 101 they are of the other protocol.
     private(set) var surplus = Data()
     private var chunk = ChunkLine()
+    /// The trailer fields, and what checks their lines: apart from the head, whose framing they must not change.
+    private var trailer: (head: ResponseHead, framing: ResponseFraming)?
 
     /// - Parameters:
     ///   - cuts: whether a body beyond the limit is truncated there, so that it is a success.
@@ -90,14 +92,17 @@ struct HTTP1ResponseParser {
     /// For how many seconds the server keeps an idle connection; nil if it does not say.
     var idleLimit: TimeInterval? { framing.idleLimit }
 
+    /// The fields behind the chunks (RFC 9112, section 7.1.2). Whole once the response is complete.
+    var trailers: HTTPHeaders { trailer?.head.headers ?? HTTPHeaders() }
+
     /// Consumes received bytes. Throws ``Malformed``, or the errors of ``BufferedBody``.
     mutating func read(_ bytes: UnsafeRawBufferPointer) throws {
         if !bytes.isEmpty { hasBegun = true }
         var index = 0
         while index < bytes.count {
             switch position {
-            case .head:
-                index = try readHead(bytes, from: index)
+            case .head, .trailers:
+                index = try readFieldLine(bytes, from: index)
             case .bytes(let left):
                 let count = try takeBody(bytes, from: index, upTo: left)
                 index += count
@@ -108,7 +113,7 @@ struct HTTP1ResponseParser {
                 let count = try takeBody(bytes, from: index, upTo: left)
                 index += count
                 position = Int64(count) == left ? .chunkEnd : .chunk(left - Int64(count))
-            case .chunkSize, .chunkEnd, .trailers:
+            case .chunkSize, .chunkEnd:
                 try readFraming(bytes[index])
                 index += 1
             case .end:
@@ -127,8 +132,8 @@ struct HTTP1ResponseParser {
 
     // MARK: Head
 
-    /// Consumes one complete or partial line, and returns the index of the next one.
-    private mutating func readHead(_ bytes: UnsafeRawBufferPointer, from index: Int) throws -> Int {
+    /// Consumes one complete or partial line of the head or the trailers, and returns the index of the next one.
+    private mutating func readFieldLine(_ bytes: UnsafeRawBufferPointer, from index: Int) throws -> Int {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
         let end = rest.offset(of: UInt8(ascii: "\n"))
         let count = end.map { $0 + 1 } ?? rest.count
@@ -153,7 +158,9 @@ struct HTTP1ResponseParser {
 
     private mutating func readLine(_ line: UnsafeRawBufferPointer) throws {
         guard line.offset(of: 0) == nil else { throw Malformed() }
-        if head == nil {
+        if case .trailers = position {
+            try readTrailer(line)
+        } else if head == nil {
             head = try framing.readStatus(line)
             // HTTP/1.0 has no interim responses and no upgrades.
             guard framing.status != 101 || traits.offersUpgrade && !isVersion10 else { throw Malformed() }
@@ -163,6 +170,13 @@ struct HTTP1ResponseParser {
             try framing.readField(line)
             head?.add(line)
         }
+    }
+
+    private mutating func readTrailer(_ line: UnsafeRawBufferPointer) throws {
+        guard !line.isEmpty else { return try finish() }
+        if trailer == nil, let head { trailer = (head: head.withoutFields, framing: ResponseFraming()) }
+        try trailer?.framing.readField(line)
+        trailer?.head.add(line)
     }
 
     private mutating func beginBody() throws {
@@ -257,15 +271,7 @@ struct HTTP1ResponseParser {
                 chunk.length = 1
             }
         default:
-            // Trailers are ignored, but count.
-            headByteCount += 1
-            guard headByteCount <= Self.headLimit, byte != 0 else { throw Malformed() }
-            if byte == UInt8(ascii: "\n") {
-                if chunk.length == 0 { try finish() }
-                chunk.length = 0
-            } else if byte != UInt8(ascii: "\r") {
-                chunk.length += 1
-            }
+            break
         }
     }
 

@@ -41,6 +41,8 @@ final class HTTP1Upload: Sendable {
         state.withLock { $0.task = task }
     }
 
+    private var isStopped: Bool { state.withLock { $0.isStopped } }
+
     /// Whether the whole body is written, and nothing more happens to the connection.
     var isSent: Bool { state.withLock { $0.isSent } }
 
@@ -49,11 +51,11 @@ final class HTTP1Upload: Sendable {
 
     /// Lets no further chunk follow: the server has refused the body.
     func stop() {
-        state.withLock { state in
-            guard !state.isStopped else { return }
-            connection.limitIdleTime(to: idleTimeout)
-            state.isStopped = true
+        let isFirst = state.withLock { state in
+            defer { state.isStopped = true }
+            return !state.isStopped
         }
+        if isFirst { connection.limitIdleTime(to: idleTimeout) }
     }
 
     /// Waits until the body is written, or the connection has failed. Throws the error of the body's source, and
@@ -123,7 +125,7 @@ final class HTTP1Upload: Sendable {
     }
 
     private func send(_ bytes: Data) async throws {
-        guard !state.withLock({ $0.isStopped }) else { throw Stopped() }
+        guard !isStopped else { throw Stopped() }
         limitIdleTime(to: idleTimeout)
         do {
             try await connection.write(bytes)
@@ -133,11 +135,13 @@ final class HTTP1Upload: Sendable {
         limitIdleTime(to: .infinity)
     }
 
-    /// Does nothing once stopped: the connection may have the next exchange.
+    /// Does nothing once stopped. The connection has no next exchange before the body is sent, after which nothing
+    /// calls this.
     private func limitIdleTime(to timeout: TimeInterval) {
-        state.withLock { state in
-            if !state.isStopped { connection.limitIdleTime(to: timeout) }
-        }
+        guard !isStopped else { return }
+        connection.limitIdleTime(to: timeout)
+        // A stop that came meanwhile has set the limit before this.
+        if timeout != idleTimeout, isStopped { connection.limitIdleTime(to: idleTimeout) }
     }
 }
 

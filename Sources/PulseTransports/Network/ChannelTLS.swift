@@ -26,7 +26,7 @@ struct ChannelTLS: Sendable, Hashable {
     /// - Parameter maximum: of the session's configuration.
     init(_ settings: ChannelSettings, from minimum: UInt16, upTo maximum: UInt16) throws(PulseError) {
         serverName = settings.address.serverName
-        certifiedName = settings.address.serverName ?? settings.address.host
+        certifiedName = settings.address.serverName ?? settings.address.plainHost
         minimumVersion = settings.minimumVersion.raising(minimum)
         maximumVersion = maximum
         evaluatesTrust = settings.evaluatesTrust

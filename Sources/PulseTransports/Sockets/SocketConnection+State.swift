@@ -108,11 +108,17 @@ extension SocketConnection.State {
 
     /// Ends both directions, and drops all bytes, whatever the connection's end was before.
     mutating func close(_ poller: pulse_poller) -> [SocketConnection.Waiter] {
-        // Its descriptor would become another connection's.
-        if isFlushing { closing = closing ?? channel } else { channel?.close(poller) }
-        (channel, arrival, outgoing, outgoingSentCount) = (nil, nil, Data(), 0)
+        closeChannel(poller)
+        (arrival, outgoing, outgoingSentCount) = (nil, Data(), 0)
         end = CancellationError()
         return end(CancellationError())
+    }
+
+    /// Closes the channel, or has it closed by the task that uses it without the lock: its descriptor would become
+    /// another connection's.
+    private mutating func closeChannel(_ poller: pulse_poller) {
+        if isFlushing { closing = closing ?? channel } else { channel?.close(poller) }
+        channel = nil
     }
 
     /// Closes a connection that waits for its next exchange, if the peer has ended it or its time is over. Returns
@@ -120,8 +126,7 @@ extension SocketConnection.State {
     mutating func endRestIfOver(_ poller: pulse_poller, now: TimeInterval = -.infinity) -> Bool {
         // The event may be of an earlier connection with this number.
         guard let restsUntil, hasEnded && !isSilent || now >= restsUntil else { return false }
-        channel?.close(poller)
-        channel = nil
+        closeChannel(poller)
         // For a request that comes at the same moment.
         end = end ?? TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
         return true

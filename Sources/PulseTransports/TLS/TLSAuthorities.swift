@@ -16,11 +16,21 @@ final class TLSAuthorities: @unchecked Sendable {
     /// Those of the system, or of the variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; nil without OpenSSL.
     static let system: TLSAuthorities? = {
         guard pulse_tls_client_load() else { return nil }
-        var (file, directory): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
-        pulse_tls_system_store(&file, &directory)
-        return TLSAuthorities(
-            file: file.map { String(cString: $0) }, directory: directory.map { String(cString: $0) })
+        let found = TLSAuthorities.locations { name in pulse_tls_variable(name).map { String(cString: $0) } }
+        return TLSAuthorities(file: found.file, directory: found.directory)
     }()
+
+    /// The file and the directory of the variables, or the usual ones if neither is set: who names one place means no
+    /// other. Only where TLS is supported.
+    ///
+    /// - Parameter variable: reads a variable that is not empty.
+    static func locations(_ variable: (String) -> String?) -> (file: String?, directory: String?) {
+        let named = (file: variable("SSL_CERT_FILE"), directory: variable("SSL_CERT_DIR"))
+        guard named.file == nil, named.directory == nil else { return named }
+        var (file, directory): (UnsafePointer<CChar>?, UnsafePointer<CChar>?)
+        pulse_tls_usual_store(&file, &directory)
+        return (file.map { String(cString: $0) }, directory.map { String(cString: $0) })
+    }
 
     /// Only where TLS is supported. Nil without memory.
     init?(file: String?, directory: String?) {

@@ -19,8 +19,10 @@ final class TLSSession: @unchecked Sendable {
     /// TLS over a connected socket, which the session does not close. Throws ``TransportFailure`` if the system's
     /// authorities cannot be read, and ``PulseError/invalidURL(_:)`` for a host that no certificate can have.
     ///
-    /// - Parameter host: the name or IP address that the server's certificate must have.
-    init(_ context: TLSContext, host: String, descriptor: Int32) throws {
+    /// - Parameters:
+    ///   - host: the name or IP address that the server's certificate must have.
+    ///   - now: the time by which earlier sessions are too old to be resumed, in seconds of ``now``.
+    init(_ context: TLSContext, host: String, descriptor: Int32, now: TimeInterval = TLSSession.now) throws {
         let name = Self.certifiedName(of: host)
         // To OpenSSL an empty name matches each certificate, and a dot in front any name below.
         guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0) else {
@@ -28,19 +30,25 @@ final class TLSSession: @unchecked Sendable {
         }
         (self.context, self.descriptor) = (context, descriptor)
         var problem = PULSE_TLS_NO_MEMORY
-        session = pulse_tls_session_new(context.context, name, descriptor, &problem)
+        session = pulse_tls_session_new(context.context, name, descriptor, now, &problem)
         guard session == nil else { return }
         if problem == PULSE_TLS_NO_AUTHORITIES { throw TLSFailure.unreadable(context.authorities) }
         throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend)
     }
 
     deinit {
-        close()
+        // Sends nothing: the descriptor may be another socket's by now.
+        if let session { pulse_tls_session_free(session) }
     }
 
-    /// The host as a certificate has it: without brackets, zone and final dot.
+    /// The time of a clock that goes on while the machine sleeps.
+    static var now: TimeInterval { pulse_tls_now() }
+
+    /// The host as a certificate has it: without brackets, zone and final dot; an IPv4 address in its usual form.
     static func certifiedName(of host: String) -> String {
-        guard host.utf8.contains(UInt8(ascii: ":")) else { return host.hasSuffix(".") ? String(host.dropLast()) : host }
+        guard host.utf8.contains(UInt8(ascii: ":")) else {
+            return IPv4Text.dottedQuad(host) ?? (host.hasSuffix(".") ? String(host.dropLast()) : host)
+        }
         return String(host.drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" })
     }
 
@@ -102,8 +110,9 @@ final class TLSSession: @unchecked Sendable {
 
     /// Sends the close alert, unless the socket has no room for it, and frees the session. The socket stays open.
     func close() {
-        if let session { pulse_tls_session_free(session) }
-        session = nil
+        guard let session = self.session.take() else { return }
+        pulse_tls_session_end(session)
+        pulse_tls_session_free(session)
     }
 
     private func outcome(_ call: (OpaquePointer) -> Int) -> SocketChannel.Outcome {

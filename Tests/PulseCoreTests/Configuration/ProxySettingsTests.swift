@@ -55,10 +55,13 @@ struct ProxySettingsTests {
         ("notlocal", false), ("example.com", false), ("[::1]", true), ("[::1]:8080", true), ("[::2]", true),
         ("[::3]", false), ("[::3]:8443", true), ("port.test", false), ("port.test:8443", true),
         ("a.ports.test:8443", true), ("a.ports.test", false), ("tls.test", true), ("tls.test:8443", false),
+        ("10.0.0.1", true), ("10.1", true), ("0x0a000001", true), ("167772161", true), ("10.2", false),
+        ("[fe80::1%25eth0]", true), ("[fe80::2%25eth0]", false),
     ])
     func excludedHostsAndDomainsBypassTheProxy(authority: String, isExcluded: Bool) {
         let proxy = ProxySettings.http(host: "proxy", port: 1).excluding(
-            "LocalHost", ".local", "[::1]", "::2", "[::3]:8443", "Port.test:8443", ".ports.test:8443", "tls.test:443")
+            "LocalHost", ".local", "[::1]", "::2", "[::3]:8443", "Port.test:8443", ".ports.test:8443", "tls.test:443",
+            "10.0.0.1", "fe80::1")
         #expect(proxy.excludes(URL(string: "https://\(authority)/")) == isExcluded)
     }
 }

@@ -8,6 +8,34 @@ import Testing
 struct PulseResponseTests {
     private let request = URLRequest(url: URL(fileURLWithPath: "/x"))
 
+    // MARK: Trailers
+
+    @Test func theTrailersOfAStreamComeAtItsEnd() async throws {
+        let hasEnded = Locked(false)
+        let stream = ByteStream(next: {
+            hasEnded.withLock { $0 = true }
+            return nil
+        })
+        stream.trailersAtEnd = { hasEnded.withLock { $0 } ? ["T": "1"] : [:] }
+        var response = PulseResponse(statusCode: 200, request: request)
+        response.body = .stream(stream)
+        var rest = response
+        rest.removeStream()
+        #expect(response.trailers.isEmpty && rest.trailers.isEmpty && rest.bytes == nil)
+        #expect(try await stream.collect(upTo: 1).isEmpty)
+        #expect(response.trailers == ["T": "1"] && rest.trailers == ["T": "1"])
+        #expect(response.headers.isEmpty)
+    }
+
+    @Test func aBufferedResponseHasItsTrailers() {
+        var response = PulseResponse(statusCode: 200, request: request)
+        #expect(response.trailers.isEmpty)
+        response.trailers = ["T": "1"]
+        #expect(response.trailers == ["T": "1"] && response.headers.isEmpty)
+        response.trailers = [:]
+        #expect(response.trailers.isEmpty)
+    }
+
     // MARK: HTTPURLResponse
 
     @Test(arguments: [Int.min, -1, 0, 99, 200, 599, 1000, Int(Int32.max), Int.max])

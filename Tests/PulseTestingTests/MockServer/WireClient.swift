@@ -85,7 +85,8 @@ final class WireClient: Sendable {
     }
 
     func send(_ bytes: Data) async throws {
-        try await onQueue { [socket] in
+        try await onQueue {
+            let socket = try self.openSocket
             var rest = bytes
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { systemSend(socket, $0) }
@@ -130,7 +131,15 @@ final class WireClient: Sendable {
     }
 
     func endSending() {
-        systemEndSending(socket)
+        if let socket = try? openSocket { systemEndSending(socket) }
+    }
+
+    /// The number, which belongs to another socket of this process once this one is closed.
+    private var openSocket: Int32 {
+        get throws {
+            guard !isClosed.withLock({ $0 }) else { throw Failure(text: "this side has closed") }
+            return socket
+        }
     }
 
     /// Closes, with RST if `resetting`.
@@ -150,6 +159,7 @@ final class WireClient: Sendable {
 
     /// Reads until `isEnough` returns the number of bytes to take, or the connection ends.
     private func read(until isEnough: (Data) -> Int?) throws -> (Data, End?) {
+        let socket = try openSocket
         var bytes = leftover.withLock { $0 }
         var end: End?
         var count = isEnough(bytes)

@@ -143,6 +143,17 @@ struct ConnectorWireTests {
         await loop.shutdown()
     }
 
+    @Test func theConnectTimeoutEndsTheWaitForAFullUnixSocket() async throws {
+        let listener = try FullUnixListener()
+        let other = Connector(unixSocketPath: listener.path, clock: clock)
+        let call = Task { try await open("http://a.test/", .direct, other) }
+        await clock.sleepers(atLeast: 1, for: .backoff)
+        await clock.advance(by: 3)
+        let failure = await #expect(throws: TransportFailure.self) { try await call.value }
+        #expect(failure?.code == .timedOut && failure?.phase == .beforeSend)
+        await loop.shutdown()
+    }
+
     @Test(arguments: [false, true]) func anOpeningEndsWithItsTaskOrTheTransport(isShutDown: Bool) async throws {
         let call = Task { try await open("http://a.test/") }
         await names.begun(atLeast: 1)
@@ -249,12 +260,15 @@ struct ConnectorWireTests {
             try await Self.echoes(try await open("http://a.test:81/", settings))
             let known = settings.credentials(username: "ada", password: "a:b")
             try await Self.echoes(try await open("http://[::1]/", known))
+            // The zone would name an interface of the proxy's.
+            try await Self.echoes(try await open("http://[fe80::1%25lo]/", settings))
         }
         let credentials = Data("ada:a:b".utf8).base64EncodedString()
         #expect(
             heads.withLock { $0 } == [
                 "CONNECT a.test:81 HTTP/1.1\r\nHost: a.test:81\r\n\r\n",
                 "CONNECT [::1]:80 HTTP/1.1\r\nHost: [::1]:80\r\nProxy-Authorization: Basic \(credentials)\r\n\r\n",
+                "CONNECT [fe80::1]:80 HTTP/1.1\r\nHost: [fe80::1]:80\r\n\r\n",
             ])
         await loop.shutdown()
     }
@@ -301,6 +315,21 @@ struct ConnectorWireTests {
 
     // MARK: SOCKS
 
+    /// A proxy without credentials, whose n-th connection gets the n-th reply.
+    private static func socks(
+        _ replies: [UInt8], _ requests: Locked<[Data]>
+    ) -> @Sendable (MockServer.Conversation) async throws -> Void {
+        let rest = Locked(replies[...])
+        return { conversation in
+            _ = try await conversation.receive()
+            try await conversation.send(Data([5, 0]))
+            guard let request = try await conversation.receive() else { return }
+            requests.withLock { $0.append(request) }
+            let reply = rest.withLock { $0.popFirst() } ?? 1
+            try await conversation.send(Data([5, reply, 0, 1, 0, 0, 0, 0, 0, 0]))
+        }
+    }
+
     /// The names that a proxy gets: only with `socks5h` it resolves them itself.
     @Test(
         arguments: [
@@ -321,6 +350,44 @@ struct ConnectorWireTests {
         }
         #expect(requests.withLock { $0 } == [Data([5, 1, 0]), Data([5, 1, 0] + field + [0, 80])])
         #expect(names.names == resolved)
+        await loop.shutdown()
+    }
+
+    /// Network and host unreachable, address type not supported; and a refusal of another kind.
+    @Test(arguments: [3, 4, 8, 2] as [UInt8]) func anAddressThatAProxyDoesNotReachIsFollowedByTheNext(
+        reply: UInt8
+    ) async throws {
+        let names = HeldNameServer(["::2", "10.0.0.1", "10.0.0.2"])
+        names.release("a.test", "a.test")
+        let requests = Locked<[Data]>([])
+        let addresses: [[UInt8]] = [[1, 10, 0, 0, 1], [1, 10, 0, 0, 2], [4] + [UInt8](repeating: 0, count: 15) + [2]]
+        let all = addresses.map { Data([5, 1, 0] + $0 + [0, 80]) }
+        try await Self.run(Self.socks([reply, reply, 0, reply, reply, reply], requests)) { proxy in
+            let variable = "socks5://127.0.0.1:\(proxy.port)"
+            let other = Connector(resolver: names.resolver, clock: clock) { $0 == "http_proxy" ? variable : nil }
+            if reply != 2 { try await Self.echoes(try await open("http://a.test/", .environment, other)) }
+            let error = await #expect(throws: PulseError.self) { try await open("http://a.test/", .environment, other) }
+            guard case .proxyRefused(let refusal) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(refusal.reason == .socksReply(Int(reply)))
+            #expect(requests.withLock { $0 } == (reply == 2 ? [all[0]] : all + all))
+            try await proxy.wait { $0.openConnectionCount == 0 }
+        }
+        await loop.shutdown()
+    }
+
+    @Test(arguments: ["socks5", "socks5h"]) func aProxyGetsNoZone(scheme: String) async throws {
+        let requests = Locked<[Data]>([])
+        try await Self.run(Self.socks([0], requests)) { proxy in
+            let variable = "\(scheme)://127.0.0.1:\(proxy.port)"
+            let other = Connector(resolver: names.resolver, clock: clock) { $0 == "http_proxy" ? variable : nil }
+            try await Self.echoes(try await open("http://[fe80::1%25nowhere]/", .environment, other))
+        }
+        let address = [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        #expect(requests.withLock { $0 } == [Data([5, 1, 0, 4] + address + [0, 80])])
+        #expect(names.names == [])
         await loop.shutdown()
     }
 

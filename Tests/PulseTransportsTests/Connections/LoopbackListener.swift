@@ -62,6 +62,46 @@ final class SilentListener: Sendable {
     var port: UInt16 { listener.port }
 }
 
+/// A listener at a unix-domain socket whose queue is full, so that the system refuses attempts for now.
+final class FullUnixListener: Sendable {
+    let path: String
+    let address: SocketAddress
+    private let listener: Int32
+    private let queued: [Int32]
+
+    init() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).sock").path
+        self.path = path
+        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var name = sockaddr_un()
+        name.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: Data(path.utf8)) }
+        let isListening = withUnsafePointer(to: &name) { [listener] pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(listener, 0) == 0
+            }
+        }
+        try #require(isListening)
+        let address = try #require(SocketAddress(path: path))
+        self.address = address
+        queued = (0..<8).compactMap { _ in try? address.startConnecting() }
+        try #require(0 < queued.count && queued.count < 8)
+    }
+
+    deinit {
+        for socket in queued { close(socket) }
+        close(listener)
+        unlink(path)
+    }
+
+    /// Takes a connection out of the queue.
+    func accept() throws -> Int32 {
+        let connection = pulse_socket_accept(listener)
+        try #require(connection >= 0)
+        return connection
+    }
+}
+
 /// Passes the bytes of one connection to another server and back, one at a time.
 final class SlowRelay: Sendable {
     private let listener: LoopbackListener

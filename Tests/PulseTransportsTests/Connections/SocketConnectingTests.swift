@@ -109,6 +109,24 @@ struct SocketConnectingTests {
         await loop.shutdown()
     }
 
+    /// The system says so at once, and reports no room later.
+    @Test func aFullQueueOfAUnixSocketIsWaitedFor() async throws {
+        let (listener, clock) = (try FullUnixListener(), TestClock())
+        let task = Task.startingNow { [loop] in
+            try await loop.connect(toFirstOf: [listener.address], clock: clock)
+        }
+        for _ in 0..<3 {
+            await clock.sleepers(atLeast: 1, for: .backoff)
+            await clock.advance(by: 0.1)
+        }
+        await clock.sleepers(atLeast: 1, for: .backoff)
+        close(try listener.accept())
+        await clock.advance(by: 0.1)
+        let connection = try await task.value
+        connection.close()
+        await loop.shutdown()
+    }
+
     // MARK: Several addresses
 
     /// The clock stands still: no attempt waits for its turn.

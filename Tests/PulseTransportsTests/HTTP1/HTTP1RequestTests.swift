@@ -114,6 +114,16 @@ struct HTTP1RequestTests {
         #expect(request.traits.offersUpgrade == (fields.keys.first == "upgrade"))
     }
 
+    /// The proxy of a tunnel has got its credentials with CONNECT.
+    @Test(arguments: [TransportRequest.Delivery.buffered(limit: 100), .streamed, .upgrade])
+    func theFieldsOfAProxyAreNotSentToAnOrigin(delivery: TransportRequest.Delivery) throws {
+        let fields = ["proxy-authorization": "Basic hunter2", "Proxy-Connection": "keep-alive"]
+        let request = try #require(try Self.request("http://a.test/", "GET", fields, delivery: delivery))
+        #expect(
+            String(decoding: request.bytes, as: UTF8.self)
+                == "GET / HTTP/1.1\r\nHost: a.test\r\nAccept-Encoding: gzip, deflate\r\n\r\n")
+    }
+
     @Test func onlyAnUpgradeOffersAnother() throws {
         #expect(try Self.request("http://a.test/")?.traits.offersUpgrade == false)
         #expect(try Self.request("http://a.test/", delivery: .streamed)?.traits.offersUpgrade == false)

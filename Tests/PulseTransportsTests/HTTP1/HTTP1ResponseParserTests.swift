@@ -139,6 +139,65 @@ struct HTTP1ResponseParserTests {
         #expect(reader.keepsConnection == response.keeps)
     }
 
+    // MARK: Trailers
+
+    private static let chunked = "HTTP/1.1 200 OK\r\nX: head\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+
+    private static func parsed(_ pieces: [ArraySlice<UInt8>], isStreamed: Bool) throws -> HTTP1ResponseParser {
+        var reader = HTTP1ResponseParser(limit: 100, isStreamed: isStreamed)
+        for piece in pieces { try piece.withUnsafeBytes { try reader.read($0) } }
+        return reader
+    }
+
+    /// Those of the framing mean nothing behind it.
+    @Test(
+        arguments: [
+            ("\r\n", []), ("X: tail\r\n\r\n", ["X: tail"]), ("T:1\n\n", ["T: 1"]),
+            ("T: 1\r\nU:\r\nT:  2 \r\n\r\n", ["T: 1", "U: ", "T: 2"]), ("T: a\r\n\tb\r\n\r\n", ["T: a b"]),
+            ("Content-Length: 9\r\nConnection: close\r\n\r\n", ["Content-Length: 9", "Connection: close"]),
+            ("Content-Encoding: br\r\nTransfer-Encoding: x\r\n\r\n", ["Content-Encoding: br", "Transfer-Encoding: x"]),
+        ] as [(String, [String])])
+    func trailersAreParsedAtEverySplit(text: String, fields: [String]) throws {
+        let bytes = Array((Self.chunked + text).utf8)
+        for split in bytes.indices {
+            for isStreamed in [false, true] {
+                let reader = try Self.parsed([bytes[..<split], bytes[split...]], isStreamed: isStreamed)
+                #expect(reader.isComplete && reader.keepsConnection && reader.surplus.isEmpty && reader.codings.isEmpty)
+                #expect(reader.trailers.map { "\($0.name): \($0.value)" } == fields)
+                #expect(reader.head?.headers["X"] == "head")
+                #expect(reader.body.data == Data("x".utf8))
+            }
+        }
+        let reader = try Self.parsed(bytes.indices.map { bytes[$0...$0] }, isStreamed: false)
+        #expect(reader.trailers.map { "\($0.name): \($0.value)" } == fields)
+    }
+
+    @Test(
+        arguments: [
+            "no colon\r\n", ": value\r\n", "T : 1\r\n", " T: 1\r\n", "T\0: 1\r\n", "T: \0\r\n", "\r\r\n",
+            "Content-Length: 1\r\n 2\r\n", "HTTP/1.1 200 OK\r\n",
+        ])
+    func aMalformedTrailerIsRejected(text: String) {
+        let bytes = Array((Self.chunked + text).utf8)
+        for split in bytes.indices {
+            #expect(throws: HTTP1ResponseParser.Malformed.self) {
+                try Self.parsed([bytes[..<split], bytes[split...]], isStreamed: split % 2 == 0)
+            }
+        }
+    }
+
+    @Test func headAndTrailersShareALimit() throws {
+        let name = "T: "
+        let room = HTTP1ResponseParser.headLimit - Self.chunked.utf8.count - name.utf8.count - 4
+        // The body and the lines of chunks do not count.
+        let free = "1\r\nx\r\n0\r\n".utf8.count
+        for (count, isAccepted) in [(room + free, true), (room + free + 1, false)] {
+            let bytes = Array((Self.chunked + name + String(repeating: "a", count: count) + "\r\n\r\n").utf8)
+            let reader = try? Self.parsed([bytes[...]], isStreamed: false)
+            #expect((reader?.trailers.count == 1) == isAccepted)
+        }
+    }
+
     @Test func aStreamHasNoLimitAndKeepsItsCodings() throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n"
         var reader = HTTP1ResponseParser(limit: 10, cuts: true, isStreamed: true)

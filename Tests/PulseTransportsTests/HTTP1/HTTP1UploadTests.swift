@@ -61,6 +61,20 @@ struct HTTP1UploadTests {
         #expect(connection.written == "a" && !upload.isSent && connection.limits.last == 9)
     }
 
+    /// The connection has a lock of its own, and may call back.
+    @Test func aStopDuringAChangeOfTheLimitIsTheLast() async throws {
+        let connection = ScriptedConnection(holdsWrites: true)
+        let upload = HTTP1Upload(
+            try feed(2) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection, idleTimeout: 9)
+        await connection.firstWrite()
+        connection.onLimit = { if $0 == .infinity { upload.stop() } }
+        connection.releaseWrites()
+        try await upload.end()
+        connection.onLimit = nil
+        #expect(connection.written == "a" && !upload.isSent)
+        #expect(connection.limits == [.infinity, 9, 9, .infinity, 9])
+    }
+
     @Test func theFailureOfASourceClosesTheConnection() async throws {
         struct Broken: Error {}
         let connection = ScriptedConnection()
@@ -111,6 +125,7 @@ private final class ScriptedConnection: ReusableConnection {
         var first: CheckedContinuation<Void, Never>?
         var written = Data()
         var limits: [TimeInterval] = []
+        var onLimit: (@Sendable (TimeInterval) -> Void)?
         var isClosed = false
         var hasEndedReading = false
     }
@@ -125,6 +140,11 @@ private final class ScriptedConnection: ReusableConnection {
 
     var written: String { String(decoding: state.withLock { $0.written }, as: UTF8.self) }
     var limits: [TimeInterval] { state.withLock { $0.limits } }
+    /// Runs before a limit applies.
+    var onLimit: (@Sendable (TimeInterval) -> Void)? {
+        get { state.withLock { $0.onLimit } }
+        set { state.withLock { $0.onLimit = newValue } }
+    }
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var hasEndedReading: Bool { state.withLock { $0.hasEndedReading } }
 
@@ -153,7 +173,10 @@ private final class ScriptedConnection: ReusableConnection {
     var mayHaveSent: Bool { !isStale }
 
     func begin(idleTimeout: TimeInterval) {}
-    func limitIdleTime(to timeout: TimeInterval) { state.withLock { $0.limits.append(timeout) } }
+    func limitIdleTime(to timeout: TimeInterval) {
+        onLimit?(timeout)
+        state.withLock { $0.limits.append(timeout) }
+    }
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) {}
     func beginStreaming() {}
     func endReading() { state.withLock { $0.hasEndedReading = true } }

@@ -27,6 +27,7 @@ struct ChannelTLSTests {
         let names: [(String, String?, String)] = [
             ("https://api.example.com./a", "api.example.com", "api.example.com"),
             ("https://127.0.0.1:8443/", nil, "127.0.0.1"), ("https://[::1]/", nil, "::1"),
+            ("https://[fe80::1%25en0]/", nil, "fe80::1"),
         ]
         for (url, serverName, certifiedName) in names {
             let plan = try plan(url)

@@ -70,6 +70,19 @@ struct EagerConnectionTests {
         #expect(throws: CancellationError.self) { try state.write(Data([1])) }
     }
 
+    /// An idle connection has no such task; the two are independent nevertheless.
+    @Test func theEndOfARestLeavesTheDescriptorOpenMeanwhile() throws {
+        var state = SocketConnection.State(SocketChannel(pair.near))
+        let channel = try #require(try state.write(Data([1])))
+        state.restsUntil = 5
+        #expect(state.endRestIfOver(loop.core.poller, now: 5))
+        #expect(pair.isOpen)
+        let outcome = Data([1]).withUnsafeBytes { channel.send($0) }
+        #expect(throws: TransportFailure.self) { try state.endFirstSend(outcome, of: 1, loop.core.poller) }
+        #expect(pair.taken() == [1])
+        #expect(pair.isFinished)
+    }
+
     /// Else a message that has left would count as unsent.
     @Test func whatIsSentIsSentThoughThePeerEndsTheConnectionMeanwhile() throws {
         var state = SocketConnection.State(SocketChannel(pair.near))

@@ -46,7 +46,9 @@ final class SocketPair: Sendable {
     /// Closes the far end; a connection with unread bytes is reset.
     func cut() {
         shutdown(far, Int32(SHUT_RDWR))
-        dup2(open("/dev/null", O_RDWR), far)
+        let nothing = open("/dev/null", O_RDWR)
+        dup2(nothing, far)
+        close(nothing)
     }
 
     /// Makes the near end send until there is no more room.

@@ -93,6 +93,7 @@ final class TLSPeer {
     /// The end of the session under test.
     let near: Int32
     private var far: Int32
+    private weak var session: TLSSession?
     private let stream: OpaquePointer
     private(set) var received = Data()
     private(set) var end: End?
@@ -194,6 +195,13 @@ final class TLSPeer {
         far = -1
     }
 
+    /// Closes the end of the session, as a connection does: the session first, which would send its alert to the next
+    /// socket with this number.
+    func leave() {
+        session?.close()
+        close(near)
+    }
+
     /// Whether the other end is closed.
     var isAlone: Bool {
         var byte: UInt8 = 0
@@ -201,10 +209,21 @@ final class TLSPeer {
     }
 
     /// A session of the other end, after its handshake. Throws what that does.
-    func session(_ context: TLSContext, host: String = "localhost") throws -> TLSSession {
-        let session = try TLSSession(context, host: host, descriptor: near)
+    func session(
+        _ context: TLSContext, host: String = "localhost", now: TimeInterval = TLSSession.now
+    ) throws -> TLSSession {
+        let session = try newSession(context, host: host, now: now)
         try handshake(session)
         return session
+    }
+
+    /// A session of the other end, before its handshake.
+    func newSession(
+        _ context: TLSContext, host: String = "localhost", now: TimeInterval = TLSSession.now
+    ) throws -> TLSSession {
+        let made = try TLSSession(context, host: host, descriptor: near, now: now)
+        session = made
+        return made
     }
 
     func handshake(_ session: TLSSession) throws {

@@ -56,7 +56,7 @@ struct TLSSessionTests {
         #expect(session.read(3) == .text("res"))
         #expect(session.read() == .text("ponse"))
         #expect(session.read() == .blocked)
-        close(peer.near)
+        peer.leave()
     }
 
     @Test(arguments: minors)
@@ -70,7 +70,7 @@ struct TLSSessionTests {
         send(bytes, from: count, session, to: peer)
         #expect(!session.mayHaveSent)
         #expect(peer.received == bytes)
-        close(peer.near)
+        peer.leave()
     }
 
     /// OpenSSL cannot reply to one in the middle of a write of its own (openssl/openssl#13729).
@@ -90,7 +90,7 @@ struct TLSSessionTests {
         #expect(session.write(Data([1])) == .sent(1))
         peer.turn()
         #expect(peer.received == bytes + [1])
-        close(peer.near)
+        peer.leave()
     }
 
     @Test func anEndlessSeriesOfKeyUpdatesIsAFailure() throws {
@@ -102,7 +102,7 @@ struct TLSSessionTests {
             peer.turn()
         }
         #expect(seen == .failed(.networkConnectionLost))
-        close(peer.near)
+        peer.leave()
     }
 
     /// RFC 5246, section 7.4.1.1: the client may refuse. OpenSSL's server ends the connection then.
@@ -112,7 +112,7 @@ struct TLSSessionTests {
         #expect(session.read() == .blocked)
         peer.turn()
         #expect(peer.end == .failed || peer.end == .refused)
-        close(peer.near)
+        peer.leave()
     }
 
     // MARK: The end
@@ -128,7 +128,7 @@ struct TLSSessionTests {
         session.close()
         peer.turn()
         #expect(peer.received == Data([1]) && peer.end == .closed)
-        close(peer.near)
+        peer.leave()
     }
 
     @Test(arguments: minors)
@@ -138,7 +138,7 @@ struct TLSSessionTests {
         peer.cut()
         #expect(session.read() == .text("not all"))
         for _ in 0..<2 { #expect(session.read() == .failed(.networkConnectionLost)) }
-        close(peer.near)
+        peer.leave()
     }
 
     @Test(arguments: minors)
@@ -149,7 +149,7 @@ struct TLSSessionTests {
         #expect(session.read() == .blocked)
         peer.cut()
         #expect(session.read() == .failed(.networkConnectionLost))
-        close(peer.near)
+        peer.leave()
     }
 
     @Test func aChangedRecordIsALostConnection() throws {
@@ -161,7 +161,7 @@ struct TLSSessionTests {
         // Nothing is sent over it any more.
         #expect(session.write(Data([1])) == .failed(.networkConnectionLost))
         #expect(!session.mayHaveSent)
-        close(peer.near)
+        peer.leave()
     }
 
     /// RFC 9112, section 9.5.
@@ -178,7 +178,7 @@ struct TLSSessionTests {
         }
         #expect(session.read() == .text("refused"))
         #expect(session.read() == .end)
-        close(peer.near)
+        peer.leave()
     }
 
     /// And no signal ends the process.
@@ -188,7 +188,7 @@ struct TLSSessionTests {
         for _ in 0..<2 { #expect(session.write(Data([1])) == .failed(.networkConnectionLost)) }
         #expect(!session.mayHaveSent)
         session.close()
-        close(peer.near)
+        peer.leave()
     }
 
     @Test func aSessionWithoutRoomClosesAtOnce() throws {
@@ -199,19 +199,31 @@ struct TLSSessionTests {
         peer.turn()
         #expect(peer.received == bytes.prefix(peer.received.count) && peer.received.count <= count)
         #expect(peer.end == nil)
-        close(peer.near)
+        peer.leave()
+    }
+
+    /// Its descriptor may be another socket's by then.
+    @Test(arguments: minors)
+    func aSessionThatIsReleasedSendsNothing(minor: Int32) throws {
+        let peer = try TLSTestServer(identity, minor: minor).connection()
+        var session: TLSSession? = try peer.session(context)
+        #expect(session != nil)
+        session = nil
+        peer.turn()
+        #expect(peer.end == nil)
+        peer.leave()
     }
 
     @Test(arguments: [true, false])
     func aServerThatSpeaksNoTLSIsNoSecureConnection(isCut: Bool) throws {
         let peer = try TLSTestServer(identity).connection()
-        let session = try TLSSession(context, host: "localhost", descriptor: peer.near)
+        let session = try peer.newSession(context)
         let isDone = try session.handshake()
         #expect(!isDone)
         if isCut { peer.cut() } else { peer.say(raw: Data("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)) }
         let failure = #expect(throws: TransportFailure.self) { try session.handshake() }
         #expect(failure?.code == .secureConnectionFailed && failure?.phase == .beforeSend)
-        close(peer.near)
+        peer.leave()
     }
 
     // MARK: Protocols
@@ -231,11 +243,11 @@ struct TLSSessionTests {
                 let failure = #expect(throws: TransportFailure.self) { try peer.session(context) }
                 #expect(failure?.code == .secureConnectionFailed && failure?.phase == .beforeSend)
             }
-            close(peer.near)
+            peer.leave()
         }
         let (peer, session) = try pair(minor: minor)
         #expect(session.protocolName == nil)
-        close(peer.near)
+        peer.leave()
     }
 
     // MARK: The client's certificate
@@ -263,7 +275,7 @@ struct TLSSessionTests {
                 }
                 #expect(session.read() == code.map { Seen.failed($0) } ?? .blocked)
             }
-            close(peer.near)
+            peer.leave()
         }
     }
 
@@ -296,9 +308,9 @@ struct TLSSessionTests {
             let peer = try server.connection()
             let session = try peer.session(try identity.context(pins: SSLPinningPolicy.PinSet(pinned)))
             #expect(session.unpinnedKeys == nil && session.verifiedKeys == other.session.verifiedKeys)
-            close(peer.near)
+            peer.leave()
         }
-        close(other.peer.near)
+        other.peer.leave()
         // The server sends it, and it is no part of the chain.
         let chain = identity.certificates[0] + stranger.authority
         let peer = try TLSTestServer(identity, chain: chain).connection()
@@ -306,12 +318,12 @@ struct TLSSessionTests {
             try peer.session(try identity.context(pins: SSLPinningPolicy.PinSet(stranger.authority)))
         }
         #expect(refusal?.keys.count == 2)
-        close(peer.near)
+        peer.leave()
         let reported = try server.connection()
         let session = try reported.session(
             try identity.context(pins: SSLPinningPolicy.PinSet(stranger.authority, isReportOnly: true)))
         #expect(session.unpinnedKeys?.count == 2)
-        close(reported.near)
+        reported.leave()
     }
 
     // MARK: Resumed sessions
@@ -329,7 +341,7 @@ struct TLSSessionTests {
             seen.append(session.isResumed)
             #expect(session.verifiedKeys.isEmpty == session.isResumed)
             session.close()
-            close(peer.near)
+            peer.leave()
         }
         return seen
     }
@@ -368,7 +380,7 @@ struct TLSSessionTests {
         let (server, stranger) = (try TLSTestServer(identity), try TestIdentity())
         func failure() throws -> TransportFailure? {
             let peer = try server.connection()
-            defer { close(peer.near) }
+            defer { peer.leave() }
             return #expect(throws: TransportFailure.self) { try peer.session(context) }
         }
         let unread = try failure()
@@ -394,7 +406,7 @@ struct TLSSessionTests {
             let (peer, session) = try pair()
             act(peer)
             #expect(SocketChannel(session).isIdle == isIdle)
-            close(peer.near)
+            peer.leave()
         }
     }
 

@@ -37,6 +37,9 @@ struct TLSTrustTests {
         // The subject is no name (RFC 9525, section 2): it is "PulseTesting server" here.
         Server(names: "IP:127.0.0.1", host: "PulseTesting server", code: .serverCertificateUntrusted),
         Server(names: "IP:127.0.0.1", host: "127.0.0.1", code: nil),
+        Server(names: "IP:127.0.0.1", host: "127.1", code: nil),
+        Server(names: "IP:127.0.0.1", host: "0x7f000001", code: nil),
+        Server(names: "DNS:127.1", host: "127.1", code: .serverCertificateUntrusted),
         Server(names: "IP:127.0.0.2", host: "127.0.0.1", code: .serverCertificateUntrusted),
         Server(names: "DNS:127.0.0.1", host: "127.0.0.1", code: .serverCertificateUntrusted),
         Server(names: "IP:::1", host: "[::1]", code: nil),
@@ -91,6 +94,19 @@ struct TLSTrustTests {
         try Self.expect(nil, of: try TLSTestServer(identity).connection(), context)
     }
 
+    @Test func aVariableThatNamesOnePlaceOfAuthoritiesReplacesBoth() throws {
+        try #require(TLSContext.isSupported)
+        for (variables, file, directory) in [
+            (["SSL_CERT_FILE": "f"], "f", nil), (["SSL_CERT_DIR": "d"], nil, "d"),
+            (["SSL_CERT_FILE": "f", "SSL_CERT_DIR": "d"], "f", "d"),
+        ] as [([String: String], String?, String?)] {
+            let places = TLSAuthorities.locations { variables[$0] }
+            #expect(places.file == file && places.directory == directory)
+        }
+        let usual = TLSAuthorities.locations { _ in nil }
+        #expect(usual.file != nil || usual.directory != nil)
+    }
+
     /// To OpenSSL an empty name matches every certificate, and a dot in front any name below.
     @Test(arguments: ["", ".", ".example.com", "local\0host"])
     func aHostThatNoCertificateCanHaveIsInvalid(host: String) throws {
@@ -111,8 +127,8 @@ struct TLSTrustTests {
     private static func expect(
         _ code: URLError.Code?, of peer: TLSPeer, _ context: TLSContext, host: String = "localhost"
     ) throws {
-        let session = try TLSSession(context, host: host, descriptor: peer.near)
-        defer { close(peer.near) }
+        let session = try peer.newSession(context, host: host)
+        defer { peer.leave() }
         do {
             try peer.handshake(session)
             #expect(code == nil)

@@ -30,7 +30,11 @@ final class UpgradingListener: Sendable {
         Thread.detachNewThread { [accepted] in
             while true {
                 let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    // Here, so that no other thread gets the number while this one accepts.
+                    close(listener)
+                    return
+                }
                 Self.upgrade(connection)
                 accepted.withLock { $0.append(connection) }
             }
@@ -39,7 +43,6 @@ final class UpgradingListener: Sendable {
 
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         for connection in accepted.withLock({ $0 }) { close(connection) }
     }
 

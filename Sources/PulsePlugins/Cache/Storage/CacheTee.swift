@@ -45,7 +45,9 @@ final class CacheTee: Sendable {
             cache.warn(of: error, lookup.context)
             await cache.remove(.key(lookup.key), in: lookup.context)
         }
-        return ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
+        let stream = ByteStream(next: { try await self.next() }, cancel: { self.cancel() })
+        stream.trailersAtEnd = source.trailersAtEnd
+        return stream
     }
 
     /// Reads a body for the store only, while the store accepts it and the time limit permits.
