@@ -259,7 +259,9 @@ ptrdiff_t pulse_http2_next(struct pulse_http2_session *self, const uint8_t **byt
     return library.nghttp2_session_mem_send(self->session, bytes);
 }
 
-bool pulse_http2_is_flood(int error) { return error == PULSE_NGHTTP2_ERR_FLOODED; }
+bool pulse_http2_is_flood(int error) {
+    return error == PULSE_NGHTTP2_ERR_FLOODED || error == PULSE_NGHTTP2_ERR_TOO_MANY_CONTINUATIONS;
+}
 
 const char *pulse_http2_error(int error) { return library.nghttp2_strerror(error); }
 

@@ -14,7 +14,7 @@
 bool pulse_http2_load(void);
 
 enum pulse_http2_kind {
-    /// The header of any frame has come: `type`, `count` of its payload. False fails the connection.
+    /// The header of a frame has come that is not ignored: `type`, `count` of its payload. False fails the connection.
     PULSE_HTTP2_FRAME,
     /// A header field of a response or its trailers: `name`, `bytes`. False, if it is malformed, resets the stream.
     PULSE_HTTP2_FIELD,
@@ -92,7 +92,7 @@ int pulse_http2_receive(struct pulse_http2_session *session, const void *bytes, 
 /// negative number for an error.
 ptrdiff_t pulse_http2_next(struct pulse_http2_session *session, const uint8_t **bytes);
 
-/// Whether the number is that of too many unsent acknowledgments.
+/// Whether the number is that of too many unsent acknowledgments, or of too many frames of one block of fields.
 bool pulse_http2_is_flood(int error);
 
 /// In words; the text lives as long as the process.

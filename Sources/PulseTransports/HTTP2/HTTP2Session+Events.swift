@@ -26,7 +26,7 @@ extension HTTP2Session {
     /// The result is what the kind of the event says; true if it says nothing.
     private func handle(_ event: pulse_http2_event) -> Bool {
         switch event.kind {
-        case PULSE_HTTP2_FRAME: return admit(Int(event.type), event.count)
+        case PULSE_HTTP2_FRAME: return admits(Int(event.type), event.count)
         case PULSE_HTTP2_FIELD: return readField(event)
         case PULSE_HTTP2_FIELDS_END: return endFields(of: event.stream, isEnd: event.is_end)
         case PULSE_HTTP2_DATA: take(event.content, of: event.stream)
@@ -45,11 +45,10 @@ extension HTTP2Session {
         return true
     }
 
-    // MARK: Floods
+    // MARK: Limits
 
-    /// Counts a frame. False if there are too many of them, or if it must not come.
-    private func admit(_ type: Int, _ count: Int) -> Bool {
-        quietFrameCount += 1
+    /// False for a frame that must not come.
+    private func admits(_ type: Int, _ count: Int) -> Bool {
         switch type {
         case PULSE_HTTP2_TYPE_HEADERS: fieldBlockCount = count
         case PULSE_HTTP2_TYPE_CONTINUATION: fieldBlockCount += count
@@ -58,16 +57,14 @@ extension HTTP2Session {
             fault = Failure(code: .protocolError, text: "PUSH_PROMISE: push is disabled")
         default: break
         }
-        if quietFrameCount > Self.quietFrameLimit {
-            fault = Failure(code: .enhanceYourCalm, text: "too many frames without a response")
-        } else if fieldBlockCount > Self.fieldBlockLimit {
+        if fieldBlockCount > Self.fieldBlockLimit {
             fault = Failure(code: .enhanceYourCalm, text: "too many header bytes")
         }
         return fault == nil
     }
 
     private func noteProgress() {
-        quietFrameCount = 0
+        frames.count = 0
     }
 
     // MARK: Responses

@@ -69,8 +69,8 @@ final class HTTP2Session: @unchecked Sendable {
     static let streamWindow = 1 << 20
     /// Refilled at receipt, so it only has to cover a fast connection's round trip.
     private static let connectionWindow = 16 << 20
-    /// The maximum number of frames between two pieces of progress: a head, bytes of a body, or an end. A server that
-    /// pings an idle stream every ten seconds reaches it after a day.
+    /// The maximum number of frames between two pieces of progress: a head, bytes of a body, or an end, of either
+    /// side. A server that pings an idle stream every ten seconds reaches it after a day.
     static let quietFrameLimit = 10_000
     /// The maximum number of PING and SETTINGS frames that wait for the socket.
     static let acknowledgmentLimit = 1000
@@ -95,7 +95,7 @@ final class HTTP2Session: @unchecked Sendable {
     /// Why a handler has stopped nghttp2.
     var fault: Failure?
     /// The frames since the latest progress.
-    var quietFrameCount = 0
+    var frames = FrameCounter()
     /// The bytes of the frames of the current field block.
     var fieldBlockCount = 0
     var hasGoAway = false
@@ -123,8 +123,10 @@ final class HTTP2Session: @unchecked Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer) throws -> [Event] {
         if let failure { throw failure }
         if !bytes.isEmpty {
+            frames.read(bytes)
             let result = pulse_http2_receive(session, bytes.baseAddress, bytes.count)
             if result != 0 { fail(fault ?? Failure(result)) }
+            if frames.count > Self.quietFrameLimit { fail(.flood) }
         }
         moveFrames()
         if let failure { throw failure }
@@ -217,6 +219,7 @@ extension HTTP2Session.ErrorCode: CustomStringConvertible {
 
 extension HTTP2Session.Failure {
     static let noMemory = Self(code: .internalError, text: "no memory")
+    static let flood = Self(code: .enhanceYourCalm, text: "too many frames without a response")
     static let noMoreStreams = Self(code: .refusedStream, text: "the connection takes no more streams")
 
     /// An error of nghttp2.
