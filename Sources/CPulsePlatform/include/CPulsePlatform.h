@@ -9,6 +9,7 @@
 #include "decode.h"
 #include "deflate.h"
 #include "hash.h"
+#include "http2.h"
 #include "netlink.h"
 #include "network.h"
 #include "poller.h"

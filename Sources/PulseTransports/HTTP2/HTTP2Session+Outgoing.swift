@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import CPulsePlatform
+import PulseCore
+
+extension HTTP2Session {
+    /// What one call of nghttp2 returns at most: a frame of the smallest maximum size (RFC 9113, section 4.2).
+    private static let largestFrame = 9 + 16 << 10
+
+    /// The next bytes for the socket, at most so many; empty if there is nothing to send. Throws ``Failure`` if no more
+    /// can be sent.
+    ///
+    /// A stream that ends with what is sent is ``Event/closed(stream:code:isUnprocessed:)`` by the next
+    /// ``receive(_:)``.
+    func takeOutgoing(atMost limit: Int) throws -> Outgoing {
+        let wasFine = failure == nil
+        while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit, moveFrame() {}
+        if wasFine, let failure { throw failure }
+        return unsent.take(atMost: limit)
+    }
+
+    /// Moves all that nghttp2 has to send, without bodies, to the unsent bytes. So a stream that it resets is over with
+    /// the bytes that it resets it for, and a connection error is known.
+    func moveFrames() {
+        isHoldingBodies = true
+        while moveFrame() {}
+        isHoldingBodies = false
+        for stream in heldBodies { pulse_http2_resume(session, stream) }
+        heldBodies = []
+        if unsent.acknowledgmentCount > Self.acknowledgmentLimit {
+            fail(Failure(code: .enhanceYourCalm, text: "too many PING or SETTINGS frames"))
+        }
+    }
+
+    /// Moves at most one frame of nghttp2. False if there is none.
+    private func moveFrame() -> Bool {
+        var bytes: UnsafePointer<UInt8>?
+        let count = pulse_http2_next(session, &bytes)
+        if count < 0 { fail(Failure(Int32(count))) }
+        guard count > 0, let bytes else { return false }
+        unsent.append(UnsafeBufferPointer(start: bytes, count: count))
+        return true
+    }
+
+    /// Bytes that nghttp2 has framed and no call has taken.
+    struct Unsent {
+        private var bytes = Data()
+        /// Where the HEADERS of streams begin.
+        private var beginnings: [(stream: Int32, offset: Int)] = []
+        /// Where the last frames of streams end.
+        private var ends: [(stream: Int32, offset: Int)] = []
+        /// The streams whose last frame is appended next.
+        private var ending: [Int32] = []
+        /// The number of PING and SETTINGS frames.
+        var acknowledgmentCount = 0
+
+        var isEmpty: Bool { bytes.isEmpty }
+        var count: Int { bytes.count }
+
+        /// Notes that the next bytes begin with the HEADERS of the stream.
+        mutating func begin(_ stream: Int32) {
+            beginnings.append((stream, bytes.count))
+        }
+
+        /// Notes that the next bytes end with the last frame of the stream.
+        mutating func end(_ stream: Int32) {
+            ending.append(stream)
+        }
+
+        mutating func append(_ frame: UnsafeBufferPointer<UInt8>) {
+            bytes.append(frame)
+            for stream in ending { ends.append((stream, bytes.count)) }
+            ending = []
+        }
+
+        mutating func take(atMost limit: Int) -> Outgoing {
+            let count = min(max(limit, 0), bytes.count)
+            let outgoing = Outgoing(
+                bytes: count == bytes.count ? bytes : Data(bytes.prefix(count)),
+                begun: beginnings.filter { $0.offset < count }.map(\.stream),
+                ended: ends.filter { $0.offset <= count }.map(\.stream))
+            bytes = count == bytes.count ? Data() : Data(bytes.dropFirst(count))
+            beginnings = beginnings.filter { $0.offset >= count }.map { ($0.stream, $0.offset - count) }
+            ends = ends.filter { $0.offset > count }.map { ($0.stream, $0.offset - count) }
+            if bytes.isEmpty { acknowledgmentCount = 0 }
+            return outgoing
+        }
+    }
+}
+#endif
