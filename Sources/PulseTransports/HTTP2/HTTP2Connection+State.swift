@@ -73,7 +73,7 @@ extension HTTP2Connection.State {
         return effects
     }
 
-    mutating func retire(now: TimeInterval) -> Effects {
+    mutating func retire() -> Effects {
         var effects = Effects()
         retire(&effects)
         return effects
@@ -177,7 +177,7 @@ extension HTTP2Connection.State {
             for event in events { handle(event, &effects, now: now, time: time) }
         } catch {
             for event in session.pendingEvents { handle(event, &effects, now: now, time: time) }
-            finish((error as? HTTP2Session.Failure).map { .broken($0) } ?? .lost(error), &effects)
+            finish(HTTP2Outcome.Cause(error), &effects)
         }
         return effects
     }
@@ -190,7 +190,6 @@ extension HTTP2Connection.State {
             streams[id]?.take(HTTP2Connection.Head(head: head, framing: framing), now: now, time: time, &effects)
             if isEnd { endResponse(id, HTTPHeaders(), &effects, now: now, time: time) }
         case .data(let id, let bytes):
-            if streams[id] == nil { session.consume(bytes.count, of: id) }
             streams[id]?.take(bytes, now: now, &effects)
         case .end(let id, let trailers):
             endResponse(id, trailers, &effects, now: now, time: time)
@@ -258,7 +257,7 @@ extension HTTP2Connection.State {
             }
             return (outgoing.bytes, effects)
         } catch {
-            finish((error as? HTTP2Session.Failure).map { .broken($0) } ?? .lost(error), &effects)
+            finish(HTTP2Outcome.Cause(error), &effects)
             return (nil, effects)
         }
     }
@@ -348,11 +347,11 @@ extension HTTP2Connection.State {
     ///
     /// - Parameter limit: the last piece may exceed it.
     mutating func takeBytes(upTo limit: Int, of id: Int32) throws -> Portion {
-        guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: true) }
         if let (pieces, count) = streams[id]?.takePieces(upTo: limit) {
-            if stream.isOpen, !stream.hasEnded { session.consume(count, of: id) }
+            if streams[id]?.isOpen == true, streams[id]?.hasEnded == false { session.consume(count, of: id) }
             return .bytes(pieces)
         }
+        guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: true) }
         if stream.hasEnded { return .end }
         if let cause = stream.end { throw HTTP2Stream.Ended(cause: cause, isBegun: stream.isBegun) }
         return .nothingYet
@@ -370,7 +369,7 @@ extension HTTP2Connection.State {
             effects.resume(waiter)
             return effects
         }
-        if goal == .response { streams[id]?.reader = waiter } else { streams[id]?.writer = (waiter, goal) }
+        if goal.isReading { streams[id]?.reader = waiter } else { streams[id]?.writer = (waiter, goal) }
         // The time without a waiting task is not the peer's.
         streams[id]?.lastActivity = now
         arm(id, &effects)
@@ -378,7 +377,7 @@ extension HTTP2Connection.State {
     }
 
     mutating func takeWaiter(for goal: HTTP2Connection.Goal, of id: Int32) -> HTTP2Connection.Waiter? {
-        goal == .response ? streams[id]?.reader.take() : streams[id]?.writer.take()?.waiter
+        goal.isReading ? streams[id]?.reader.take() : streams[id]?.writer.take()?.waiter
     }
 
     /// Sets an alarm for the wait of a stream, unless there is one.
@@ -399,7 +398,8 @@ extension HTTP2Connection.State {
     mutating func expire(_ id: Int32, now: TimeInterval) -> Effects {
         var effects = Effects()
         guard let stream = streams[id] else { return effects }
-        (streams[id]?.isArmed, streams[id]?.alarm) = (false, nil)
+        streams[id]?.isArmed = false
+        streams[id]?.alarm = nil
         // The clock may be off by a rounding error.
         guard stream.deadline <= now + 1e-6 else {
             arm(id, &effects)

@@ -13,14 +13,19 @@ extension HTTP2Connection {
 
     /// What a task waits for.
     enum Goal {
-        /// Something of the response.
-        case response
+        /// The head of the response.
+        case head
+        /// More of its body, or its end.
+        case body
         /// The request's header fields are with the socket.
         case taken
         /// Few bytes of the request's body are unsent.
         case room
         /// The whole request is sent.
         case sent
+
+        /// Whether the task reads the response.
+        var isReading: Bool { self == .head || self == .body }
     }
 
     /// What has come on one stream and is not yet taken, and who waits for it.
@@ -84,7 +89,8 @@ extension HTTP2Connection.StreamState {
     func hasMet(_ goal: HTTP2Connection.Goal) -> Bool {
         if end != nil { return true }
         return switch goal {
-        case .response: head != nil && (firstPiece < pieces.count || hasEnded)
+        case .head: head != nil
+        case .body: firstPiece < pieces.count || hasEnded
         case .taken: isTaken
         case .room: unsentCount <= Self.sendLimit
         case .sent: sentAt != nil
@@ -102,10 +108,9 @@ extension HTTP2Connection.StreamState {
     mutating func take(_ bytes: Data, now: TimeInterval, _ effects: inout Effects) {
         guard end == nil, !hasEnded, !bytes.isEmpty else { return }
         receivedCount += Int64(bytes.count)
-        if bytes.count <= Self.smallCount, firstPiece < pieces.count, let last = pieces.last,
-            last.count <= Self.smallCount
-        {
-            pieces[pieces.count - 1].append(bytes)
+        let last = pieces.count - 1
+        if bytes.count <= Self.smallCount, firstPiece <= last, pieces[last].count <= Self.smallCount {
+            pieces[last].append(bytes)
         } else {
             pieces.append(bytes)
         }
@@ -144,7 +149,7 @@ extension HTTP2Connection.StreamState {
             pieces.removeFirst(index)
             firstPiece = 0
         } else {
-            for taken in firstPiece..<index { pieces[taken] = Data() }
+            for passed in firstPiece..<index { pieces[passed] = Data() }
             firstPiece = index
         }
         return (taken, count)

@@ -79,6 +79,11 @@ enum HTTP2Outcome {
 }
 
 extension HTTP2Outcome.Cause {
+    /// The end of a connection with an error of its session or its socket.
+    init(_ error: any Error) {
+        if let failure = error as? HTTP2Session.Failure { self = .broken(failure) } else { self = .lost(error) }
+    }
+
     /// The code of a reset, for texts.
     fileprivate var text: HTTP2Session.Failure? {
         guard case .reset(let code, _) = self else { return nil }
