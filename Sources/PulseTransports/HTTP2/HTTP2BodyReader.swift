@@ -18,6 +18,12 @@ final class HTTP2BodyReader: @unchecked Sendable {
         var source: Source?
         var timings: PulseResponse.Timings
         var trailers = HTTPHeaders()
+
+        mutating func note(_ stream: HTTP2Connection.StreamState?, startedAt: TimeInterval) {
+            guard let stream else { return }
+            timings.note(stream, startedAt: startedAt)
+            trailers = stream.trailers
+        }
     }
 
     /// How many bytes are taken at a time. The peer can send as many more meanwhile.
@@ -78,14 +84,6 @@ final class HTTP2BodyReader: @unchecked Sendable {
         state.withLock { $0.note(known, startedAt: startedAt) }
         source.upload?.cancel()
         source.stream.release(code)
-    }
-}
-
-extension HTTP2BodyReader.State {
-    fileprivate mutating func note(_ stream: HTTP2Connection.StreamState?, startedAt: TimeInterval) {
-        guard let stream else { return }
-        timings.note(stream, startedAt: startedAt)
-        trailers = stream.trailers
     }
 }
 

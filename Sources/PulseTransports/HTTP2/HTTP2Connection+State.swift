@@ -94,6 +94,8 @@ extension HTTP2Connection.State {
 
     private mutating func closeIfUnused(_ effects: inout Effects) {
         guard isRetired, openCount == 0, reservedCount == 0, end == nil else { return }
+        // The end of a request may still be on its way to the socket.
+        guard outgoing?.ended.isEmpty != false else { return }
         session.endStreams()
         finish(.closed, &effects)
     }
@@ -264,9 +266,10 @@ extension HTTP2Connection.State {
 
     /// Notes that the socket has got what was taken for it.
     private mutating func noteTaken(_ effects: inout Effects, time: TimeInterval) {
-        guard let outgoing = outgoing.take() else { return }
-        noteTaken(outgoing.begun, &effects)
-        for id in outgoing.ended { streams[id]?.sentAt = time }
+        guard let taken = outgoing.take() else { return }
+        noteTaken(taken.begun, &effects)
+        for id in taken.ended { streams[id]?.sentAt = time }
+        closeIfUnused(&effects)
     }
 
     /// Notes that the socket has a part of what was taken for it.

@@ -113,10 +113,10 @@ struct HTTP2Exchange: Sendable {
     }
 
     private func stream(
-        _ received: HTTP2Response, from stream: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
+        _ received: HTTP2Response, from source: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
         holding slot: HostSlots.Slot
     ) async throws -> PulseResponse {
-        let reader = HTTP2BodyReader(timings, from: stream, upload, startedAt: startedAt)
+        let reader = HTTP2BodyReader(timings, from: source, upload, startedAt: startedAt)
         let head = received.head?.response(to: request.urlRequest)
         let decoded = DecodedStream(received.codings, of: head) { try await reader.read() }
         // Created before anything can fail: dropping the stream cancels that of the connection.
