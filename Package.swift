@@ -96,7 +96,7 @@ let package = Package(
             name: "PulseTransportsTests",
             dependencies: [
                 "PulseTransports", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage",
-                "PulseTesting",
+                "PulsePlatform", "PulseTesting",
                 "TestSupport",
             ]),
         .testTarget(
