@@ -96,7 +96,7 @@ let package = Package(
             name: "PulseTransportsTests",
             dependencies: [
                 "PulseTransports", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage",
-                "PulsePlatform", "PulseTesting",
+                "PulseTesting",
                 "TestSupport",
             ]),
         .testTarget(
