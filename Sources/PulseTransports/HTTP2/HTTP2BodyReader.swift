@@ -30,8 +30,9 @@ final class HTTP2BodyReader: @unchecked Sendable {
     private static let portion = 64 << 10
 
     private let startedAt: TimeInterval
-    /// Those that are taken, in reverse order.
+    /// Those that are taken and not read, in reverse order.
     private var pieces: [Data] = []
+    private var readCount = 0
     private let state: Locked<State>
 
     /// - Parameter stream: has the head of the response.
@@ -57,6 +58,9 @@ final class HTTP2BodyReader: @unchecked Sendable {
     func read() async throws -> Data? {
         if let piece = pieces.popLast() { return piece }
         guard let source = state.withLock({ $0.source }) else { throw CancellationError() }
+        readCount += 1
+        // The cooperative pool has few threads.
+        if readCount % 64 == 0 { await Task.yield() }
         do {
             if let next = try await source.stream.bytes(upTo: Self.portion) {
                 pieces = next.reversed()

@@ -88,6 +88,8 @@ extension HTTP2Connection.State {
 
     private mutating func freePlace(_ effects: inout Effects, now: TimeInterval) {
         effects.tellsOwner = true
+        // The numbers of streams are finite too.
+        if !session.mayOpenStreams { isRetired = true }
         if openCount == 0, reservedCount == 0 { idleSince = now }
         closeIfUnused(&effects)
     }

@@ -71,9 +71,13 @@ struct HTTP2Exchange: Sendable {
         try received.begin(try await stream.head())
         if received.refusesBody { upload?.stop() }
         guard !received.isStreaming else { return }
+        var readCount = 0
         while let pieces = try await stream.bytes(upTo: .max) {
             for piece in pieces { try received.take(piece) }
             if received.body.isTruncated { return }
+            readCount += 1
+            // The cooperative pool has few threads.
+            if readCount % 64 == 0 { await Task.yield() }
         }
         try received.finish()
     }

@@ -28,6 +28,10 @@ struct HTTP2ScheduleTests {
     private enum End: Hashable {
         case succeeded, failed, cancelled, replaced
         case wrong(String)
+
+        var isWrong: Bool {
+            if case .wrong = self { true } else { false }
+        }
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
@@ -44,7 +48,8 @@ struct HTTP2ScheduleTests {
             }
         }
         let result = ends.withLock { $0 }
-        #expect(result.keys.filter { if case .wrong = $0 { true } else { false } } == [], "seed \(seed)")
+        let wrong = result.keys.filter(\.isWrong)
+        #expect(wrong.isEmpty, "seed \(seed): \(wrong)")
         #expect(result.values.reduce(0, +) == Self.steps)
         for end in [End.succeeded, .failed, .cancelled] { #expect(result[end, default: 0] > Self.steps / 20) }
         // Nothing is left of the streams.
@@ -73,7 +78,7 @@ struct HTTP2ScheduleTests {
             call.cancel()
         }
         switch await call.result {
-        case .success(nil): return .replaced
+        case .success(.none): return .replaced
         case .success(let data?):
             let isRight = data == Data("\(number)".utf8) && plan != .resets && plan != .resetsLate
             return isRight ? .succeeded : .wrong("\(number), \(plan): \(data.count) bytes")
