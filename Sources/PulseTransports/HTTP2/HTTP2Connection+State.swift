@@ -289,12 +289,16 @@ extension HTTP2Connection.State {
         }
     }
 
-    /// Ends the connection because the socket takes nothing more.
+    /// Notes that the socket takes nothing more. The reader finds the end of the connection: the bytes before it may be
+    /// a response, or say what the peer has not processed.
     mutating func finishSending(_ error: any Error) -> Effects {
-        if (error as? TransportFailure)?.phase == .beforeSend {
+        guard let failure = error as? TransportFailure else { return finish(.lost(error)) }
+        if failure.phase == .beforeSend {
             for id in outgoing?.begun ?? [] { streams[id]?.isBegun = false }
         }
-        return finish(.lost(error))
+        // What is kept as outgoing keeps others from sending.
+        outgoing?.ended = []
+        return retire()
     }
 
     /// The last bytes before the socket is closed: a GOAWAY. Nil if others are being sent.

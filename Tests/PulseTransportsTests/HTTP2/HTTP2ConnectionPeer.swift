@@ -54,6 +54,8 @@ final class HTTP2ConnectionPeer: ReusableConnection, EagerConnection {
         var held: Data?
         var writer: CheckedContinuation<Void, Never>?
         var sendFailure: TransportFailure?
+        /// Whether the reader finds the failure to send.
+        var endsWithSendFailure = false
 
         mutating func take(_ bytes: Data) -> [CheckedContinuation<Void, Never>] {
             partial += bytes
@@ -157,9 +159,14 @@ final class HTTP2ConnectionPeer: ReusableConnection, EagerConnection {
         for watcher in watchers { watcher.resume() }
     }
 
-    /// Lets all later writes fail before a byte.
-    func failSends() {
-        state.withLock { $0.sendFailure = TransportFailure(code: .networkConnectionLost, phase: .beforeSend) }
+    /// Lets all later writes fail.
+    ///
+    /// - Parameter endsReading: whether the reader finds the failure when it finds no bytes, as that of a socket does.
+    func failSends(_ phase: PulseError.Phase = .beforeSend, endsReading: Bool = true) {
+        state.withLock { state in
+            state.sendFailure = TransportFailure(code: .networkConnectionLost, phase: phase)
+            state.endsWithSendFailure = endsReading
+        }
     }
 
     // MARK: Connection
@@ -204,17 +211,22 @@ final class HTTP2ConnectionPeer: ReusableConnection, EagerConnection {
     }
 
     func startWriting(_ bytes: Data) throws -> Bool {
-        let watchers = try state.withLock { state -> [CheckedContinuation<Void, Never>]? in
-            if state.isClosed { throw CancellationError() }
-            if let failure = state.sendFailure { throw failure }
+        let (result, waiters) = state.withLock {
+            state -> (Result<Bool, any Error>, [CheckedContinuation<Void, Never>]) in
+            if state.isClosed { return (.failure(CancellationError()), []) }
+            if let failure = state.sendFailure {
+                guard state.endsWithSendFailure else { return (.failure(failure), []) }
+                state.incomingEnd = .failure(failure)
+                return (.failure(failure), [state.reader.take()].compactMap { $0 })
+            }
             guard !state.isBlocked else {
                 state.held = bytes
-                return nil
+                return (.success(false), [])
             }
-            return state.take(bytes)
+            return (.success(true), state.take(bytes))
         }
-        for watcher in watchers ?? [] { watcher.resume() }
-        return watchers != nil
+        for waiter in waiters { waiter.resume() }
+        return try result.get()
     }
 
     func finishStarted() async throws {

@@ -233,7 +233,8 @@ struct HTTP2ConnectionTests {
         #expect((await onNewConnection.failure as? TransportFailure)?.phase == .beforeSend)
     }
 
-    @Test(arguments: [false, true]) func aSocketThatTakesNothingHasSentNothing(isReused: Bool) async throws {
+    @Test(arguments: [false, true])
+    func aSocketThatTakesNothingHasSentNothing(isReused: Bool) async throws {
         let stage = try await HTTP2Stage()
         stage.peer.failSends()
         let call = Task { try await stage.send(isReused: isReused) }
@@ -244,6 +245,18 @@ struct HTTP2ConnectionTests {
             #expect((await call.failure as? TransportFailure)?.phase == .beforeSend)
         }
         #expect(!stage.connection.isOpen)
+    }
+
+    /// The server says what it has not processed, and closes the connection meanwhile.
+    @Test func whatCameBeforeAFailedWriteIsRead() async throws {
+        let stage = try await HTTP2Stage()
+        stage.peer.failSends(.maybeSent, endsReading: false)
+        let call = Task { try await stage.send() }
+        await stage.stream(1) { $0.isBegun && $0.reader != nil }
+        stage.peer.send(.goAway(last: 0))
+        stage.peer.end()
+        let failure = try #require(await call.failure as? TransportFailure)
+        #expect(failure.phase == .beforeSend && failure.isStaleConnection)
     }
 
     @Test func aRetiredConnectionClosesAfterItsLastStream() async throws {
