@@ -210,12 +210,8 @@ struct HTTP1Exchange: Sendable {
         guard let head = parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
-        var headers = head.headers
-        if !parser.codings.isEmpty { headers.removeContentFields() }
-        var response = PulseResponse(
-            statusCode: head.statusCode, headers: headers, data: data, request: request.urlRequest, timings: timings,
-            isTruncated: parser.body.isTruncated)
-        if !parser.codings.isEmpty { response.isDecoded = true }
+        var response = head.response(
+            to: request.urlRequest, timings, without: parser.codings, data: data, isTruncated: parser.body.isTruncated)
         response.trailers = parser.trailers
         return response
     }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// The body of a streamed response on its way from the connection to the reader of the stream, which requests each
+/// piece.
+final class HTTP2BodyReader: @unchecked Sendable {
+    // Unchecked: a stream has one reader at a time, which alone uses the pieces; a lock protects the rest.
+
+    private struct Source: Sendable {
+        let stream: HTTP2Stream
+        let upload: HTTP2Upload?
+    }
+
+    private struct State {
+        /// Nil once the response is read, or its stream is cancelled: an ended stream keeps nothing alive.
+        var source: Source?
+        var timings: PulseResponse.Timings
+        var trailers = HTTPHeaders()
+
+        mutating func note(_ stream: HTTP2Connection.StreamState?, startedAt: TimeInterval) {
+            guard let stream else { return }
+            timings.note(stream, startedAt: startedAt)
+            trailers = stream.trailers
+        }
+    }
+
+    /// How many bytes are taken at a time. The peer can send as many more meanwhile.
+    private static let portion = 64 << 10
+
+    private let startedAt: TimeInterval
+    /// Those that are taken and not read, in reverse order.
+    private var pieces: [Data] = []
+    private var readCount = 0
+    private let state: Locked<State>
+
+    /// - Parameter stream: has the head of the response.
+    init(_ timings: PulseResponse.Timings, from stream: HTTP2Stream, _ upload: HTTP2Upload?, startedAt: TimeInterval) {
+        self.startedAt = startedAt
+        state = Locked(State(source: Source(stream: stream, upload: upload), timings: timings))
+    }
+
+    /// The measurements so far.
+    var timings: PulseResponse.Timings {
+        let known = state.withLock { $0.source }?.stream.state
+        return state.withLock { state in
+            state.note(known, startedAt: startedAt)
+            return state.timings
+        }
+    }
+
+    /// The trailers, once the body is read.
+    var trailers: HTTPHeaders { state.withLock { $0.trailers } }
+
+    /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
+    /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
+    func read() async throws -> Data? {
+        if let piece = pieces.popLast() { return piece }
+        guard let source = state.withLock({ $0.source }) else { throw CancellationError() }
+        readCount += 1
+        // The cooperative pool has few threads.
+        if readCount % 64 == 0 { await Task.yield() }
+        do {
+            if let next = try await source.stream.bytes(upTo: Self.portion) {
+                pieces = next.reversed()
+                return pieces.popLast()
+            }
+            // The server may read on after its response.
+            try await source.upload?.end()
+        } catch let ended as HTTP2Stream.Ended {
+            throw source.upload?.failure ?? ended.failureOfBody
+        } catch {
+            throw source.upload?.failure ?? error
+        }
+        end(.noError)
+        return nil
+    }
+
+    /// Ends the stream, unless the exchange is complete.
+    func cancel() {
+        end(.cancel)
+    }
+
+    private func end(_ code: HTTP2Session.ErrorCode) {
+        guard let source = state.withLock({ $0.source.take() }) else { return }
+        let known = source.stream.state
+        state.withLock { $0.note(known, startedAt: startedAt) }
+        source.upload?.cancel()
+        source.stream.release(code)
+    }
+}
+
+extension PulseResponse.Timings {
+    /// Notes what is known of a stream.
+    mutating func note(_ stream: HTTP2Connection.StreamState, startedAt: TimeInterval) {
+        firstByte = stream.firstByteAt.map { $0 - startedAt }
+        lastByte = stream.lastByteAt.map { $0 - startedAt }
+        requestSent = stream.sentAt.map { $0 - startedAt }
+        bytesReceived = stream.receivedCount
+    }
+}
+
+extension HTTP2Stream.Ended {
+    /// The error of a body whose head had come.
+    fileprivate var failureOfBody: any Error {
+        let progress = HTTP2Outcome.Progress(isBegun: true, hasHead: true)
+        guard case .failed(let error) = HTTP2Outcome(of: cause, progress) else { return CancellationError() }
+        return error
+    }
+}
+#endif

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulsePlatform
+
+extension HTTP2Connection {
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    /// What to do once the lock is released.
+    struct Effects {
+        var waiters: [Waiter] = []
+        /// Whether a place has become free, or none will any more.
+        var tellsOwner = false
+        /// Whether to close the socket.
+        var closes = false
+        /// The alarms to set.
+        var alarms: [(stream: Int32, deadline: TimeInterval)] = []
+        var obsolete: DeadlineHeap.Alarm?
+
+        mutating func resume(_ waiter: Waiter?) {
+            if let waiter { waiters.append(waiter) }
+        }
+    }
+
+    /// The session with its streams. Its methods decide, and return what the connection does outside the lock.
+    struct State {
+        let session: HTTP2Session
+        var streams: [Int32: StreamState] = [:]
+        /// The streams that a task uploads to.
+        private var uploads: Set<Int32> = []
+        /// The streams that the session still has. Only they count for the peer's limit.
+        private(set) var openCount = 0
+        private(set) var reservedCount = 0
+        /// Since when there has been neither a stream nor a reserved place; nil if there is one.
+        private(set) var idleSince: TimeInterval?
+        /// Whether no further place is reserved.
+        private(set) var isRetired = false
+        /// Why the connection has ended.
+        private(set) var end: HTTP2Outcome.Cause?
+        /// The reason that the peer's GOAWAY gave.
+        private var goAwayCode = HTTP2Session.ErrorCode.noError
+        /// How often bytes have come.
+        private var receiveCount = 0
+        /// What is being handed to the socket.
+        private var outgoing: HTTP2Session.Outgoing?
+
+        init(_ session: HTTP2Session, now: TimeInterval) {
+            self.session = session
+            idleSince = now
+        }
+    }
+}
+
+extension HTTP2Connection.State {
+    typealias Effects = HTTP2Connection.Effects
+
+    // MARK: Places
+
+    var isOpen: Bool { !isRetired && end == nil && session.mayOpenStreams }
+
+    mutating func reserve() -> Bool {
+        guard isOpen, openCount + reservedCount < session.maximumStreams else { return false }
+        reservedCount += 1
+        idleSince = nil
+        return true
+    }
+
+    mutating func giveBack(now: TimeInterval) -> Effects {
+        var effects = Effects()
+        reservedCount -= 1
+        freePlace(&effects, now: now)
+        return effects
+    }
+
+    mutating func retire() -> Effects {
+        var effects = Effects()
+        retire(&effects)
+        return effects
+    }
+
+    private mutating func retire(_ effects: inout Effects) {
+        guard !isRetired else { return }
+        isRetired = true
+        effects.tellsOwner = true
+        closeIfUnused(&effects)
+    }
+
+    private mutating func freePlace(_ effects: inout Effects, now: TimeInterval) {
+        effects.tellsOwner = true
+        // The numbers of streams are finite too.
+        if !session.mayOpenStreams { isRetired = true }
+        if openCount == 0, reservedCount == 0 { idleSince = now }
+        closeIfUnused(&effects)
+    }
+
+    private mutating func closeIfUnused(_ effects: inout Effects) {
+        guard isRetired, openCount == 0, reservedCount == 0, end == nil else { return }
+        // The end of a request may still be on its way to the socket.
+        guard outgoing?.ended.isEmpty != false else { return }
+        session.endStreams()
+        finish(.closed, &effects)
+    }
+
+    // MARK: Streams
+
+    /// Turns a reserved place into a stream. Nil if no stream can be opened.
+    mutating func open(
+        _ request: HTTP2Request, isFed: Bool, idleTimeout: TimeInterval, now: TimeInterval
+    ) -> (stream: Int32?, Effects) {
+        var effects = Effects()
+        reservedCount -= 1
+        let hasBody = isFed || !request.body.isEmpty
+        guard end == nil, session.mayOpenStreams, let id = try? session.submit(request.fields, hasBody: hasBody) else {
+            isRetired = true
+            freePlace(&effects, now: now)
+            return (nil, effects)
+        }
+        openCount += 1
+        streams[id] = HTTP2Connection.StreamState(idleTimeout: idleTimeout, receiveCount: receiveCount)
+        if isFed { uploads.insert(id) } else if hasBody { session.send(request.body, isLast: true, on: id) }
+        return (id, effects)
+    }
+
+    /// Ends a stream that its exchange is done with, and forgets it.
+    mutating func release(_ id: Int32, _ code: HTTP2Session.ErrorCode, now: TimeInterval) -> Effects {
+        var effects = Effects()
+        guard let stream = streams.removeValue(forKey: id) else { return effects }
+        uploads.remove(id)
+        effects.resume(stream.reader)
+        effects.resume(stream.writer?.waiter)
+        effects.obsolete = stream.alarm
+        if stream.isOpen {
+            session.reset(id, code)
+            if code == .cancel { doubt(stream, &effects) }
+            openCount -= 1
+            freePlace(&effects, now: now)
+        }
+        return effects
+    }
+
+    /// Ends a stream whose request cannot be completed.
+    mutating func abort(_ id: Int32, now: TimeInterval) -> Effects {
+        var effects = Effects()
+        if streams[id]?.isOpen == true { session.reset(id, .cancel) }
+        endStream(id, .closed, &effects, now: now)
+        return effects
+    }
+
+    /// Takes no more streams if nothing has come since the stream was begun: the peer may be gone.
+    private mutating func doubt(_ stream: HTTP2Connection.StreamState, _ effects: inout Effects) {
+        if stream.isBegun, stream.receiveCount == receiveCount { retire(&effects) }
+    }
+
+    /// Notes that nothing more comes on a stream, and that nothing can be sent.
+    private mutating func endStream(
+        _ id: Int32, _ cause: HTTP2Outcome.Cause, _ effects: inout Effects, now: TimeInterval
+    ) {
+        guard streams[id]?.isOpen == true else { return }
+        streams[id]?.end(cause, &effects)
+        closeStream(id, &effects, now: now)
+    }
+
+    /// Notes that the session has a stream no longer.
+    private mutating func closeStream(_ id: Int32, _ effects: inout Effects, now: TimeInterval) {
+        guard streams[id]?.isOpen == true else { return }
+        streams[id]?.isOpen = false
+        uploads.remove(id)
+        openCount -= 1
+        freePlace(&effects, now: now)
+    }
+
+    // MARK: Receiving
+
+    mutating func receive(_ bytes: Data, now: TimeInterval, time: TimeInterval) -> Effects {
+        var effects = Effects()
+        guard end == nil else { return effects }
+        receiveCount += 1
+        do {
+            let events = try bytes.withUnsafeBytes { try session.receive($0) }
+            for event in events { handle(event, &effects, now: now, time: time) }
+        } catch {
+            for event in session.pendingEvents { handle(event, &effects, now: now, time: time) }
+            finish(HTTP2Outcome.Cause(error), &effects)
+        }
+        return effects
+    }
+
+    private mutating func handle(
+        _ event: HTTP2Session.Event, _ effects: inout Effects, now: TimeInterval, time: TimeInterval
+    ) {
+        switch event {
+        case .head(let id, let head, let framing, let isEnd):
+            streams[id]?.take(HTTP2Connection.Head(head: head, framing: framing), now: now, time: time, &effects)
+            if isEnd { endResponse(id, HTTPHeaders(), &effects, now: now, time: time) }
+        case .data(let id, let bytes):
+            streams[id]?.take(bytes, now: now, &effects)
+        case .end(let id, let trailers):
+            endResponse(id, trailers, &effects, now: now, time: time)
+        case .closed(let id, let code, let isUnprocessed):
+            // The reason stands in the frame for the whole connection.
+            let isForAll = isUnprocessed && goAwayCode == .http11Required
+            endStream(
+                id, .reset(isForAll ? goAwayCode : code, isUnprocessed: isUnprocessed), &effects, now: now)
+        case .goAway(_, let code):
+            goAwayCode = code
+            retire(&effects)
+        case .settings:
+            effects.tellsOwner = true
+        case .pong:
+            break
+        }
+    }
+
+    /// Notes END_STREAM of the peer.
+    private mutating func endResponse(
+        _ id: Int32, _ trailers: HTTPHeaders, _ effects: inout Effects, now: TimeInterval, time: TimeInterval
+    ) {
+        streams[id]?.endResponse(trailers, now: now, time: time, &effects)
+        if streams[id]?.sentAt != nil { closeStream(id, &effects, now: now) }
+    }
+
+    /// Ends the connection, and all of its streams. The first cause counts.
+    mutating func finish(_ cause: HTTP2Outcome.Cause) -> Effects {
+        var effects = Effects()
+        finish(cause, &effects)
+        return effects
+    }
+
+    private mutating func finish(_ cause: HTTP2Outcome.Cause, _ effects: inout Effects) {
+        guard end == nil else { return }
+        (end, isRetired, openCount, uploads) = (cause, true, 0, [])
+        for id in streams.keys {
+            streams[id]?.isOpen = false
+            streams[id]?.end(cause, &effects)
+        }
+        (effects.closes, effects.tellsOwner) = (true, true)
+    }
+
+    // MARK: Sending
+
+    /// What to hand to the socket next; nil if there is nothing, or if another task does it.
+    ///
+    /// - Parameter isNext: whether the caller has handed over what it got before.
+    mutating func takeOutgoing(isNext: Bool, now: TimeInterval, time: TimeInterval) -> (bytes: Data?, Effects) {
+        var effects = Effects()
+        if isNext { noteTaken(&effects, time: time) }
+        guard outgoing == nil, end == nil else { return (nil, effects) }
+        do {
+            let outgoing = try session.takeOutgoing(atMost: 64 << 10)
+            guard !outgoing.bytes.isEmpty else { return (nil, effects) }
+            self.outgoing = outgoing
+            for id in outgoing.begun {
+                streams[id]?.isBegun = true
+                streams[id]?.lastActivity = now
+            }
+            for id in uploads { noteProgress(of: id, &effects, now: now) }
+            for id in outgoing.ended {
+                streams[id]?.noteSent(at: time, &effects)
+                if streams[id]?.hasEnded == true { closeStream(id, &effects, now: now) }
+            }
+            return (outgoing.bytes, effects)
+        } catch {
+            finish(HTTP2Outcome.Cause(error), &effects)
+            return (nil, effects)
+        }
+    }
+
+    /// Notes that the socket has got what was taken for it.
+    private mutating func noteTaken(_ effects: inout Effects, time: TimeInterval) {
+        guard let taken = outgoing.take() else { return }
+        noteTaken(taken.begun, &effects)
+        for id in taken.ended { streams[id]?.sentAt = time }
+        closeIfUnused(&effects)
+    }
+
+    /// Notes that the socket has a part of what was taken for it.
+    mutating func noteStarted() -> Effects {
+        var effects = Effects()
+        noteTaken(outgoing?.begun ?? [], &effects)
+        outgoing?.begun = []
+        return effects
+    }
+
+    private mutating func noteTaken(_ begun: [Int32], _ effects: inout Effects) {
+        for id in begun {
+            streams[id]?.isTaken = true
+            if streams[id]?.writer?.goal == .taken { effects.resume(streams[id]?.writer.take()?.waiter) }
+        }
+    }
+
+    /// Notes that the socket takes nothing more. The reader finds the end of the connection: the bytes before it may be
+    /// a response, or say what the peer has not processed.
+    mutating func finishSending(_ error: any Error) -> Effects {
+        guard let failure = error as? TransportFailure else { return finish(.lost(error)) }
+        if failure.phase == .beforeSend {
+            for id in outgoing?.begun ?? [] { streams[id]?.isBegun = false }
+        }
+        // What is kept as outgoing keeps others from sending.
+        outgoing?.ended = []
+        return retire()
+    }
+
+    /// The last bytes before the socket is closed: a GOAWAY. Nil if others are being sent.
+    mutating func lastBytes() -> Data? {
+        guard outgoing == nil, let last = try? session.takeOutgoing(atMost: 16 << 10), !last.bytes.isEmpty else {
+            return nil
+        }
+        outgoing = last
+        return last.bytes
+    }
+
+    private mutating func noteProgress(of id: Int32, _ effects: inout Effects, now: TimeInterval) {
+        let unsent = session.unsentCount(of: id)
+        streams[id]?.noteUnsent(unsent, now: now, &effects)
+    }
+
+    // MARK: Exchanges
+
+    /// Adds bytes to the body of a request. False if nothing more can be sent on the stream.
+    mutating func send(_ bytes: Data, isLast: Bool, on id: Int32, now: TimeInterval) -> (Bool, Effects) {
+        var effects = Effects()
+        guard streams[id]?.isOpen == true else { return (false, effects) }
+        session.send(bytes, isLast: isLast, on: id)
+        streams[id]?.unsentCount = session.unsentCount(of: id)
+        if isLast { streams[id]?.waitsForSource = false }
+        streams[id]?.lastActivity = now
+        arm(id, &effects)
+        return (true, effects)
+    }
+
+    /// Says whether the request's body waits for its source, for which the server is not to blame.
+    mutating func setWaitsForSource(_ waits: Bool, _ id: Int32, now: TimeInterval) -> Effects {
+        var effects = Effects()
+        streams[id]?.waitsForSource = waits
+        streams[id]?.lastActivity = now
+        arm(id, &effects)
+        return effects
+    }
+
+    /// The head of the response; nil if it has not come. Throws ``HTTP2Stream/Ended``.
+    mutating func takeHead(of id: Int32) throws -> HTTP2Connection.Head? {
+        guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: false) }
+        if let head = stream.head { return head }
+        if let cause = stream.end { throw HTTP2Stream.Ended(cause: cause, isBegun: stream.isBegun) }
+        return nil
+    }
+
+    enum Portion {
+        case bytes([Data])
+        case end
+        case nothingYet
+    }
+
+    /// The bytes of the response that have come, which make room for more. Throws ``HTTP2Stream/Ended``.
+    ///
+    /// - Parameter limit: the last piece may exceed it.
+    mutating func takeBytes(upTo limit: Int, of id: Int32) throws -> Portion {
+        if let (pieces, count) = streams[id]?.takePieces(upTo: limit) {
+            if streams[id]?.isOpen == true, streams[id]?.hasEnded == false { session.consume(count, of: id) }
+            return .bytes(pieces)
+        }
+        guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: true) }
+        if stream.hasEnded { return .end }
+        if let cause = stream.end { throw HTTP2Stream.Ended(cause: cause, isBegun: stream.isBegun) }
+        return .nothingYet
+    }
+
+    // MARK: Waits
+
+    /// Keeps the waiter until the goal is met, or the stream has ended.
+    mutating func wait(
+        _ waiter: HTTP2Connection.Waiter, for goal: HTTP2Connection.Goal, of id: Int32, isCancelled: Bool,
+        now: TimeInterval
+    ) -> Effects {
+        var effects = Effects()
+        guard !isCancelled, let stream = streams[id], !stream.hasMet(goal) else {
+            effects.resume(waiter)
+            return effects
+        }
+        if goal.isReading { streams[id]?.reader = waiter } else { streams[id]?.writer = (waiter, goal) }
+        // The time without a waiting task is not the peer's.
+        streams[id]?.lastActivity = now
+        arm(id, &effects)
+        return effects
+    }
+
+    mutating func takeWaiter(for goal: HTTP2Connection.Goal, of id: Int32) -> HTTP2Connection.Waiter? {
+        goal.isReading ? streams[id]?.reader.take() : streams[id]?.writer.take()?.waiter
+    }
+
+    /// Sets an alarm for the wait of a stream, unless there is one.
+    private mutating func arm(_ id: Int32, _ effects: inout Effects) {
+        guard let stream = streams[id], !stream.isArmed, stream.deadline < .infinity else { return }
+        streams[id]?.isArmed = true
+        effects.alarms.append((id, stream.deadline))
+    }
+
+    /// Notes an alarm that was set. False if the stream is gone.
+    mutating func note(_ alarm: DeadlineHeap.Alarm, of id: Int32) -> Bool {
+        guard streams[id] != nil else { return false }
+        streams[id]?.alarm = alarm
+        return true
+    }
+
+    /// Ends the stream if the peer was silent for too long; else lets the alarm follow its latest bytes.
+    mutating func expire(_ id: Int32, now: TimeInterval) -> Effects {
+        var effects = Effects()
+        guard let stream = streams[id] else { return effects }
+        streams[id]?.isArmed = false
+        streams[id]?.alarm = nil
+        // The clock may be off by a rounding error.
+        guard stream.deadline <= now + 1e-6 else {
+            arm(id, &effects)
+            return effects
+        }
+        if stream.isOpen { session.reset(id, .cancel) }
+        doubt(stream, &effects)
+        endStream(id, .timedOut, &effects, now: now)
+        return effects
+    }
+}
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import PulsePlatform
+
+/// One HTTP/2 connection, which many requests share (RFC 9113).
+///
+/// A task on the loop's thread reads, and puts what comes into the state of each stream, from where the tasks of the
+/// exchanges take it. Any task or thread that has something to send writes without waiting, one at a time: the one that
+/// writes also sends what others add meanwhile. The owner keeps the connection; without an owner and a stream, it
+/// closes.
+final class HTTP2Connection: Sendable {
+    /// What the tasks of the connection hold between two steps.
+    private struct Reference {
+        weak var connection: HTTP2Connection?
+    }
+
+    private let socket: any ReusableConnection & EagerConnection
+    private let clock: any PulseClock
+    private let deadlines: DeadlineHeap
+    private let onChange: @Sendable (HTTP2Connection) -> Void
+    private let state: Locked<State>
+
+    /// Throws ``TransportFailure`` without memory.
+    ///
+    /// - Parameters:
+    ///   - connection: secured, with `h2` agreed on.
+    ///   - deadlines: over the same clock.
+    ///   - onChange: called when a place has become free, when the peer may allow more of them, and when there will be
+    ///     no more.
+    init(
+        _ connection: any ReusableConnection & EagerConnection, clock: any PulseClock, deadlines: DeadlineHeap,
+        onChange: @escaping @Sendable (HTTP2Connection) -> Void
+    ) throws {
+        (socket, self.clock, self.deadlines, self.onChange) = (connection, clock, deadlines, onChange)
+        state = Locked(State(try HTTP2Session(), now: clock.uptime))
+    }
+
+    deinit {
+        socket.close()
+    }
+
+    var remoteAddress: String? { socket.remoteAddress }
+
+    // MARK: Owner
+
+    /// Sends the preface and starts to read.
+    func start() {
+        // Each stream has a timeout of its own.
+        socket.begin(idleTimeout: .infinity)
+        pump()
+        let reference = Reference(connection: self)
+        // Detached: the connection outlives the request that has opened it, and its task-local values.
+        Task.detached { [socket] in
+            await socket.readingNearby { await Self.read(from: socket, for: reference) }
+        }
+    }
+
+    /// Takes a place for a stream. False if there is none now.
+    func reserve() -> Bool {
+        state.withLock { $0.reserve() }
+    }
+
+    /// Gives back a reserved place that no exchange uses.
+    func giveBack() {
+        let now = clock.uptime
+        perform(state.withLock { $0.giveBack(now: now) })
+    }
+
+    /// Whether the connection takes new streams, now or later. Never true again once it was false.
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Since when the connection has had neither a stream nor a reserved place, in seconds of the clock; nil if it has
+    /// one.
+    var idleSince: TimeInterval? { state.withLock { $0.idleSince } }
+
+    /// Takes no new streams, and closes after the last. Places that are reserved can still be used.
+    func retire() {
+        perform(state.withLock { $0.retire() })
+    }
+
+    /// Closes at once. Streams whose response is not complete fail with `CancellationError`.
+    func close() {
+        perform(
+            state.withLock { state in
+                if state.end == nil { state.session.endStreams() }
+                return state.finish(.closed)
+            })
+    }
+
+    // MARK: Streams
+
+    /// Sends a request on a reserved place. Nil if no stream can be opened; nothing is sent then.
+    ///
+    /// - Parameter isFed: whether the body follows by ``send(_:isLast:on:)``.
+    func open(_ request: HTTP2Request, isFed: Bool, idleTimeout: TimeInterval) -> HTTP2Stream? {
+        let now = clock.uptime
+        let (id, effects) = state.withLock { $0.open(request, isFed: isFed, idleTimeout: idleTimeout, now: now) }
+        perform(effects)
+        guard let id else { return nil }
+        let stream = HTTP2Stream(id, of: self)
+        pump()
+        return stream
+    }
+
+    /// What is known of a stream; nil once it is released.
+    func stream(_ id: Int32) -> StreamState? {
+        state.withLock { $0.streams[id] }
+    }
+
+    /// Ends a stream, with a RST_STREAM unless both sides have ended it, and forgets it.
+    func release(_ id: Int32, _ code: HTTP2Session.ErrorCode) {
+        let now = clock.uptime
+        perform(state.withLock { $0.release(id, code, now: now) })
+        pump()
+    }
+
+    /// Ends a stream with a RST_STREAM; its tasks throw ``HTTP2Stream/Ended``.
+    func abort(_ id: Int32) {
+        let now = clock.uptime
+        perform(state.withLock { $0.abort(id, now: now) })
+        pump()
+    }
+
+    func takeHead(of id: Int32) throws -> Head? {
+        try state.withLock { try $0.takeHead(of: id) }
+    }
+
+    func takeBytes(upTo limit: Int, of id: Int32) throws -> State.Portion {
+        let portion = try state.withLock { try $0.takeBytes(upTo: limit, of: id) }
+        // The peer may send more.
+        if case .bytes = portion { pump() }
+        return portion
+    }
+
+    /// Adds bytes to the body of a request. False if nothing more can be sent on the stream.
+    func send(_ bytes: Data, isLast: Bool, on id: Int32) -> Bool {
+        let now = clock.uptime
+        let (isTaken, effects) = state.withLock { $0.send(bytes, isLast: isLast, on: id, now: now) }
+        perform(effects)
+        pump()
+        return isTaken
+    }
+
+    func setWaitsForSource(_ waits: Bool, on id: Int32) {
+        let now = clock.uptime
+        perform(state.withLock { $0.setWaitsForSource(waits, id, now: now) })
+    }
+
+    /// Waits until the goal is met, the stream has ended, or the task is cancelled.
+    func wait(for goal: Goal, of id: Int32) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (waiter: Waiter) in
+                let now = clock.uptime
+                perform(
+                    state.withLock { state in
+                        // A cancellation that came earlier has found no waiter.
+                        state.wait(waiter, for: goal, of: id, isCancelled: Task.isCancelled, now: now)
+                    })
+            }
+        } onCancel: {
+            state.withLock { $0.takeWaiter(for: goal, of: id) }?.resume()
+        }
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effects: Effects) {
+        for waiter in effects.waiters { waiter.resume() }
+        if let alarm = effects.obsolete { deadlines.remove(alarm) }
+        for (id, deadline) in effects.alarms { setAlarm(for: id, deadline) }
+        if effects.closes {
+            // Says goodbye if the socket takes it at once.
+            if let bytes = state.withLock({ $0.lastBytes() }) { _ = try? socket.startWriting(bytes) }
+            socket.close()
+        }
+        if effects.tellsOwner { onChange(self) }
+    }
+
+    private func setAlarm(for id: Int32, _ deadline: TimeInterval) {
+        let alarm = deadlines.add(deadline) { [weak self] in self?.expire(id) }
+        // The stream may have been released meanwhile.
+        if !state.withLock({ $0.note(alarm, of: id) }) { deadlines.remove(alarm) }
+    }
+
+    private func expire(_ id: Int32) {
+        let now = clock.uptime
+        perform(state.withLock { $0.expire(id, now: now) })
+        pump()
+    }
+
+    // MARK: Reading
+
+    private static func read(from socket: any ReusableConnection & EagerConnection, for reference: Reference) async {
+        var readCount = 0
+        while true {
+            let result: Result<Data?, any Error>
+            do { result = .success(try await socket.read()) } catch { result = .failure(error) }
+            guard let connection = reference.connection, connection.take(result) else { return }
+            readCount += 1
+            // Other connections have the same thread.
+            if readCount % 8 == 0 { await Task.yield() }
+        }
+    }
+
+    /// Returns whether more can come.
+    private func take(_ result: Result<Data?, any Error>) -> Bool {
+        let (now, time) = (clock.uptime, SystemClock().uptime)
+        let (effects, isOver) = state.withLock { state -> (Effects, Bool) in
+            let effects =
+                switch result {
+                case .success(let bytes?): state.receive(bytes, now: now, time: time)
+                case .success(.none):
+                    state.finish(.lost(TransportFailure(code: .networkConnectionLost, phase: .maybeSent)))
+                case .failure(let error): state.finish(.lost(error))
+                }
+            return (effects, state.end != nil)
+        }
+        perform(effects)
+        if !isOver { pump() }
+        return !isOver
+    }
+
+    // MARK: Writing
+
+    /// Sends what there is to send, unless another task does so already.
+    private func pump() {
+        send(isNext: false)
+    }
+
+    /// - Parameter isNext: whether the caller has just handed bytes to the socket.
+    private func send(isNext: Bool) {
+        var isNext = isNext
+        while let bytes = nextOutgoing(isNext: isNext) {
+            do {
+                guard try socket.startWriting(bytes) else { return finishInTask() }
+                isNext = true
+            } catch {
+                return perform(state.withLock { $0.finishSending(error) })
+            }
+        }
+    }
+
+    private func nextOutgoing(isNext: Bool) -> Data? {
+        let (now, time) = (clock.uptime, SystemClock().uptime)
+        let (bytes, effects) = state.withLock { $0.takeOutgoing(isNext: isNext, now: now, time: time) }
+        perform(effects)
+        return bytes
+    }
+
+    /// Waits until the socket has room, and sends on.
+    private func finishInTask() {
+        perform(state.withLock { $0.noteStarted() })
+        let reference = Reference(connection: self)
+        Task.detached { [socket] in
+            do {
+                try await socket.finishStarted()
+                reference.connection?.send(isNext: true)
+            } catch {
+                reference.connection?.failSending(error)
+            }
+        }
+    }
+
+    private func failSending(_ error: any Error) {
+        perform(state.withLock { $0.finishSending(error) })
+    }
+}
+#endif

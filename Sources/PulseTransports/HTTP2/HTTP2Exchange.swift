@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// One request over HTTP/2, on its sender's task.
+struct HTTP2Exchange: Sendable {
+    /// The server processes the request over HTTP/1.1 only, and has not processed it.
+    struct RequiresHTTP1: Error {}
+
+    private let request: TransportRequest
+    private let outgoing: HTTP2Request
+    private let feed: BodyFeed?
+    private let startedAt: TimeInterval
+
+    /// Throws ``PulseError`` for a request that cannot be sent.
+    ///
+    /// - Parameter feed: what sends the body; nil for one that is sent with the header fields.
+    init(
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed?, startedAt: TimeInterval
+    ) throws {
+        try request.validate()
+        outgoing = try HTTP2Request(request, url, origin, feed)
+        (self.request, self.feed, self.startedAt) = (request, feed, startedAt)
+    }
+
+    /// Runs over a reserved place of the connection, which it uses up in any case. Nil if nothing was sent and another
+    /// connection can take the request. Throws ``RequiresHTTP1`` too.
+    ///
+    /// - Parameters:
+    ///   - timings: those of the opening, and the wait before it.
+    ///   - isReused: whether the connection had carried other requests, or others may have used it first.
+    ///   - unpinnedKeys: the keys of the verified chain, if none is pinned and the policy only reports.
+    ///   - slot: kept until the response is complete, or its stream has ended.
+    func run(
+        over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, unpinnedKeys: [[UInt8]]?,
+        holding slot: HostSlots.Slot
+    ) async throws -> PulseResponse? {
+        guard let stream = connection.open(outgoing, isFed: feed != nil, idleTimeout: request.idleTimeout) else {
+            if isReused { return nil }
+            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
+        }
+        let upload = feed.map { HTTP2Upload($0, on: stream) }
+        var received = HTTP2Response(to: request.delivery, isHeadRequest: outgoing.isHead)
+        do {
+            try await read(from: stream, upload, into: &received)
+            // The server may read on after a response that does not refuse the body.
+            if let upload, !received.isStreaming, !received.refusesBody, !received.body.isTruncated {
+                try await upload.end()
+            }
+        } catch {
+            upload?.cancel()
+            stream.release(.cancel)
+            if let failure = upload?.failure { throw failure }
+            guard let failure = try failure(error, received, isReused: isReused) else { return nil }
+            guard received.head != nil else { throw failure }
+            throw TransportFailure(ofBody: failure, of: received.head?.response(to: request.urlRequest)) ?? failure
+        }
+        if received.isMisdirected { connection.retire() }
+        if let unpinnedKeys { request.tellUnpinned(unpinnedKeys) }
+        var timings = timings
+        timings.networkProtocol = "h2"
+        timings.remoteAddress = connection.remoteAddress
+        return try await response(received, from: stream, upload, timings, holding: slot)
+    }
+
+    /// Reads until the response is complete or cut, or the head of a streamed one.
+    private func read(
+        from stream: HTTP2Stream, _ upload: HTTP2Upload?, into received: inout HTTP2Response
+    ) async throws {
+        try received.begin(try await stream.head())
+        if received.refusesBody { upload?.stop() }
+        guard !received.isStreaming else { return }
+        var readCount = 0
+        while let pieces = try await stream.bytes(upTo: .max) {
+            for piece in pieces { try received.take(piece) }
+            if received.body.isTruncated { return }
+            readCount += 1
+            // The cooperative pool has few threads.
+            if readCount % 64 == 0 { await Task.yield() }
+        }
+        try received.finish()
+    }
+
+    // MARK: Outcome
+
+    private func response(
+        _ received: HTTP2Response, from stream: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
+        holding slot: HostSlots.Slot
+    ) async throws -> PulseResponse {
+        if received.isStreaming {
+            return try await self.stream(received, from: stream, upload, timings, holding: slot)
+        }
+        let known = stream.state
+        upload?.cancel()
+        // The rest of a body that is cut is of no use, nor is that of a request that was refused.
+        stream.release(received.body.isTruncated ? .cancel : .noError)
+        var timings = timings
+        if let known { timings.note(known, startedAt: startedAt) }
+        timings.lastByte = timings.lastByte ?? SystemClock().uptime - startedAt
+        timings.bytesReceived = received.body.receivedCount
+        timings.bytesDecoded = Int64(received.body.data.count)
+        var response = try response(received, timings, data: received.body.data)
+        if let known { response.trailers = known.trailers }
+        return response
+    }
+
+    private func response(
+        _ received: HTTP2Response, _ timings: PulseResponse.Timings, data: Data = Data()
+    ) throws -> PulseResponse {
+        guard let head = received.head else {
+            throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        }
+        return head.response(
+            to: request.urlRequest, timings, without: received.codings, data: data,
+            isTruncated: received.body.isTruncated)
+    }
+
+    private func stream(
+        _ received: HTTP2Response, from source: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
+        holding slot: HostSlots.Slot
+    ) async throws -> PulseResponse {
+        let reader = HTTP2BodyReader(timings, from: source, upload, startedAt: startedAt)
+        let head = received.head?.response(to: request.urlRequest)
+        let decoded = DecodedStream(received.codings, of: head) { try await reader.read() }
+        // Created before anything can fail: dropping the stream cancels that of the connection.
+        let stream = ByteStream {
+            try await decoded.read()
+        } cancel: {
+            reader.cancel()
+        }
+        stream.timingsAtEnd = {
+            var timings = reader.timings
+            timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
+            return timings
+        }
+        stream.trailersAtEnd = { reader.trailers }
+        stream.onEnd { _ in
+            withExtendedLifetime(slot) {}
+        }
+        var response = try response(received, reader.timings)
+        try await response.deliver(stream, for: request)
+        return response
+    }
+
+    /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
+    private func failure(_ error: any Error, _ received: HTTP2Response, isReused: Bool) throws -> (any Error)? {
+        switch error {
+        case is HTTP1ResponseParser.Malformed:
+            return TransportFailure(code: .badServerResponse, phase: .responseStarted)
+        case let ended as HTTP2Stream.Ended:
+            let progress = HTTP2Outcome.Progress(
+                isBegun: ended.isBegun, hasHead: received.head != nil, isReused: isReused)
+            switch HTTP2Outcome(of: ended.cause, progress) {
+            case .replaces: return nil
+            case .requiresHTTP1: throw RequiresHTTP1()
+            case .failed(let error): return error
+            }
+        default:
+            return error
+        }
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// One stream of a connection: the side of its exchange, which reads with one task and uploads with another. Dropping
+/// it cancels the stream.
+final class HTTP2Stream: Sendable {
+    /// The stream has ended before what was asked of it.
+    struct Ended: Error {
+        let cause: HTTP2Outcome.Cause
+        /// Whether the header fields of the request may have been sent.
+        let isBegun: Bool
+    }
+
+    private let id: Int32
+    private let connection: HTTP2Connection
+
+    init(_ id: Int32, of connection: HTTP2Connection) {
+        (self.id, self.connection) = (id, connection)
+    }
+
+    deinit {
+        release(.cancel)
+    }
+
+    /// What is known of the stream; nil once it is released.
+    var state: HTTP2Connection.StreamState? { connection.stream(id) }
+
+    /// Ends the stream, with a RST_STREAM of that code unless both sides have ended it.
+    func release(_ code: HTTP2Session.ErrorCode) {
+        connection.release(id, code)
+    }
+
+    /// Ends the stream because the request's body cannot be produced: its tasks throw ``Ended``.
+    func abort() {
+        connection.abort(id)
+    }
+
+    // MARK: Response
+
+    /// Waits for the head of the response. Throws ``Ended``, and `CancellationError`.
+    func head() async throws -> HTTP2Connection.Head {
+        while true {
+            if let head = try connection.takeHead(of: id) { return head }
+            try await wait(for: .head)
+        }
+    }
+
+    /// Waits for bytes of the body, and takes them, so that the peer can send as many more; nil at its end. Throws
+    /// ``Ended`` behind the last bytes, and `CancellationError`.
+    ///
+    /// - Parameter limit: the last piece may exceed it.
+    func bytes(upTo limit: Int) async throws -> [Data]? {
+        while true {
+            switch try connection.takeBytes(upTo: limit, of: id) {
+            case .bytes(let pieces): return pieces
+            case .end: return nil
+            case .nothingYet: try await wait(for: .body)
+            }
+        }
+    }
+
+    // MARK: Request
+
+    /// Adds bytes to the request's body. False if nothing more can be sent.
+    func send(_ bytes: Data, isLast: Bool) -> Bool {
+        connection.send(bytes, isLast: isLast, on: id)
+    }
+
+    /// Says whether the request's body waits for its source. That time is not the server's.
+    func setWaitsForSource(_ waits: Bool) {
+        connection.setWaitsForSource(waits, on: id)
+    }
+
+    /// Waits until the goal is met, or the stream has ended. Throws `CancellationError`.
+    func wait(for goal: HTTP2Connection.Goal) async throws {
+        try Task.checkCancellation()
+        await connection.wait(for: goal, of: id)
+        try Task.checkCancellation()
+    }
+}
+#endif
