@@ -167,6 +167,9 @@ final class ConnectionPool: IdleConnections {
         withExtendedLifetime(dropped) {}
     }
 
+    /// For tests.
+    var sizes: (idle: Int, shared: Int, openings: Int, waiters: Int) { state.withLock { $0.machine.sizes } }
+
     /// Closes all connections, and keeps none from now on. Those who wait are cancelled.
     func close() {
         let (all, woken) = state.withLock { state in

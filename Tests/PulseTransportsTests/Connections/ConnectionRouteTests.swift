@@ -79,9 +79,9 @@ struct ConnectionRouteTests {
         }
         #expect(try Self.route("http://a.test/", .direct, ["http_proxy": text]) == .direct)
         for name in ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"] {
-            #expect(ProxyVariables { $0 == name ? text : nil }.hasOtherProxies)
-            #expect(!ProxyVariables { $0 == name ? "http://proxy.test" : nil }.hasOtherProxies)
+            #expect(!ProxyVariables { $0 == name ? text : nil }.isEmpty)
         }
+        #expect(ProxyVariables { $0 == "no_proxy" ? "*" : nil }.isEmpty)
     }
 
     @Test(
