@@ -267,7 +267,7 @@ struct SocketTransportFieldWireTests {
             for _ in 0..<2 {
                 let response = try await transport.send(request)
                 #expect(response.timings?.isConnectionReused == false)
-                if let stream = response.stream {
+                if let stream = response.bytes {
                     var data = Data()
                     for try await piece in stream { data += piece }
                     #expect(data == Data("ok".utf8))
@@ -319,7 +319,7 @@ struct SocketTransportFieldWireTests {
             let transport = SocketTransport(4)
             let settings = ProxySettings.http(host: "127.0.0.1", port: proxy.port)
             let direct = "http://127.0.0.1:\(proxy.port)/"
-            for (url, used) in [("http://a.test/", settings), ("http://b.test/", settings), (direct, .direct)] {
+            for (url, used) in [("http://a.test/", settings), ("http://b.test/", settings), (direct, ProxySettings.direct)] {
                 let response = try await transport.send(Self.request(url, proxy: used))
                 #expect(response.statusCode == (url == "http://a.test/" ? 407 : 200))
             }

@@ -159,6 +159,7 @@ private struct Writer {
                 // A server has no business with it.
                 if proxy == nil { continue }
                 hasProxyAuthorization = true
+            case 16 where name.equalsIgnoringASCIICase("Proxy-Connection"): continue
             default: break
             }
             try HTTPHeaders.validate(name: name, value: value)

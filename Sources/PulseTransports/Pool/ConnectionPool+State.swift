@@ -65,8 +65,7 @@ extension ConnectionPool {
             case open(offersHTTP2: Bool, isAwaited: Bool)
         }
 
-        /// How long an idle connection is kept, in seconds. libcurl uses the same value; after that time many servers and
-        /// routers have dropped the connection.
+        /// How long an idle connection is kept, in seconds: after that time many servers and routers have dropped it.
         static var maximumIdleTime: TimeInterval { 118 }
         /// The most keys and origins to remember as HTTP/1.1 alone. The servers show again what they speak.
         static var memoryLimit: Int { 256 }
@@ -153,21 +152,17 @@ extension ConnectionPool {
             openings[key]?.removeAll { $0 == id }
         }
 
-        /// A shared connection has got a free place, or takes no more streams. Returns the waiter that asks again.
-        mutating func change(_ connection: Shared, of key: ConnectionKey) -> WaiterID? {
-            guard connection.isOpen else {
-                removeEnded(key)
-                return nil
+        /// A shared connection has got a free place, or takes no more streams. Returns the waiter that asks again, and
+        /// the connections that are of no use any more; one that still carries streams is kept, for the shutdown.
+        mutating func change(_ connection: Shared, of key: ConnectionKey) -> (woken: WaiterID?, ended: [Shared]) {
+            guard !connection.isOpen else {
+                return (openings[key]?.isEmpty == false ? openings[key]?.removeFirst() : nil, [])
             }
-            guard openings[key]?.isEmpty == false else { return nil }
-            return openings[key]?.removeFirst()
-        }
-
-        /// One that still carries streams is kept, for the shutdown.
-        private mutating func removeEnded(_ key: ConnectionKey) {
-            guard let index = shared.index(forKey: key) else { return }
-            shared.values[index].removeAll { !$0.connection.isOpen && $0.connection.idleSince != nil }
-            if shared.values[index].isEmpty { shared.remove(at: index) }
+            let all = shared[key] ?? []
+            let ended = all.filter { !$0.connection.isOpen && $0.connection.idleSince != nil }.map(\.connection)
+            let kept = all.filter { one in !ended.contains { $0 === one.connection } }
+            shared[key] = kept.isEmpty ? nil : kept
+            return (nil, ended)
         }
 
         // MARK: Idle connections

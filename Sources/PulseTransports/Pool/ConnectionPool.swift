@@ -99,19 +99,20 @@ final class ConnectionPool: IdleConnections {
 
     // MARK: Connections
 
-    /// Says how an opening has ended.
-    func end(_ key: ConnectionKey, isAwaited: Bool, _ opened: Opened<HTTP2Connection>) {
+    /// Says how an opening has ended. False after ``close()``.
+    @discardableResult
+    func end(_ key: ConnectionKey, isAwaited: Bool, _ opened: Opened<HTTP2Connection>) -> Bool {
         let (isClosed, woken) = state.withLock { state in
             let waiters = state.machine.end(key, isAwaited: isAwaited, opened)
             return (state.machine.isClosed, state.take(waiters))
         }
         for continuation in woken { continuation.resume() }
-        guard case .http2(let sharing) = opened else { return }
-        if isClosed { sharing.connection.close() } else { dropIdleShared() }
+        return !isClosed
     }
 
-    /// Makes a connection of HTTP/2, with a place for the request that has opened it. Throws ``TransportFailure``.
-    func share(_ opening: ConnectionOpening, _ key: ConnectionKey) throws -> Machine.Sharing {
+    /// Ends an opening with a connection of HTTP/2, with a place for the request that has opened it. Throws
+    /// ``TransportFailure``, and `CancellationError` after ``close()``.
+    func share(_ opening: ConnectionOpening, _ key: ConnectionKey, isAwaited: Bool) throws -> Machine.Sharing {
         guard let connection = opening.connection as? any ReusableConnection & EagerConnection else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
@@ -123,15 +124,22 @@ final class ConnectionPool: IdleConnections {
             shared.close()
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
-        return Machine.Sharing(connection: shared, unpinnedKeys: opening.unpinnedKeys)
+        let sharing = Machine.Sharing(connection: shared, unpinnedKeys: opening.unpinnedKeys)
+        guard end(key, isAwaited: isAwaited, .http2(sharing)) else {
+            shared.close()
+            throw CancellationError()
+        }
+        dropIdleShared()
+        return sharing
     }
 
     private func change(_ connection: HTTP2Connection, of key: ConnectionKey) {
-        let woken = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard let id = state.machine.change(connection, of: key) else { return nil }
-            return state.continuations.removeValue(forKey: id)
+        let (ended, woken) = state.withLock { state in
+            let (id, ended) = state.machine.change(connection, of: key)
+            return (ended, state.take(id.map { [$0] } ?? []))
         }
-        woken?.resume()
+        withExtendedLifetime(ended) {}
+        for continuation in woken { continuation.resume() }
         if let since = connection.idleSince { checkIdleShared(at: since + Machine.maximumIdleTime) }
     }
 

@@ -95,9 +95,7 @@ struct SocketExchange: Sendable {
                     connection: opening.connection, key: key, unpinnedKeys: opening.unpinnedKeys)
                 return .http1(pooled, timings)
             }
-            let sharing = try pool.share(opening, key)
-            pool.end(key, isAwaited: isAwaited, .http2(sharing))
-            return .http2(sharing, timings)
+            return .http2(try pool.share(opening, key, isAwaited: isAwaited), timings)
         } catch {
             pool.end(key, isAwaited: isAwaited, .failed)
             throw error

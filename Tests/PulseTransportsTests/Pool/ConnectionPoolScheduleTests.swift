@@ -205,9 +205,10 @@ private struct Schedule {
 
     private mutating func change(_ connection: FakeSharedConnection, of key: ConnectionKey) throws {
         let first = waiters.filter { $0.value.key == key }.keys.min()
-        let woken = state.change(connection, of: key)
+        let (woken, ended) = state.change(connection, of: key)
         #expect(woken == (connection.isOpen ? first : nil))
-        if !connection.isOpen { shared.removeAll { $0.connection.usedCount == 0 && !$0.connection.isOpen } }
+        #expect(ended.allSatisfy { !$0.isOpen && $0.usedCount == 0 })
+        shared.removeAll { one in ended.contains { $0 === one.connection } }
         try wake(woken.map { [$0] } ?? [])
     }
 
