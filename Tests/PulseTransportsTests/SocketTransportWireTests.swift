@@ -319,7 +319,8 @@ struct SocketTransportFieldWireTests {
             let transport = SocketTransport(4)
             let settings = ProxySettings.http(host: "127.0.0.1", port: proxy.port)
             let direct = "http://127.0.0.1:\(proxy.port)/"
-            for (url, used) in [("http://a.test/", settings), ("http://b.test/", settings), (direct, ProxySettings.direct)] {
+            let ways = [("http://a.test/", settings), ("http://b.test/", settings), (direct, ProxySettings.direct)]
+            for (url, used) in ways {
                 let response = try await transport.send(Self.request(url, proxy: used))
                 #expect(response.statusCode == (url == "http://a.test/" ? 407 : 200))
             }
