@@ -66,15 +66,7 @@ public final class PulseClient: Sendable {
         self.plugins = plugins
         host = configuration.baseURL?.host ?? ""
         defaults = RequestOptions(configuration)
-        let standard: StandardTransport?
-        if let transport {
-            self.transport = transport
-            standard = nil
-        } else {
-            let own = StandardTransport(configuration)
-            self.transport = own.base
-            standard = own
-        }
+        self.transport = transport ?? StandardTransport(configuration).base
         ownsTransport = transport == nil
         hasNoConnectTimeout = self.transport is URLSessionTransport
         isPreview = self.transport is PreviewTransport
@@ -107,7 +99,6 @@ public final class PulseClient: Sendable {
         for problem in configuration.problems(with: self.transport.capabilities, in: environment) where sink.isActive {
             sink.emit(.warning(problem))
         }
-        standard?.warn(sink)
         offline?.start { [weak self] replay in
             await self?.replay(replay) ?? ReplayOutcome(result: .failure(.cancelled))
         }

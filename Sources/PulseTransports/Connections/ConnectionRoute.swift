@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
 import PulseCore
 
 /// How a connection gets to its server.
-enum ConnectionRoute: Sendable, Hashable {
+indirect enum ConnectionRoute: Sendable, Hashable {
     case direct
     case proxy(Proxy)
 
@@ -15,7 +14,7 @@ enum ConnectionRoute: Sendable, Hashable {
 
     struct Proxy: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
-            /// A tunnel by CONNECT (RFC 9110, section 9.3.6).
+            /// A tunnel by CONNECT (RFC 9110, section 9.3.6), or requests in absolute form.
             case http
             /// SOCKS5 (RFC 1928), whose proxy gets the host's name, or one of its addresses.
             case socks5(resolvesNames: Bool)
@@ -31,13 +30,30 @@ enum ConnectionRoute: Sendable, Hashable {
         var name: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
+    /// The proxy that gets the request itself instead of making a tunnel (RFC 9112, section 3.2.2): an HTTP proxy, for
+    /// cleartext. An upgrade has a tunnel, since a proxy drops the fields of the connection.
+    func forwarder(of request: TransportRequest, isSecure: Bool) -> Proxy? {
+        guard case .proxy(let proxy) = self, proxy.kind == .http, !isSecure, request.delivery != .upgrade else {
+            return nil
+        }
+        return proxy
+    }
+}
+
+extension ConnectionRoute.Credentials {
+    /// In the form of Basic credentials (RFC 7617, section 2).
+    var basic: String { Data("\(username):\(password)".utf8).base64EncodedString() }
+}
+
+#if canImport(CPulsePlatform)
+extension ConnectionRoute {
     /// The route of a request to a server. Throws ``PulseError/invalidRequest(reason:)`` for a variable that names no
     /// proxy, and ``PulseError/unsupported(_:)`` for one with another scheme, such as `https` or `socks4`.
     init(
         _ request: TransportRequest, to server: ServerAddress, isSecure: Bool,
         environment: @escaping (String) -> String? = ProxyVariables.value
     ) throws {
-        let settings = CurlProxy.settings(request.proxy, for: request.urlRequest.url, environment: environment)
+        let settings = ProxyVariables.settings(request.proxy, for: request.urlRequest.url, environment: environment)
         switch settings.route {
         case .direct:
             self = .direct
@@ -79,7 +95,7 @@ extension ConnectionRoute.Proxy {
             digits = rest[colon...].dropFirst()
             rest = rest[..<colon]
         }
-        // libcurl's default for these schemes.
+        // The default of most programs.
         let port: UInt16? = if let digits, !digits.isEmpty { UInt16(digits) } else { 1080 }
         guard !rest.isEmpty, let port, port > 0 else { return nil }
         (host, self.port) = (Self.plain(String(rest)), port)
@@ -87,7 +103,7 @@ extension ConnectionRoute.Proxy {
         case "http": kind = .http
         case "socks5": kind = .socks5(resolvesNames: false)
         case "socks5h": kind = .socks5(resolvesNames: true)
-        default: throw PulseError.unsupported("a proxy of the scheme \(scheme) for an upgrade")
+        default: throw PulseError.unsupported("a proxy of the scheme \(scheme)")
         }
     }
 
@@ -107,8 +123,5 @@ extension ConnectionRoute.Credentials {
         }
         self.init(username: parts[0], password: parts.count > 1 ? parts[1] : "")
     }
-
-    /// In the form of Basic credentials (RFC 7617, section 2).
-    var basic: String { Data("\(username):\(password)".utf8).base64EncodedString() }
 }
 #endif

@@ -9,7 +9,7 @@ import PulsePlatform
 /// secures what the tunnel leads to. All of that has the request's connect timeout.
 final class Connector: Sendable {
     private struct State {
-        var openings: [UInt64: Task<HTTP1Opening, any Error>] = [:]
+        var openings: [UInt64: Task<ConnectionOpening, any Error>] = [:]
         var nextID: UInt64 = 0
         var isShutDown = false
     }
@@ -17,7 +17,8 @@ final class Connector: Sendable {
     private let unixSocketPath: String?
     private let resolver: NameResolver
     private let environment: @Sendable (String) -> String?
-    private let hasOtherProxies: Bool
+    /// Whether no environment variable names a proxy.
+    private let hasNoProxyAround: Bool
     private let clock: any PulseClock
     private let deadlines: DeadlineHeap
     private let contexts: TLSContexts
@@ -35,8 +36,20 @@ final class Connector: Sendable {
         contexts = TLSContexts(authorities)
         (self.unixSocketPath, self.resolver, self.clock) = (unixSocketPath, resolver, clock)
         self.environment = environment
-        hasOtherProxies = ProxyVariables(environment).hasOtherProxies
+        hasNoProxyAround = ProxyVariables(environment).isEmpty
         deadlines = DeadlineHeap(clock: clock, for: .timeout)
+    }
+
+    /// How a request gets to the server of a URL. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)`` does,
+    /// and ``PulseError/invalidURL(_:)``.
+    func route(
+        of request: TransportRequest, to server: @autoclosure () -> String, isSecure: Bool
+    ) throws -> ConnectionRoute {
+        if unixSocketPath != nil || hasNoProxyAround && request.proxy == .environment || request.proxy == .direct {
+            return .direct
+        }
+        let server = try ServerAddress(server(), isSecure: isSecure)
+        return try ConnectionRoute(request, to: server, isSecure: isSecure, environment: environment)
     }
 
     /// Opens a connection to the server of a URL. Throws ``PulseError``, ``TransportFailure`` with the phase
@@ -47,11 +60,10 @@ final class Connector: Sendable {
     ///   - queued: the seconds for which the request has waited.
     ///   - sockets: the thread that gets the connection.
     func open(
-        to server: String, isSecure: Bool, for request: TransportRequest, offersHTTP2: Bool = false,
-        queued: TimeInterval, over sockets: SocketLoop
-    ) async throws -> HTTP1Opening {
+        to server: String, by route: ConnectionRoute, isSecure: Bool, for request: TransportRequest,
+        offersHTTP2: Bool = false, queued: TimeInterval, over sockets: SocketLoop
+    ) async throws -> ConnectionOpening {
         let server = try ServerAddress(server, isSecure: isSecure)
-        let route = try route(of: request, to: server, isSecure: isSecure)
         let context = isSecure ? try contexts.context(for: request, offersHTTP2: offersHTTP2) : nil
         let way = Way(
             server: server, route: route, unixSocketPath: unixSocketPath, context: context, request: request,
@@ -61,22 +73,9 @@ final class Connector: Sendable {
         }
     }
 
-    /// Whether this connector can serve a request: without OpenSSL not over TLS, and not where a variable names a proxy
-    /// that only libcurl can use.
-    func serves(_ request: TransportRequest, isSecure: Bool) -> Bool {
-        (!isSecure || TLSContext.isSupported) && !(hasOtherProxies && request.proxy.route == .environment)
-    }
-
-    private func route(
-        of request: TransportRequest, to server: ServerAddress, isSecure: Bool
-    ) throws -> ConnectionRoute {
-        guard unixSocketPath == nil else { return .direct }
-        return try ConnectionRoute(request, to: server, isSecure: isSecure, environment: environment)
-    }
-
     private func run(
-        _ way: Way, within timeout: TimeInterval, _ body: @escaping @Sendable () async throws -> HTTP1Opening
-    ) async throws -> HTTP1Opening {
+        _ way: Way, within timeout: TimeInterval, _ body: @escaping @Sendable () async throws -> ConnectionOpening
+    ) async throws -> ConnectionOpening {
         let task = Task { try await body() }
         let isLate = Locked(false)
         let id = state.withLock { state -> UInt64? in
@@ -178,18 +177,20 @@ private struct Way: Sendable {
 
     func open(
         over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock
-    ) async throws -> HTTP1Opening {
+    ) async throws -> ConnectionOpening {
         var timings = PulseResponse.Timings()
         timings.isConnectionReused = false
         let connection = try await connect(over: sockets, resolver, clock, &timings)
         timings.remoteAddress = connection.remoteAddress
-        guard let context else { return HTTP1Opening(connection: connection, timings: timings) }
-        let keys = try await secure(connection, with: context)
+        guard let context else { return ConnectionOpening(connection: connection, timings: timings) }
+        let session = try await secure(connection, with: context)
         timings.secured = clock.uptime - startedAt
-        return HTTP1Opening(connection: connection, timings: timings, unpinnedKeys: keys)
+        return ConnectionOpening(
+            connection: connection, timings: timings, unpinnedKeys: session.unpinnedKeys,
+            isHTTP2: session.protocolName == "h2")
     }
 
-    /// Connects to the server, or to the end of a tunnel that leads to it.
+    /// Connects to the server, to the end of a tunnel that leads to it, or to the proxy that forwards the request.
     private func connect(
         over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock,
         _ timings: inout PulseResponse.Timings
@@ -201,7 +202,9 @@ private struct Way: Sendable {
             while true {
                 let connection = try await connect(toFirstOf: addresses, over: sockets, clock)
                 timings.connected = clock.uptime - startedAt
-                guard let proxy else { return connection }
+                guard let proxy, route.forwarder(of: request, isSecure: context != nil) == nil else {
+                    return connection
+                }
                 let target = targets.popFirst() ?? server.plainHost
                 do {
                     try await makeTunnel(through: proxy, to: target, over: connection)
@@ -317,12 +320,12 @@ private struct Way: Sendable {
 
     // MARK: TLS
 
-    /// Secures the connection. Returns the keys of the verified chain, if none is pinned and the policy only reports.
-    private func secure(_ connection: SocketConnection, with context: TLSContext) async throws -> [[UInt8]]? {
+    /// Secures the connection. Throws as the session does, and for keys that are not pinned.
+    private func secure(_ connection: SocketConnection, with context: TLSContext) async throws -> TLSSession {
         do {
             let session = try TLSSession(context, host: server.host, descriptor: connection.descriptor)
             try await connection.secure(session)
-            return session.unpinnedKeys
+            return session
         } catch let error as TLSFailure.Unpinned {
             throw request.pinningFailure(error.keys)
         }

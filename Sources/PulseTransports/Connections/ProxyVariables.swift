@@ -64,17 +64,9 @@ struct ProxyVariables {
         return proxy
     }
 
-    /// Whether a variable names a proxy of a scheme that only libcurl can use.
-    var hasOtherProxies: Bool {
-        ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"].compactMap(environment).contains {
-            text in
-            do {
-                _ = try ConnectionRoute.Proxy(variable: text)
-                return false
-            } catch {
-                return true
-            }
-        }
+    /// Whether no variable names a proxy.
+    var isEmpty: Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].allSatisfy { environment($0) == nil }
     }
 
     private func first(of names: [String]) -> (name: String, value: String)? {

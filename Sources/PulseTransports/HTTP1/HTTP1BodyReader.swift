@@ -16,7 +16,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
 
     private struct Source: Sendable {
         let pooled: PooledConnection
-        let pool: HTTP1ConnectionPool?
+        let pool: (any IdleConnections)?
         let upload: HTTP1Upload?
         /// The size of the request without an uploaded body, in bytes.
         let headSize: Int
@@ -37,7 +37,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     ///   - headSize: of the request without an uploaded body, in bytes.
     init(
         _ parser: HTTP1ResponseParser, _ timings: PulseResponse.Timings, from pooled: PooledConnection,
-        to pool: HTTP1ConnectionPool?, _ upload: HTTP1Upload?, headSize: Int, startedAt: TimeInterval
+        to pool: (any IdleConnections)?, _ upload: HTTP1Upload?, headSize: Int, startedAt: TimeInterval
     ) {
         (self.parser, self.startedAt) = (parser, startedAt)
         let source = Source(pooled: pooled, pool: pool, upload: upload, headSize: headSize)

@@ -2,94 +2,44 @@
 
 import PulseCore
 
-/// What an exchange gets its connections from.
-protocol HTTP1Connector: Sendable {
-    /// The idle connections; nil without any.
-    var pool: HTTP1ConnectionPool? { get }
-
-    /// Opens a connection to the server of a URL.
-    ///
-    /// - Parameter queued: the seconds for which the request has waited.
-    func open(
-        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> HTTP1Opening
-}
-
-/// A new connection, and how it came about.
-struct HTTP1Opening: Sendable {
-    let connection: any ReusableConnection
-    let timings: PulseResponse.Timings
-    /// The keys of the verified chain, if none is pinned and the policy only reports.
-    var unpinnedKeys: [[UInt8]]?
-}
-
 /// One request over HTTP/1.1, on its sender's task. An upgrade has a new connection, which it keeps.
 struct HTTP1Exchange: Sendable {
-    let origin: Origin
-    private let key: ConnectionKey
     private let request: TransportRequest
     private let outgoing: HTTP1Request
     private let feed: BodyFeed?
     private let isUpgrade: Bool
-    private let connector: any HTTP1Connector
+    private let pool: (any IdleConnections)?
     private let startedAt: TimeInterval
 
-    /// An upgrade on any connection.
+    /// - Parameter pool: what gets the connection back; nil if it is closed after the response.
     init(
-        upgrade request: TransportRequest, _ url: URL, _ origin: Origin, _ connector: any HTTP1Connector,
+        _ request: TransportRequest, _ outgoing: HTTP1Request, _ feed: BodyFeed?, _ pool: (any IdleConnections)?,
         startedAt: TimeInterval
-    ) throws {
-        let outgoing = try HTTP1Request(upgrade: request, url, origin)
-        try self.init(request, outgoing, nil, origin, connector, startedAt: startedAt)
-    }
-
-    init(
-        _ request: TransportRequest, _ outgoing: HTTP1Request, _ feed: BodyFeed?, _ origin: Origin,
-        _ connector: any HTTP1Connector, startedAt: TimeInterval
-    ) throws {
-        try request.validate()
-        (self.request, self.outgoing, self.feed, self.origin) = (request, outgoing, feed, origin)
-        key = ConnectionKey(origin: origin, policies: origin.scheme == "https" ? request.policies : nil)
+    ) {
+        (self.request, self.outgoing, self.feed) = (request, outgoing, feed)
         isUpgrade = request.delivery == .upgrade
-        (self.connector, self.startedAt) = (connector, startedAt)
+        (self.pool, self.startedAt) = (pool, startedAt)
     }
 
-    /// Nil without an idle connection, if the exchange may open no other one. Nothing is sent then.
+    /// Sends the request, and reads the response, or the head of a streamed one. Nil if a reused connection turned out
+    /// stale before a byte of the request was sent: another one can replace it.
     ///
     /// - Parameters:
+    ///   - timings: has the phases of the opening, if the connection is new.
     ///   - isBatched: whether the loop sends the request, together with others.
     ///   - slot: kept until the response is complete, or its stream has ended.
-    ///   - mayOpen: evaluated before a connection is opened.
     func run(
-        isBatched: Bool, holding slot: HostSlots.Slot, mayOpen: () -> Bool
+        over pooled: PooledConnection, _ timings: PulseResponse.Timings, isReused: Bool, isBatched: Bool = false,
+        holding slot: HostSlots.Slot
     ) async throws -> PulseResponse? {
-        let queuedAt = SystemClock().uptime
-        var timings = PulseResponse.Timings()
-        timings.queued = queuedAt - startedAt
-        timings.isConnectionReused = true
-        while !request.needsNewConnection, !isUpgrade,
-            let pooled = try connector.pool?.take(key, now: queuedAt, mayBeResent: request.mayBeResent)
-        {
-            // Nothing was sent on a stale connection, so the request can use another one.
-            if let received = try await exchange(over: pooled, timings, isReused: true, isBatched) {
-                return try await response(received, holding: slot)
-            }
-        }
-        return mayOpen() ? try await runOnNewConnection(isBatched: isBatched, holding: slot) : nil
-    }
-
-    func runOnNewConnection(isBatched: Bool = false, holding slot: HostSlots.Slot) async throws -> PulseResponse {
-        let queued = SystemClock().uptime - startedAt
-        let made = try await connector.open(
-            to: outgoing.server, isSecure: origin.scheme == "https", for: request, queued: queued)
-        var timings = made.timings
-        timings.queued = queued
-        let pooled = PooledConnection(connection: made.connection, key: key, unpinnedKeys: made.unpinnedKeys)
-        guard let received = try await exchange(over: pooled, timings, isReused: false, isBatched) else {
-            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
+        guard let received = try await exchange(over: pooled, timings, isReused: isReused, isBatched) else {
+            return nil
         }
         return try await response(received, holding: slot)
     }
+
+    /// The pool, unless the request itself ends the connection.
+    private var nextOwner: (any IdleConnections)? { outgoing.closesConnection ? nil : pool }
 
     /// What was read: a whole response, or the head of a streamed one.
     private struct Received {
@@ -119,9 +69,7 @@ struct HTTP1Exchange: Sendable {
             // Before its outcome is read: the loop may be about to send.
             connection.close()
             if let failure = upload?.failure { throw failure }
-            guard let failure = failure(error, parser, isReused: isReused, mayHaveSent: connection.mayHaveSent) else {
-                return nil
-            }
+            guard let failure = failure(error, parser, of: pooled, isReused: isReused) else { return nil }
             guard parser.status != nil else { throw failure }
             throw TransportFailure(ofBody: failure, of: parser.head?.response(to: request.urlRequest)) ?? failure
         }
@@ -198,7 +146,7 @@ struct HTTP1Exchange: Sendable {
             connection.upgrade(unread: parser.surplus)
             response.body = .connection(connection)
         } else {
-            received.pooled.release(to: isUpgrade ? nil : connector.pool, after: parser, isSent: isSent, now: now)
+            received.pooled.release(to: nextOwner, after: parser, isSent: isSent, now: now)
             received.upload?.cancel()
         }
         return response
@@ -221,7 +169,7 @@ struct HTTP1Exchange: Sendable {
     ) async throws -> PulseResponse {
         let parser = received.parser
         let reader = HTTP1BodyReader(
-            parser, timings, from: received.pooled, to: connector.pool, received.upload,
+            parser, timings, from: received.pooled, to: nextOwner, received.upload,
             headSize: outgoing.bytes.count, startedAt: startedAt)
         let head = parser.head?.response(to: request.urlRequest)
         let decoded = DecodedStream(parser.codings, of: head) { try await reader.read() }
@@ -247,9 +195,10 @@ struct HTTP1Exchange: Sendable {
 
     /// The meaning of an error; nil if nothing was sent over a reused connection, so that another one can replace it.
     private func failure(
-        _ error: any Error, _ parser: HTTP1ResponseParser, isReused: Bool, mayHaveSent: Bool
+        _ error: any Error, _ parser: HTTP1ResponseParser, of pooled: PooledConnection, isReused: Bool
     ) -> (any Error)? {
-        let phase: PulseError.Phase = parser.hasBegun ? .responseStarted : mayHaveSent ? .maybeSent : .beforeSend
+        let phase: PulseError.Phase =
+            parser.hasBegun ? .responseStarted : pooled.connection.mayHaveSent ? .maybeSent : .beforeSend
         switch error {
         case is HTTP1ResponseParser.Malformed:
             return TransportFailure(code: .badServerResponse, phase: .responseStarted)
@@ -260,7 +209,7 @@ struct HTTP1Exchange: Sendable {
             // The server closed it while the request was on its way, or a router had dropped it. Resends are decided
             // where plugins and events see them.
             let isStale = isLost && isReused && phase == .maybeSent
-            if isStale { connector.pool?.dropIdle(key) }
+            if isStale { pool?.dropIdle(pooled.key) }
             return TransportFailure(
                 code: cause.code, phase: phase, underlying: cause.underlying, isStaleConnection: isStale)
         default:

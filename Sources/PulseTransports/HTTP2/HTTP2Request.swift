@@ -116,7 +116,7 @@ struct HTTP2Request: Sendable {
             let authority = text.utf8[start...].dropFirst(2).prefix { !"/?#".utf8.contains($0) }
             // User information, escapes and zones need more than a copy.
             let isPlain = authority.allSatisfy(ASCIISet.authority.contains)
-            let parts = isPlain ? nil : UpgradeURL(url, origin)
+            let parts = isPlain ? nil : RequestTarget(url, origin)
             credentials = parts?.credentials
             let whole = parts?.text ?? text
             guard var host = Self.authority(whole) else { return nil }

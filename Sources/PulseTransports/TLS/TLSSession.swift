@@ -15,6 +15,8 @@ final class TLSSession: @unchecked Sendable {
     private var session: OpaquePointer?
     /// The keys of the verified chain, if none is pinned and the policy only reports.
     private(set) var unpinnedKeys: [[UInt8]]?
+    /// What ALPN has agreed on: `h2` or `http/1.1`. Nil without an agreement, and before the end of the handshake.
+    private(set) var protocolName: String?
 
     /// TLS over a connected socket, which the session does not close. Throws ``TransportFailure`` if the system's
     /// authorities cannot be read, and ``PulseError/invalidURL(_:)`` for a host that no certificate can have.
@@ -63,19 +65,16 @@ final class TLSSession: @unchecked Sendable {
         case PULSE_TLS_FAILED: throw TLSFailure.ofHandshake(pulse_tls_session_failure(session))
         default: break
         }
+        var length: UInt32 = 0
+        if let name = pulse_tls_session_protocol(session, &length), length > 0 {
+            protocolName = String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
+        }
         switch context.pins?.verdict(onKeys: verifiedKeys) {
         case .accepted, nil: break
         case .reported(let keys): unpinnedKeys = keys
         case .refused(let keys): throw TLSFailure.Unpinned(keys: keys)
         }
         return true
-    }
-
-    /// What ALPN has agreed on: `h2` or `http/1.1`. Nil without an agreement.
-    var protocolName: String? {
-        var length: UInt32 = 0
-        guard let session, let name = pulse_tls_session_protocol(session, &length), length > 0 else { return nil }
-        return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
     }
 
     /// The SHA-256 of the keys in the verified chain, leaf first. Empty in a resumed session, which has no chain.

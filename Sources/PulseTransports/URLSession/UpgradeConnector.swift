@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Makes the upgrades of a ``URLSessionTransport``, each over a channel of its own.
-final class UpgradeConnector: HTTP1Connector {
+final class UpgradeConnector: Sendable {
     /// Makes a channel. Throws ``PulseError/unsupported(_:)`` for a setting that the channel cannot enforce.
     typealias ChannelMaker = @Sendable (ChannelSettings) throws -> any CallbackChannel
 
@@ -30,9 +30,6 @@ final class UpgradeConnector: HTTP1Connector {
         (self.settings, self.security, self.makeChannel) = (settings, security, makeChannel)
     }
 
-    /// Upgrades have connections of their own.
-    var pool: HTTP1ConnectionPool? { nil }
-
     /// The connections that are kept track of, released ones among them.
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
@@ -42,22 +39,31 @@ final class UpgradeConnector: HTTP1Connector {
         let start = SystemClock().uptime
         var sent = request
         sent.urlRequest.add(settings().httpAdditionalHeaders ?? [:])
-        let exchange = try HTTP1Exchange(upgrade: sent, url, origin, self, startedAt: start)
+        try sent.validate()
+        let exchange = HTTP1Exchange(sent, try HTTP1Request(sent, url, origin), nil, nil, startedAt: start)
         let slot = try await slots.slot(origin, for: request)
-        var response = try await exchange.runOnNewConnection(holding: slot)
+        let queued = SystemClock().uptime - start
+        let opening = try await open(to: url, origin, for: sent, queued: queued)
+        var timings = opening.timings
+        timings.queued = queued
+        let pooled = PooledConnection(connection: opening.connection, key: ConnectionKey(origin: origin))
+        guard var response = try await exchange.run(over: pooled, timings, isReused: false, holding: slot) else {
+            throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
+        }
         response.request = request.urlRequest
         response.latency = SystemClock().uptime - start
         return response
     }
 
-    func open(
-        to server: String, isSecure: Bool, for request: TransportRequest, queued: TimeInterval
-    ) async throws -> HTTP1Opening {
+    private func open(
+        to url: URL, _ origin: Origin, for request: TransportRequest, queued: TimeInterval
+    ) async throws -> ConnectionOpening {
         let configuration = settings()
         if configuration.connectionProxyDictionary?.isEmpty == false {
             throw PulseError.unsupported("an upgrade enforces no proxies of a session's configuration")
         }
-        let settings = try channelSettings(to: server, isSecure: isSecure, for: request, configuration)
+        let target = RequestTarget(url, origin)
+        let settings = try channelSettings(to: target.server, isSecure: target.isSecure, for: request, configuration)
         let connection = CallbackConnection(try makeChannel(settings))
         try add(connection)
         let start = SystemClock().uptime
@@ -66,8 +72,8 @@ final class UpgradeConnector: HTTP1Connector {
         timings.isConnectionReused = false
         let ready = queued + SystemClock().uptime - start
         // A channel over TLS does not say when TCP was connected.
-        if isSecure { timings.secured = ready } else { timings.connected = ready }
-        return HTTP1Opening(connection: connection, timings: timings)
+        if target.isSecure { timings.secured = ready } else { timings.connected = ready }
+        return ConnectionOpening(connection: connection, timings: timings)
     }
 
     private func channelSettings(

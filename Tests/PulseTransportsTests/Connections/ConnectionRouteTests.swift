@@ -141,5 +141,11 @@ struct ConnectionRouteTests {
         guard case .proxy(let proxy) = route else { return }
         #expect(proxy.name == "[::1]:3128")
     }
+
+    @Test(arguments: ["https_proxy", "HTTPS_PROXY", "http_proxy", "all_proxy", "ALL_PROXY"])
+    func aVariableMayNameAProxy(name: String) {
+        #expect(!ProxyVariables { $0 == name ? "socks4://p" : nil }.isEmpty)
+        #expect(ProxyVariables { $0 == "no_proxy" ? "*" : nil }.isEmpty)
+    }
 }
 #endif

@@ -22,11 +22,14 @@ struct ConnectorWireTests {
 
     private func open(
         _ server: String, _ proxy: ProxySettings = .direct, timeout: TimeInterval = 3, _ other: Connector? = nil
-    ) async throws -> HTTP1Opening {
+    ) async throws -> ConnectionOpening {
         let url = try #require(URL(string: server))
-        let request = TransportRequest(urlRequest: URLRequest(url: url), connectTimeout: timeout, proxy: proxy)
-        return try await (other ?? connector).open(
-            to: server, isSecure: false, for: request, queued: 1, over: loop)
+        // An upgrade has a tunnel also in cleartext.
+        let request = TransportRequest(
+            urlRequest: URLRequest(url: url), delivery: .upgrade, connectTimeout: timeout, proxy: proxy)
+        let used = other ?? connector
+        let route = try used.route(of: request, to: server, isSecure: false)
+        return try await used.open(to: server, by: route, isSecure: false, for: request, queued: 1, over: loop)
     }
 
     private func failureToOpen(_ server: String, _ proxy: ProxySettings = .direct) async -> TransportFailure? {
@@ -51,7 +54,7 @@ struct ConnectorWireTests {
         }
     }
 
-    private static func echoes(_ opening: HTTP1Opening) async throws {
+    private static func echoes(_ opening: ConnectionOpening) async throws {
         let connection = opening.connection
         connection.begin(idleTimeout: .infinity)
         try await connection.write(Data("through".utf8))
@@ -174,7 +177,8 @@ struct ConnectorWireTests {
             let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
             let request = TransportRequest(urlRequest: URLRequest(url: url), connectTimeout: 3, proxy: .direct)
             let call = Task {
-                try await connector.open(to: "\(url)", isSecure: true, for: request, queued: 0, over: loop)
+                try await connector.open(
+                    to: "\(url)", by: .direct, isSecure: true, for: request, queued: 0, over: loop)
             }
             await clock.sleepers(atLeast: 1, for: .timeout)
             try await server.wait { $0.openConnectionCount == 1 }
@@ -203,8 +207,9 @@ struct ConnectorWireTests {
             let request = TransportRequest(
                 urlRequest: URLRequest(url: url), connectTimeout: 600, tls: tls, proxy: .direct)
             let opening = try await connector.open(
-                to: "\(url)", isSecure: true, for: request, queued: 0, over: loop)
+                to: "\(url)", by: .direct, isSecure: true, for: request, offersHTTP2: true, queued: 0, over: loop)
             let connection = opening.connection
+            #expect(!opening.isHTTP2)
             #expect(opening.timings.secured != nil)
             connection.begin(idleTimeout: .infinity)
             try await connection.write(Data("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
@@ -391,20 +396,45 @@ struct ConnectorWireTests {
         await loop.shutdown()
     }
 
-    /// What libcurl carries from end to end.
-    @Test func requestsByAProxyOfAnotherSchemeAreNotServed() throws {
+    // MARK: Routes
+
+    /// Only a request that would use the variable.
+    @Test func aProxyOfAnotherSchemeIsUnsupported() throws {
         let url = try #require(URL(string: "https://a.test/"))
         var request = TransportRequest(urlRequest: URLRequest(url: url))
-        for (variable, isServed) in [("https://p", false), ("socks4://p", false), ("http://p", true), ("p", true)] {
+        for variable in ["https://p", "socks4://p"] {
             let other = Connector(clock: clock) { $0 == "https_proxy" ? variable : nil }
             request.proxy = .environment
-            #expect(other.serves(request, isSecure: false) == isServed)
-            for proxy in [ProxySettings.direct, .http(host: "p", port: 1)] {
-                request.proxy = proxy
-                #expect(other.serves(request, isSecure: false))
+            #expect {
+                try other.route(of: request, to: "\(url)", isSecure: true)
+            } throws: {
+                PulseError(wrapping: $0).kind == .unsupported
             }
+            #expect(try other.route(of: request, to: "http://a.test/", isSecure: false) == .direct)
+            request.proxy = .direct
+            #expect(try other.route(of: request, to: "\(url)", isSecure: true) == .direct)
+            request.proxy = .http(host: "p", port: 1)
+            #expect(try other.route(of: request, to: "\(url)", isSecure: true) != .direct)
         }
-        #expect(connector.serves(request, isSecure: true) == TLSContext.isSupported)
+        request.proxy = .environment
+        #expect(try connector.route(of: request, to: "\(url)", isSecure: true) == .direct)
+    }
+
+    /// An HTTP proxy gets requests in cleartext themselves, but no tunnel for them.
+    @Test func aForwardingProxyIsConnectedToWithoutATunnel() async throws {
+        try await MockServer.run { proxy in
+            let url = try #require(URL(string: "http://a.test/"))
+            let request = TransportRequest(
+                urlRequest: URLRequest(url: url), proxy: .http(host: "127.0.0.1", port: proxy.port))
+            let route = try connector.route(of: request, to: "\(url)", isSecure: false)
+            #expect(route.forwarder(of: request, isSecure: false)?.port == UInt16(proxy.port))
+            #expect(route.forwarder(of: request, isSecure: true) == nil)
+            let opening = try await connector.open(
+                to: "\(url)", by: route, isSecure: false, for: request, queued: 0, over: loop)
+            opening.connection.close()
+            #expect(proxy.requests.isEmpty && names.names.isEmpty)
+        }
+        await loop.shutdown()
     }
 }
 #endif

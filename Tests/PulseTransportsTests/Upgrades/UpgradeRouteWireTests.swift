@@ -188,7 +188,7 @@ struct UpgradeRouteWireTests {
         ] as [(String, String, String, String?)])
     func aURLIsTakenApart(address: String, text: String, server: String, credentials: String?) throws {
         let url = try #require(URL(string: address))
-        let parts = UpgradeURL(url, try #require(Origin(url)))
+        let parts = RequestTarget(url, try #require(Origin(url)))
         #expect(parts.text == text && parts.server == server)
         #expect(parts.credentials == credentials.map { Data($0.utf8).base64EncodedString() })
         #expect(parts.isSecure == (server.hasPrefix("https")))

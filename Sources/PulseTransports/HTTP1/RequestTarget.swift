@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The parts of an upgrade's URL, which is sent without libcurl.
-struct UpgradeURL {
+/// The parts of a URL on the wire: where the request goes, and what it says of its target.
+struct RequestTarget {
     let isSecure: Bool
     /// `http` or `https`, the plain host and the target.
     let text: String

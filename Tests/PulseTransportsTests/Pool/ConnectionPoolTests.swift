@@ -8,9 +8,9 @@ import Testing
 @testable import PulseTransports
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct HTTP1ConnectionPoolTests {
+struct ConnectionPoolTests {
     private let key: ConnectionKey
-    private let pool = HTTP1ConnectionPool(limit: 4)
+    private let pool = ConnectionPool(limit: 4)
     private let loop: SocketLoop
 
     init() throws {
@@ -23,11 +23,20 @@ struct HTTP1ConnectionPoolTests {
         pool.keep(PooledConnection(connection: connection, key: key, idleLimit: idleLimit), now: now)
     }
 
+    /// An idle connection; nil without one.
+    private func take(
+        _ key: ConnectionKey? = nil, now: TimeInterval, mayBeResent: Bool = false
+    ) throws -> PooledConnection? {
+        let demand = ConnectionPool.Demand(mayBeResent: mayBeResent)
+        guard case .reuse(let pooled) = try pool.next(key ?? self.key, demand, now: now) else { return nil }
+        return pooled
+    }
+
     @Test func theMostRecentlyUsedConnectionIsTakenFirst() throws {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 1)
         try rest(pairs[1], since: 2)
-        let taken = try #require(try pool.take(key, now: 3))
+        let taken = try #require(try take(now: 3))
         taken.connection.close()
         #expect(!pairs[1].isOpen)
         #expect(pairs[0].isOpen)
@@ -37,7 +46,7 @@ struct HTTP1ConnectionPoolTests {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 0)
         try rest(pairs[1], since: 1)
-        #expect(try pool.take(key, now: 200) == nil)
+        #expect(try take(now: 200) == nil)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
     }
 
@@ -58,11 +67,35 @@ struct HTTP1ConnectionPoolTests {
             self.key, key(), key(pins: ["b"]), key(pins: ["a"], tls: TLSSettings(minimumVersion: .tls13)),
             key(pins: ["a"], proxy: .direct), key(pins: ["a"], .automatic),
         ] {
-            #expect(try pool.take(other, now: 2) == nil)
+            #expect(try take(other, now: 2) == nil)
         }
-        let taken = try #require(try pool.take(key(pins: ["a"]), now: 2))
+        let taken = try #require(try take(key(pins: ["a"]), now: 2))
         taken.connection.close()
         #expect(!pair.isOpen)
+    }
+
+    /// In cleartext, a connection to a proxy is not one to the server.
+    @Test func aConnectionIsNotSharedAcrossRoutes() throws {
+        let pair = try SocketPair()
+        let connection = try loop.connection(SocketChannel(pair.near), remoteAddress: nil)
+        var proxy = ConnectionRoute.Proxy(kind: .http, host: "p", port: 1)
+        let known = ConnectionKey(origin: key.origin, route: .proxy(proxy))
+        pool.keep(PooledConnection(connection: connection, key: known), now: 1)
+        proxy.credentials = ConnectionRoute.Credentials(username: "ada", password: "")
+        #expect(try take(now: 2) == nil)
+        #expect(try take(ConnectionKey(origin: key.origin, route: .proxy(proxy)), now: 2) == nil)
+        #expect(try take(known, now: 2) != nil)
+    }
+
+    @Test func aRequestThatNeedsANewConnectionGetsNoIdleOne() throws {
+        let pair = try SocketPair()
+        try rest(pair, since: 1)
+        let demand = ConnectionPool.Demand(needsNewConnection: true)
+        guard case .open(offersHTTP2: false, isAwaited: false) = try pool.next(key, demand, now: 2) else {
+            Issue.record("an open connection was used")
+            return
+        }
+        #expect(try take(now: 2) != nil)
     }
 
     /// A connection that its server may close soon is skipped for the next one, which is kept for longer.
@@ -76,7 +109,7 @@ struct HTTP1ConnectionPoolTests {
         let pairs = try [SocketPair(), SocketPair()]
         try rest(pairs[0], since: 0.25, idleLimit: 100)
         try rest(pairs[1], since: 4, idleLimit: 10)
-        let taken = try pool.take(key, now: now, mayBeResent: mayBeResent)
+        let taken = try take(now: now, mayBeResent: mayBeResent)
         #expect((taken == nil) == (expected == nil))
         taken?.connection.close()
         #expect(pairs[1].isOpen == false)
@@ -88,7 +121,7 @@ struct HTTP1ConnectionPoolTests {
         for pair in pairs { try rest(pair, since: 1) }
         pool.dropIdle(key)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
-        #expect(try pool.take(key, now: 2) == nil)
+        #expect(try take(now: 2) == nil)
         pool.dropIdle(key)
     }
 
@@ -104,7 +137,7 @@ struct HTTP1ConnectionPoolTests {
         pool.close()
         try rest(pairs[1], since: 1)
         #expect(!pairs[0].isOpen && !pairs[1].isOpen)
-        #expect(throws: CancellationError.self) { try pool.take(key, now: 2) }
+        #expect(throws: CancellationError.self) { try take(now: 2) }
     }
 }
 #endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+
+/// A connection of HTTP/2, which requests share. None of its members waits or calls back.
+protocol SharedConnection: AnyObject, Sendable {
+    /// Takes a place for a stream; false if it has none now.
+    func reserve() -> Bool
+    /// Whether it takes new streams, now or later.
+    var isOpen: Bool { get }
+    /// Since when no stream uses it, in monotonic seconds; nil while one does.
+    var idleSince: TimeInterval? { get }
+}
+
+extension HTTP2Connection: SharedConnection {}
+
+extension ConnectionPool {
+    /// What a request allows.
+    struct Demand: Sendable {
+        /// Whether the connection may speak HTTP/2.
+        var mayShare = false
+        /// Whether the request is resent if its connection turns out stale. Otherwise connections that the server may be
+        /// about to close are skipped.
+        var mayBeResent = false
+        var needsNewConnection = false
+        var wasMisdirected = false
+    }
+
+    /// How the opening of a connection has ended.
+    enum Opened<Shared: SharedConnection>: Sendable {
+        case http2(State<Shared>.Sharing)
+        /// With HTTP/1.1, although HTTP/2 was offered.
+        case http1
+        case failed
+    }
+
+    /// The decisions of a pool: which connection a request gets, or whether it waits or opens one. No I/O, clock, task or
+    /// lock; the owner closes what is dropped, and wakes whom it is told to.
+    ///
+    /// As long as it is not known that the servers of a key speak HTTP/1.1 alone, one request at a time opens a connection
+    /// to them. The others wait for its end, and ask again.
+    struct State<Shared: SharedConnection>: Sendable {
+        typealias WaiterID = UInt64
+
+        struct IdleConnection: Sendable {
+            let pooled: PooledConnection
+            let since: TimeInterval
+        }
+
+        struct Sharing: Sendable {
+            let connection: Shared
+            var unpinnedKeys: [[UInt8]]?
+        }
+
+        /// What a request does next.
+        enum Step: Sendable {
+            /// Sends over an idle connection, which is its own until it is given back.
+            case reuse(PooledConnection)
+            /// Sends over a connection that others use too. A place is reserved.
+            case share(Sharing)
+            /// Waits for the connection that another request opens, and asks again.
+            case wait(WaiterID)
+            /// Opens a connection. If others may wait for it, it says how that has ended.
+            case open(offersHTTP2: Bool, isAwaited: Bool)
+        }
+
+        /// How long an idle connection is kept, in seconds: after that time many servers and routers have dropped it.
+        static var maximumIdleTime: TimeInterval { 118 }
+        /// The most keys and origins to remember as HTTP/1.1 alone. The servers show again what they speak.
+        static var memoryLimit: Int { 256 }
+
+        private let limit: Int
+        private(set) var isClosed = false
+        /// The idle connections of HTTP/1.1, the most recently used last.
+        private var idle: [ConnectionKey: [IdleConnection]] = [:]
+        private var count = 0
+        /// When the oldest idle connection may expire.
+        private var nextSweep = TimeInterval.infinity
+        /// The connections of HTTP/2, the oldest first.
+        private var shared: [ConnectionKey: [Sharing]] = [:]
+        /// The waiters for each opening that may lead to HTTP/2, in order.
+        private var openings: [ConnectionKey: [WaiterID]] = [:]
+        private var lastID: WaiterID = 0
+        /// The keys whose latest connection has agreed on no more than HTTP/1.1.
+        private var http1Keys: Set<ConnectionKey> = []
+        /// The origins that have refused HTTP/2 with HTTP_1_1_REQUIRED.
+        private var http1Origins: Set<Origin> = []
+
+        /// - Parameter limit: the maximum number of idle connections of either version.
+        init(limit: Int) {
+            self.limit = limit
+        }
+
+        // MARK: Decisions
+
+        /// Whether the next connection to a key probably speaks HTTP/2, if that is allowed.
+        func expectsHTTP2(_ key: ConnectionKey) -> Bool {
+            !http1Keys.contains(key) && !http1Origins.contains(key.origin)
+        }
+
+        /// Throws `CancellationError` once closed. A waiter that is told to wait is in the queue already.
+        mutating func next(
+            _ key: ConnectionKey, _ demand: Demand, now: TimeInterval, dropped: inout [IdleConnection]
+        ) throws -> Step {
+            guard !isClosed else { throw CancellationError() }
+            let mayShare = demand.mayShare && !http1Origins.contains(key.origin)
+            if mayShare, !demand.wasMisdirected, let sharing = shared[key]?.first(where: { $0.connection.reserve() }) {
+                return .share(sharing)
+            }
+            if !demand.needsNewConnection, let pooled = takeIdle(key, now: now, demand.mayBeResent, &dropped) {
+                return .reuse(pooled)
+            }
+            guard mayShare, !demand.wasMisdirected, !http1Keys.contains(key) else {
+                return .open(offersHTTP2: mayShare, isAwaited: false)
+            }
+            guard openings[key] != nil else {
+                openings[key] = []
+                return .open(offersHTTP2: true, isAwaited: true)
+            }
+            lastID += 1
+            openings[key]?.append(lastID)
+            return .wait(lastID)
+        }
+
+        /// Ends an opening. Returns who waits for it. The connection must be closed if the state is.
+        mutating func end(_ key: ConnectionKey, isAwaited: Bool, _ opened: Opened<Shared>) -> [WaiterID] {
+            switch opened {
+            case .http2(let sharing):
+                http1Keys.remove(key)
+                if !isClosed { shared[key, default: []].append(sharing) }
+            case .http1:
+                if http1Keys.count >= Self.memoryLimit { http1Keys.removeAll() }
+                http1Keys.insert(key)
+            case .failed: break
+            }
+            return isAwaited ? openings.removeValue(forKey: key) ?? [] : []
+        }
+
+        mutating func requireHTTP1(_ origin: Origin) {
+            if http1Origins.count >= Self.memoryLimit { http1Origins.removeAll() }
+            http1Origins.insert(origin)
+        }
+
+        // MARK: Waiters
+
+        func isWaiting(_ id: WaiterID, for key: ConnectionKey) -> Bool {
+            openings[key]?.contains(id) ?? false
+        }
+
+        mutating func leave(_ id: WaiterID, _ key: ConnectionKey) {
+            openings[key]?.removeAll { $0 == id }
+        }
+
+        /// A shared connection has got a free place, or takes no more streams. Returns the waiter that asks again, and
+        /// the connections that are of no use any more; one that still carries streams is kept, for the shutdown.
+        mutating func change(_ connection: Shared, of key: ConnectionKey) -> (woken: WaiterID?, ended: [Shared]) {
+            guard !connection.isOpen else {
+                return (openings[key]?.isEmpty == false ? openings[key]?.removeFirst() : nil, [])
+            }
+            let all = shared[key] ?? []
+            let ended = all.filter { !$0.connection.isOpen && $0.connection.idleSince != nil }.map(\.connection)
+            let kept = all.filter { one in !ended.contains { $0 === one.connection } }
+            shared[key] = kept.isEmpty ? nil : kept
+            return (nil, ended)
+        }
+
+        // MARK: Idle connections
+
+        /// Takes out the shared connections that have been idle for too long or are too many, and says when the next
+        /// one will have been.
+        mutating func takeIdleShared(now: TimeInterval) -> (expired: [Shared], next: TimeInterval) {
+            let all = shared.values.joined()
+            let times = all.compactMap(\.connection.idleSince).sorted()
+            let surplus = all.count > limit ? min(all.count - limit * 3 / 4, times.count) : 0
+            let threshold = max(surplus > 0 ? times[surplus - 1] : -.infinity, now - Self.maximumIdleTime)
+            var expired: [Shared] = []
+            for (key, sharings) in shared {
+                let kept = sharings.filter { !($0.connection.idleSince.map { $0 <= threshold } ?? false) }
+                guard kept.count < sharings.count else { continue }
+                expired += sharings.map(\.connection).filter { one in !kept.contains { $0.connection === one } }
+                shared[key] = kept.isEmpty ? nil : kept
+            }
+            let oldest = times.first { $0 > threshold }
+            return (expired, oldest.map { $0 + Self.maximumIdleTime } ?? .infinity)
+        }
+
+        private mutating func takeIdle(
+            _ key: ConnectionKey, now: TimeInterval, _ mayBeResent: Bool, _ dropped: inout [IdleConnection]
+        ) -> PooledConnection? {
+            guard let index = idle.index(forKey: key) else { return nil }
+            let margin = mayBeResent ? 0 : KeepAliveTimeout.margin
+            while let last = idle.values[index].popLast() {
+                count -= 1
+                // All others have been idle for longer.
+                guard last.since > now - Self.maximumIdleTime else {
+                    dropped += [last] + takeIdle(at: index)
+                    break
+                }
+                guard now >= last.since + last.pooled.idleLimit - margin else { return last.pooled }
+                dropped.append(last)
+            }
+            idle.remove(at: index)
+            return nil
+        }
+
+        /// Takes out all idle connections of a key.
+        mutating func takeIdle(_ key: ConnectionKey) -> [IdleConnection] {
+            guard let index = idle.index(forKey: key) else { return [] }
+            defer { idle.remove(at: index) }
+            return takeIdle(at: index)
+        }
+
+        private mutating func takeIdle(
+            at index: Dictionary<ConnectionKey, [IdleConnection]>.Index
+        ) -> [IdleConnection] {
+            let connections = idle.values[index]
+            idle.values[index] = []
+            count -= connections.count
+            return connections
+        }
+
+        /// Keeps a connection. Returns those that are no longer kept.
+        mutating func keep(_ pooled: PooledConnection, now: TimeInterval) -> [IdleConnection] {
+            let connection = IdleConnection(pooled: pooled, since: now)
+            guard !isClosed else { return [connection] }
+            idle[pooled.key, default: []].append(connection)
+            count += 1
+            nextSweep = min(nextSweep, now + Self.maximumIdleTime)
+            return now >= nextSweep || count > limit ? sweep(now: now) : []
+        }
+
+        /// Removes expired connections, and the oldest ones beyond the limit. It removes some extra, so that not every
+        /// new connection triggers another scan.
+        private mutating func sweep(now: TimeInterval) -> [IdleConnection] {
+            let all = idle.values.joined().map(\.since).sorted()
+            let surplus = all.count > limit ? all.count - limit * 3 / 4 : 0
+            let youngestSurplus = surplus > 0 ? all[surplus - 1] : -.infinity
+            let threshold = max(youngestSurplus, now - Self.maximumIdleTime)
+            var dropped: [IdleConnection] = []
+            for (key, connections) in idle {
+                guard let first = connections.first else {
+                    idle[key] = nil
+                    continue
+                }
+                // The connections are in order of their idle times.
+                guard first.since <= threshold else { continue }
+                let kept = connections.filter { $0.since > threshold }
+                dropped += connections.filter { $0.since <= threshold }
+                idle[key] = kept.isEmpty ? nil : kept
+            }
+            count -= dropped.count
+            nextSweep = idle.isEmpty ? .infinity : now + Self.maximumIdleTime / 4
+            return dropped
+        }
+
+        // MARK: End
+
+        /// Keeps and opens nothing from now on. Returns all that must be closed, and all who wait.
+        mutating func close() -> (idle: [IdleConnection], shared: [Shared], waiters: [WaiterID]) {
+            isClosed = true
+            defer { (idle, shared, openings, count) = ([:], [:], [:], 0) }
+            return (Array(idle.values.joined()), allShared, Array(openings.values.joined()))
+        }
+
+        var allShared: [Shared] { shared.values.joined().map(\.connection) }
+
+        /// For tests: what is kept, and who waits.
+        var sizes: (idle: Int, shared: Int, openings: Int, waiters: Int) {
+            (count, allShared.count, openings.count, openings.values.reduce(0) { $0 + $1.count })
+        }
+    }
+}
+#endif
