@@ -211,7 +211,8 @@ struct HTTP1Exchange: Sendable {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         return head.response(
-            to: request.urlRequest, timings, without: parser.codings, data: data, isTruncated: parser.body.isTruncated)
+            to: request.urlRequest, timings, without: parser.codings, data: data,
+            isTruncated: parser.body.isTruncated, trailers: parser.trailers)
     }
 
     private func stream(

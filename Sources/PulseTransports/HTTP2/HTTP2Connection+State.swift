@@ -242,7 +242,7 @@ extension HTTP2Connection.State {
     }
 
     /// What to send before the socket is closed: a GOAWAY, but no request that passes for unsent.
-    private mutating func lastBytes(after cause: HTTP2Outcome.Cause) -> Data? {
+    private func lastBytes(after cause: HTTP2Outcome.Cause) -> Data? {
         if case .lost = cause { return nil }
         guard outgoing == nil, !streams.values.contains(where: { $0.isOpen && !$0.isBegun }) else { return nil }
         return try? session.takeOutgoing(atMost: 16 << 10).bytes
