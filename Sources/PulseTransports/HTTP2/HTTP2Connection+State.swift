@@ -245,7 +245,7 @@ extension HTTP2Connection.State {
     private func lastBytes(after cause: HTTP2Outcome.Cause) -> Data? {
         if case .lost = cause { return nil }
         guard outgoing == nil, !streams.values.contains(where: { $0.isOpen && !$0.isBegun }) else { return nil }
-        return try? session.takeOutgoing(atMost: 16 << 10).bytes
+        return try? session.takeOutgoing(atMost: 64 << 10).bytes
     }
 
     /// Ends streams of which it was not known whether they are sent, if the connection has ended meanwhile.
