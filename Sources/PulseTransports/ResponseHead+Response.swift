@@ -6,7 +6,7 @@ extension ResponseHead {
     /// The response with its body, whose content codings are undone or will be.
     func response(
         to request: URLRequest, _ timings: PulseResponse.Timings, without codings: [ContentCoding], data: Data,
-        isTruncated: Bool
+        isTruncated: Bool, trailers: HTTPHeaders
     ) -> PulseResponse {
         var headers = headers
         if !codings.isEmpty { headers.removeContentFields() }
@@ -14,6 +14,7 @@ extension ResponseHead {
             statusCode: statusCode, headers: headers, data: data, request: request, timings: timings,
             isTruncated: isTruncated)
         if !codings.isEmpty { response.isDecoded = true }
+        response.trailers = trailers
         return response
     }
 }

@@ -158,10 +158,9 @@ struct HTTP1Exchange: Sendable {
         guard let head = parser.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
-        var response = head.response(
-            to: request.urlRequest, timings, without: parser.codings, data: data, isTruncated: parser.body.isTruncated)
-        response.trailers = parser.trailers
-        return response
+        return head.response(
+            to: request.urlRequest, timings, without: parser.codings, data: data,
+            isTruncated: parser.body.isTruncated, trailers: parser.trailers)
     }
 
     private func stream(

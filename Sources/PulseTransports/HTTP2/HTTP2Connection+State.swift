@@ -12,8 +12,9 @@ extension HTTP2Connection {
         var waiters: [Waiter] = []
         /// Whether a place has become free, or none will any more.
         var tellsOwner = false
-        /// Whether to close the socket.
+        /// Whether to close the socket, and what to send before that if it has room.
         var closes = false
+        var lastBytes: Data?
         /// The alarms to set.
         var alarms: [(stream: Int32, deadline: TimeInterval)] = []
         var obsolete: DeadlineHeap.Alarm?
@@ -229,12 +230,28 @@ extension HTTP2Connection.State {
 
     private mutating func finish(_ cause: HTTP2Outcome.Cause, _ effects: inout Effects) {
         guard end == nil else { return }
+        effects.lastBytes = lastBytes(after: cause)
         (end, isRetired, openCount, uploads) = (cause, true, 0, [])
+        // Whether the socket takes these is not known yet.
+        let undecided = outgoing?.begun ?? []
         for id in streams.keys {
             streams[id]?.isOpen = false
-            streams[id]?.end(cause, &effects)
+            if !undecided.contains(id) { streams[id]?.end(cause, &effects) }
         }
         (effects.closes, effects.tellsOwner) = (true, true)
+    }
+
+    /// What to send before the socket is closed: a GOAWAY, but no request that passes for unsent.
+    private func lastBytes(after cause: HTTP2Outcome.Cause) -> Data? {
+        if case .lost = cause { return nil }
+        guard outgoing == nil, !streams.values.contains(where: { $0.isOpen && !$0.isBegun }) else { return nil }
+        return try? session.takeOutgoing(atMost: 64 << 10).bytes
+    }
+
+    /// Ends streams of which it was not known whether they are sent, if the connection has ended meanwhile.
+    private mutating func endIfOver(_ undecided: [Int32], _ effects: inout Effects) {
+        guard let end else { return }
+        for id in undecided { streams[id]?.end(end, &effects) }
     }
 
     // MARK: Sending
@@ -287,27 +304,24 @@ extension HTTP2Connection.State {
             streams[id]?.isTaken = true
             if streams[id]?.writer?.goal == .taken { effects.resume(streams[id]?.writer.take()?.waiter) }
         }
+        endIfOver(begun, &effects)
     }
 
     /// Notes that the socket takes nothing more. The reader finds the end of the connection: the bytes before it may be
     /// a response, or say what the peer has not processed.
     mutating func finishSending(_ error: any Error) -> Effects {
-        guard let failure = error as? TransportFailure else { return finish(.lost(error)) }
-        if failure.phase == .beforeSend {
-            for id in outgoing?.begun ?? [] { streams[id]?.isBegun = false }
+        var effects = Effects()
+        let failure = error as? TransportFailure
+        let begun = outgoing?.begun ?? []
+        if failure?.phase == .beforeSend {
+            for id in begun { streams[id]?.isBegun = false }
         }
         // What is kept as outgoing keeps others from sending.
+        outgoing?.begun = []
         outgoing?.ended = []
-        return retire()
-    }
-
-    /// The last bytes before the socket is closed: a GOAWAY. Nil if others are being sent.
-    mutating func lastBytes() -> Data? {
-        guard outgoing == nil, let last = try? session.takeOutgoing(atMost: 16 << 10), !last.bytes.isEmpty else {
-            return nil
-        }
-        outgoing = last
-        return last.bytes
+        if failure == nil { finish(.lost(error), &effects) } else { retire(&effects) }
+        endIfOver(begun, &effects)
+        return effects
     }
 
     private mutating func noteProgress(of id: Int32, _ effects: inout Effects, now: TimeInterval) {
@@ -416,6 +430,8 @@ extension HTTP2Connection.State {
         }
         if stream.isOpen { session.reset(id, .cancel) }
         doubt(stream, &effects)
+        // The session may have framed it, and sends it before the RST_STREAM.
+        streams[id]?.isBegun = true
         endStream(id, .timedOut, &effects, now: now)
         return effects
     }

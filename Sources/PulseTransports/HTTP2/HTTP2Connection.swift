@@ -171,8 +171,7 @@ final class HTTP2Connection: Sendable {
         if let alarm = effects.obsolete { deadlines.remove(alarm) }
         for (id, deadline) in effects.alarms { setAlarm(for: id, deadline) }
         if effects.closes {
-            // Says goodbye if the socket takes it at once.
-            if let bytes = state.withLock({ $0.lastBytes() }) { _ = try? socket.startWriting(bytes) }
+            if let bytes = effects.lastBytes, !bytes.isEmpty { _ = try? socket.startWriting(bytes) }
             socket.close()
         }
         if effects.tellsOwner { onChange(self) }

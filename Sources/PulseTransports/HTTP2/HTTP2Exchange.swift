@@ -100,20 +100,20 @@ struct HTTP2Exchange: Sendable {
         timings.lastByte = timings.lastByte ?? SystemClock().uptime - startedAt
         timings.bytesReceived = received.body.receivedCount
         timings.bytesDecoded = Int64(received.body.data.count)
-        var response = try response(received, timings, data: received.body.data)
-        if let known { response.trailers = known.trailers }
-        return response
+        return try response(
+            received, timings, data: received.body.data, trailers: known?.trailers ?? HTTPHeaders())
     }
 
     private func response(
-        _ received: HTTP2Response, _ timings: PulseResponse.Timings, data: Data = Data()
+        _ received: HTTP2Response, _ timings: PulseResponse.Timings, data: Data = Data(),
+        trailers: HTTPHeaders = HTTPHeaders()
     ) throws -> PulseResponse {
         guard let head = received.head else {
             throw TransportFailure(code: .badServerResponse, phase: .responseStarted)
         }
         return head.response(
             to: request.urlRequest, timings, without: received.codings, data: data,
-            isTruncated: received.body.isTruncated)
+            isTruncated: received.body.isTruncated, trailers: trailers)
     }
 
     private func stream(

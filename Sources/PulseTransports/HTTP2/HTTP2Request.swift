@@ -20,10 +20,10 @@ struct HTTP2Request: Sendable {
         if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else {
-            throw PulseError.invalidRequest(reason: "the method cannot be sent over HTTP/2")
+            throw PulseError.invalidRequest(reason: "the method is not a token, or is CONNECT")
         }
         guard let target = Target(text, url, origin) else {
-            throw PulseError.invalidURL("its host or its target cannot be sent over HTTP/2")
+            throw PulseError.invalidURL("its host, path or query has characters that a request cannot name")
         }
         body = if feed == nil, case .bytes(let data) = request.body { data } else { Data() }
         isHead = method == "HEAD"
@@ -139,6 +139,6 @@ struct HTTP2Request: Sendable {
 }
 
 extension ASCIISet {
-    fileprivate static let authority = ASCIISet.alphanumerics.union(ASCIISet(".-_:[]"))
+    fileprivate static let authority = ASCIISet.host.union(ASCIISet(":[]"))
 }
 #endif
