@@ -14,6 +14,7 @@
 #include "decode.h"
 #include "deflate.h"
 #include "hash.h"
+#include "http2_server.h"
 #include "netlink.h"
 #include "network.h"
 #include "poller.h"

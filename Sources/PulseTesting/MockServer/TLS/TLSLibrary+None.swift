@@ -21,6 +21,7 @@ struct TLSServer: Sendable {
 /// The placeholder for platforms without libssl: it has no instances.
 struct TLSStream: Sendable {
     var isEstablished: Bool { false }
+    var hasProtocol: Bool { false }
 
     func feed(_ bytes: Data) -> Bool { false }
 
