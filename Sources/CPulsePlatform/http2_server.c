@@ -205,14 +205,14 @@ static ssize_t read_body(
     struct pulse_http2_server *server = context;
     ssize_t count = server->calls.read(server->calls.context, stream, bytes, capacity);
     switch (count) {
-    case PULSE_HTTP2_BODY_WAITS:
+    case PULSE_HTTP2_SERVER_BODY_WAITS:
         return PULSE_NGHTTP2_ERR_DEFERRED;
-    case PULSE_HTTP2_BODY_CUT:
+    case PULSE_HTTP2_SERVER_BODY_CUT:
         return PULSE_NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    case PULSE_HTTP2_BODY_HAS_TRAILERS:
+    case PULSE_HTTP2_SERVER_BODY_HAS_TRAILERS:
         *flags |= PULSE_NGHTTP2_DATA_FLAG_NO_END_STREAM;
         // Falls through.
-    case PULSE_HTTP2_BODY_ENDED:
+    case PULSE_HTTP2_SERVER_BODY_ENDED:
         *flags |= PULSE_NGHTTP2_DATA_FLAG_EOF;
         return 0;
     default:
@@ -279,7 +279,7 @@ bool pulse_http2_server_is_over(struct pulse_http2_server *server) {
 // MARK: Responses
 
 // nghttp2 copies the fields. NULL without memory; the count may be 0.
-static struct name_value *named_values(const uint8_t *text, const struct pulse_http2_field *fields, size_t count) {
+static struct name_value *named_values(const uint8_t *text, const struct pulse_http2_server_field *fields, size_t count) {
     struct name_value *all = calloc(count + 1, sizeof *all);
     for (size_t index = 0; all != NULL && index < count; index++) {
         all[index].name = (uint8_t *)text;
@@ -293,7 +293,7 @@ static struct name_value *named_values(const uint8_t *text, const struct pulse_h
 }
 
 bool pulse_http2_server_respond(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count, bool has_body) {
     struct name_value *all = named_values(text, fields, count);
     if (all == NULL) return false;
@@ -304,7 +304,7 @@ bool pulse_http2_server_respond(
 }
 
 bool pulse_http2_server_inform(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count) {
     struct name_value *all = named_values(text, fields, count);
     if (all == NULL) return false;
@@ -315,7 +315,7 @@ bool pulse_http2_server_inform(
 }
 
 bool pulse_http2_server_trailers(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count) {
     struct name_value *all = named_values(text, fields, count);
     if (all == NULL) return false;

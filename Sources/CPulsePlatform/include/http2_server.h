@@ -16,13 +16,13 @@ bool pulse_http2_can_serve(void);
 /// What `read` of `pulse_http2_server_calls` returns besides a count of bytes.
 enum {
     /// There is nothing now: `pulse_http2_server_resume` asks again.
-    PULSE_HTTP2_BODY_WAITS = 0,
+    PULSE_HTTP2_SERVER_BODY_WAITS = 0,
     /// The body has ended.
-    PULSE_HTTP2_BODY_ENDED = -1,
+    PULSE_HTTP2_SERVER_BODY_ENDED = -1,
     /// The body has ended, and trailers were given to `pulse_http2_server_trailers`.
-    PULSE_HTTP2_BODY_HAS_TRAILERS = -2,
+    PULSE_HTTP2_SERVER_BODY_HAS_TRAILERS = -2,
     /// The body is incomplete: the stream is reset with INTERNAL_ERROR.
-    PULSE_HTTP2_BODY_CUT = -3,
+    PULSE_HTTP2_SERVER_BODY_CUT = -3,
 };
 
 /// Called within `pulse_http2_server_feed` and `pulse_http2_server_take`.
@@ -60,21 +60,21 @@ size_t pulse_http2_server_take(struct pulse_http2_server *server, const uint8_t 
 bool pulse_http2_server_is_over(struct pulse_http2_server *server);
 
 /// The lengths of a field's name and value, which follow each other in one text of all fields.
-struct pulse_http2_field {
+struct pulse_http2_server_field {
     size_t name_count, value_count;
 };
 
 /// Header fields of a final response, the pseudo-fields first. Without a body they end the stream.
 bool pulse_http2_server_respond(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count, bool has_body);
 /// Header fields of an interim response.
 bool pulse_http2_server_inform(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count);
 /// The last fields of a response. Call it within `read`.
 bool pulse_http2_server_trailers(
-    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_field *fields,
+    struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count);
 
 /// Calls `read` again for the stream.

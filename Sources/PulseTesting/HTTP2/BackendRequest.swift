@@ -16,7 +16,10 @@ struct BackendRequest: Sendable {
         func value(_ name: String) -> [UInt8] { fields.first { $0.isNamed(name) }?.value ?? [] }
         isHEAD = value(":method").elementsEqual("HEAD".utf8)
         isChunked = !isEnd && !fields.contains { $0.isNamed("content-length") }
-        var head = Data(value(":method") + Array(" ".utf8) + value(":path") + Array(" HTTP/1.1\r\n".utf8))
+        var head = Data(value(":method"))
+        head.append(contentsOf: " ".utf8)
+        head.append(contentsOf: value(":path"))
+        head.append(contentsOf: " HTTP/1.1\r\n".utf8)
         head.append(HTTP2FrontField(name: Array("Host".utf8), value: value(":authority")).line)
         for field in fields where field.name.first != UInt8(ascii: ":") && !field.isNamed("cookie") {
             head.append(field.line)
@@ -29,12 +32,19 @@ struct BackendRequest: Sendable {
         }
         if isChunked { head.append(HTTP2FrontField("Transfer-Encoding", "chunked").line) }
         head.append(HTTP2FrontField("Connection", "close").line)
-        self.head = head + Data("\r\n".utf8)
+        head.append(contentsOf: "\r\n".utf8)
+        self.head = head
     }
 }
 
 extension HTTP2FrontField {
     /// The field in HTTP/1.1, with its CRLF.
-    var line: Data { Data(name + Array(": ".utf8) + value + Array("\r\n".utf8)) }
+    var line: Data {
+        var line = Data(name)
+        line.append(contentsOf: ": ".utf8)
+        line.append(contentsOf: value)
+        line.append(contentsOf: "\r\n".utf8)
+        return line
+    }
 }
 #endif

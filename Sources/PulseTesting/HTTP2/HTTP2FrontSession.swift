@@ -86,7 +86,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
             HTTP2FrontSession.of(context)?.closed(stream)
         }
         calls.read = { context, stream, target, capacity in
-            guard let session = HTTP2FrontSession.of(context), let target else { return Int(PULSE_HTTP2_BODY_CUT) }
+            guard let session = HTTP2FrontSession.of(context), let target else { return Int(PULSE_HTTP2_SERVER_BODY_CUT) }
             return session.read(stream, to: target, capacity)
         }
         server = pulse_http2_server_new(&calls, Self.maximumStreams)
@@ -188,10 +188,10 @@ final class HTTP2FrontSession: @unchecked Sendable {
 
     private func submit(
         _ fields: [HTTP2FrontField],
-        by send: (UnsafePointer<UInt8>?, UnsafePointer<pulse_http2_field>?, Int) -> Bool
+        by send: (UnsafePointer<UInt8>?, UnsafePointer<pulse_http2_server_field>?, Int) -> Bool
     ) {
         let text = fields.flatMap { $0.name + $0.value }
-        let lengths = fields.map { pulse_http2_field(name_count: $0.name.count, value_count: $0.value.count) }
+        let lengths = fields.map { pulse_http2_server_field(name_count: $0.name.count, value_count: $0.value.count) }
         // It fails without memory only.
         _ = text.withUnsafeBufferPointer { text in
             lengths.withUnsafeBufferPointer { send(text.baseAddress, $0.baseAddress, $0.count) }
@@ -232,7 +232,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
     }
 
     private func read(_ stream: Int32, to target: UnsafeMutablePointer<UInt8>, _ capacity: Int) -> Int {
-        guard let body = bodies[stream] else { return Int(PULSE_HTTP2_BODY_CUT) }
+        guard let body = bodies[stream] else { return Int(PULSE_HTTP2_SERVER_BODY_CUT) }
         guard body.bytes.isEmpty else {
             let count = min(capacity, body.bytes.count)
             body.bytes.copyBytes(to: target, count: count)
@@ -241,11 +241,11 @@ final class HTTP2FrontSession: @unchecked Sendable {
             if wasFull, hasRoom(stream) { events.append(.room(stream: stream)) }
             return count
         }
-        if body.isCut { return Int(PULSE_HTTP2_BODY_CUT) }
-        guard body.isEnded else { return Int(PULSE_HTTP2_BODY_WAITS) }
-        guard !body.trailers.isEmpty else { return Int(PULSE_HTTP2_BODY_ENDED) }
+        if body.isCut { return Int(PULSE_HTTP2_SERVER_BODY_CUT) }
+        guard body.isEnded else { return Int(PULSE_HTTP2_SERVER_BODY_WAITS) }
+        guard !body.trailers.isEmpty else { return Int(PULSE_HTTP2_SERVER_BODY_ENDED) }
         submit(body.trailers) { pulse_http2_server_trailers(server, stream, $0, $1, $2) }
-        return Int(PULSE_HTTP2_BODY_HAS_TRAILERS)
+        return Int(PULSE_HTTP2_SERVER_BODY_HAS_TRAILERS)
     }
 }
 #endif

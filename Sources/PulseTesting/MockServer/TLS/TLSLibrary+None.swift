@@ -15,6 +15,8 @@ struct TLSServer: Sendable {
         throw TLSLibrary.unsupported
     }
 
+    func prefer(_ name: StaticString) {}
+
     func makeStream() -> TLSStream? { nil }
 }
 
