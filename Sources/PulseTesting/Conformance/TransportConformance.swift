@@ -132,20 +132,8 @@ public struct TransportConformance: Sendable {
             }
         #if canImport(CPulsePlatform)
         case .http2(let makeTransport):
-            return try await perform(promise, over: makeTransport(promise.maximumConnectionsPerHost)) {
-                let identity = try MockServer.TLSIdentity.generated()
-                let server = try await MockServer.start()
-                do {
-                    let front = try HTTP2Front.start(identity, before: server)
-                    return Scene(server: server, baseURL: front.baseURL, tls: identity.clientSettings) {
-                        await front.shutdown()
-                        await server.shutdown()
-                    }
-                } catch {
-                    await server.shutdown()
-                    throw error
-                }
-            }
+            return try await perform(
+                promise, over: makeTransport(promise.maximumConnectionsPerHost), Self.openHTTP2)
         #endif
         case .simulation(let makeTransport):
             let server = SimulatedServer(promise.respond)
@@ -164,6 +152,26 @@ public struct TransportConformance: Sendable {
         let tls: TLSSettings
         let close: @Sendable () async -> Void
     }
+
+    #if canImport(CPulsePlatform)
+    private static func openHTTP2() async throws -> Scene {
+        let server = try await MockServer.start()
+        do {
+            let identity = try MockServer.TLSIdentity.generated()
+            let front = try HTTP2Front.start(identity, before: server)
+            return Scene(server: server, baseURL: front.baseURL, tls: identity.clientSettings) {
+                await front.shutdown()
+                await server.shutdown()
+            }
+        } catch let error as PulseError where error.kind == .unsupported {
+            await server.shutdown()
+            throw Check.Unavailable(reason: "\(error)")
+        } catch {
+            await server.shutdown()
+            throw error
+        }
+    }
+    #endif
 
     private func perform(
         _ promise: Case, over transport: any Transport, _ open: () async throws -> Scene

@@ -38,7 +38,7 @@ final class HTTP2FrontConnection: Sendable {
     init(_ socket: SocketStream, to connect: @escaping @Sendable () throws -> SocketStream) throws {
         self.socket = socket
         self.connect = connect
-        state = Locked(State(session: try HTTP2FrontSession()))
+        state = try Locked(State(session: HTTP2FrontSession()))
         (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -86,7 +86,9 @@ final class HTTP2FrontSession: @unchecked Sendable {
             HTTP2FrontSession.of(context)?.closed(stream)
         }
         calls.read = { context, stream, target, capacity in
-            guard let session = HTTP2FrontSession.of(context), let target else { return Int(PULSE_HTTP2_SERVER_BODY_CUT) }
+            guard let session = HTTP2FrontSession.of(context), let target else {
+                return Int(PULSE_HTTP2_SERVER_BODY_CUT)
+            }
             return session.read(stream, to: target, capacity)
         }
         server = pulse_http2_server_new(&calls, Self.maximumStreams)

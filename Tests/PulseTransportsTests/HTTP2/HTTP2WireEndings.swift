@@ -127,6 +127,7 @@ extension HTTP2WireEnding {
         malformed("a pseudo-field behind others", [("x-a", "b"), (":status", "200")]),
         malformed("a field of HTTP/1.1's connections", [(":status", "200"), ("connection", "close")]),
         malformed("status 101", [(":status", "101")]),
+        malformed("a line break in a value", [(":status", "200"), ("x-a", "b\r\nc: d")]),
         malformed("two lengths", [(":status", "200"), ("content-length", "1"), ("content-length", "2")]),
         HTTP2WireEnding("a body before the head", .badServerResponse, .maybeSent) {
             try await $0.connection.send(.data($0.id, "early", isEnd: true))
