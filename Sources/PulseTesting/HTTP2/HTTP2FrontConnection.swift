@@ -236,6 +236,8 @@ final class HTTP2FrontConnection: Sendable {
         var next: Data? = first
         while let bytes = next, (try? await backend.send(bytes)) != nil { next = try? await socket.receive() }
         backend.close()
+        // A client that has left reads nothing.
+        socket.close()
         await back.value
         await backend.disposal()
     }
