@@ -6,6 +6,7 @@ All files are in a temporary directory. `servers.json`, whose path the command f
 addresses. It exits with the command's status.
 """
 import asyncio
+import collections
 import ctypes
 import socket
 import subprocess
@@ -86,6 +87,24 @@ def start_openssl(directory, name, *options):
     sys.exit(f"serve.py: openssl s_server does not start: {(directory / f'{name}.log').read_text()}")
 
 
+def start_nghttpd(directory):
+    """The port of nghttp2's server, which pads its frames, sends trailers, takes four streams at a time and echoes uploads."""
+    # Bound and not listening: with this option on both sockets the server can take the port, and no other process gets it.
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    port = reserved.getsockname()[1]
+    arguments = ["nghttpd", "--verbose", "--address=127.0.0.1", "--htdocs=files", "--echo-upload", "--trailer=x-sum: 1"]
+    arguments += ["--padding=200", "--max-concurrent-streams=4", str(port), "server.key", "server-chain.pem"]
+    process = subprocess.Popen(arguments, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for line in process.stdout:
+        if b"listen" in line:
+            # Keep reading, or the pipe fills up.
+            threading.Thread(target=lambda: collections.deque(process.stdout, maxlen=0), daemon=True).start()
+            return reserved, port
+    sys.exit("serve.py: nghttpd does not start")
+
+
 def can_replace_system_trust(directory):
     mount = f"mount --bind {directory}/system /etc/ssl/certs"
     return subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode == 0
@@ -105,6 +124,7 @@ def run(directory, command):
     for name, options in {"tickets": [], "client13": demand, "client12": demand + ["-tls1_2"]}.items():
         places[name] = start_openssl(directory, name, *options)
 
+    reserved, places["nghttpd"] = start_nghttpd(directory)
     servers = peers.Peers(peers.tls(directory), peers.tls(directory, "h2", "http/1.1"))
     sockets = {name: listener(socket.AF_INET, "127.0.0.1") for name in servers.handlers() if name != "chatty"}
     places |= {name: listening.getsockname()[1] for name, listening in sockets.items()}
@@ -116,7 +136,8 @@ def run(directory, command):
     places["refusing"] = refusing.getsockname()[1]
     threading.Thread(target=lambda: asyncio.run(peers.serve(servers, sockets)), daemon=True).start()
 
-    return tell(directory, command, ports=places, canReplaceSystemTrust=can_replace_system_trust(directory))
+    with reserved:
+        return tell(directory, command, ports=places, canReplaceSystemTrust=can_replace_system_trust(directory))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@
         (void *, \
             int (*)(void *, const unsigned char **, unsigned char *, const unsigned char *, unsigned int, void *), \
             void *)) \
+    X(void, SSL_get0_alpn_selected, (const void *, const unsigned char **, unsigned int *)) \
     X(int, X509_STORE_add_cert, (void *, void *)) \
     X(void, X509_free, (void *)) \
     X(void, EVP_PKEY_free, (void *)) \
@@ -79,6 +80,7 @@ static struct {
     X(SSL_AD_REASON_OFFSET, 1000) \
     X(SSL_KEY_UPDATE_REQUESTED, 1) \
     X(SSL_TLSEXT_ERR_OK, 0) \
+    X(SSL_TLSEXT_ERR_NOACK, 3) \
     X(TLS1_VERSION, 0x0301) \
     X(TLS1_3_VERSION, 0x0304)
 
@@ -184,6 +186,21 @@ static int choose(
     return PULSE_SSL_TLSEXT_ERR_OK;
 }
 
+// The offer has the length of each name in front of it.
+static int choose_if_offered(
+    void *session, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
+    unsigned int count, void *protocol) {
+    (void)session;
+    size_t wanted = strlen(protocol);
+    for (unsigned int index = 0; index < count && index + 1 + offered[index] <= count; index += 1 + offered[index]) {
+        if (offered[index] != wanted || memcmp(&offered[index + 1], protocol, wanted) != 0) continue;
+        *chosen = protocol;
+        *length = (unsigned char)wanted;
+        return PULSE_SSL_TLSEXT_ERR_OK;
+    }
+    return PULSE_SSL_TLSEXT_ERR_NOACK;
+}
+
 // The name of the setting that the context refuses, or NULL.
 static const char *set_up(void *context, const struct pulse_tls_server_settings *settings) {
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_MODE, PULSE_SSL_MODE_RELEASE_BUFFERS, NULL);
@@ -219,6 +236,10 @@ struct pulse_tls_server *pulse_tls_server_new(const struct pulse_tls_server_sett
 void pulse_tls_server_free(struct pulse_tls_server *server) {
     ssl.SSL_CTX_free(server->context);
     free(server);
+}
+
+void pulse_tls_server_prefer(struct pulse_tls_server *server, const char *protocol) {
+    ssl.SSL_CTX_set_alpn_select_cb(server->context, choose_if_offered, (void *)protocol);
 }
 
 // MARK: A connection
@@ -292,6 +313,13 @@ int pulse_tls_stream_read(struct pulse_tls_stream *stream, void *bytes, size_t c
 
 bool pulse_tls_stream_is_established(struct pulse_tls_stream *stream) {
     return ssl.SSL_is_init_finished(stream->session) == 1;
+}
+
+bool pulse_tls_stream_has_protocol(const struct pulse_tls_stream *stream) {
+    const unsigned char *protocol = NULL;
+    unsigned int length = 0;
+    ssl.SSL_get0_alpn_selected(stream->session, &protocol, &length);
+    return length > 0;
 }
 
 bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, size_t count) {

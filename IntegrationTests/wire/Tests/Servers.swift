@@ -17,6 +17,8 @@ enum Servers {
         case tlsWithHTTP1 = "tls_http1"
         /// OpenSSL's; the last two require a client certificate with TLS 1.3 and TLS 1.2.
         case tickets, client13, client12
+        /// nghttp2's.
+        case nghttpd
         /// Those of `peers.py`.
         case control, recorder, refuser, proxy, socks
         case plainRefuser = "plain_refuser"

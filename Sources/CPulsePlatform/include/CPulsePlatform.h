@@ -10,6 +10,7 @@
 #include "deflate.h"
 #include "hash.h"
 #include "http2.h"
+#include "http2_server.h"
 #include "netlink.h"
 #include "network.h"
 #include "poller.h"

@@ -39,6 +39,10 @@ struct pulse_tls_server;
 struct pulse_tls_server *pulse_tls_server_new(const struct pulse_tls_server_settings *settings, const char **problem);
 void pulse_tls_server_free(struct pulse_tls_server *server);
 
+/// Lets ALPN agree on this protocol with the clients that offer it, and on none with others. It is not copied. Call it
+/// before the first connection.
+void pulse_tls_server_prefer(struct pulse_tls_server *server, const char *protocol);
+
 /// The TLS of one connection, for one thread at a time.
 struct pulse_tls_stream;
 
@@ -68,6 +72,9 @@ int pulse_tls_stream_read(struct pulse_tls_stream *stream, void *bytes, size_t c
 
 /// Whether the handshake is complete, so that bytes can be written.
 bool pulse_tls_stream_is_established(struct pulse_tls_stream *stream);
+
+/// Whether ALPN has agreed on a protocol.
+bool pulse_tls_stream_has_protocol(const struct pulse_tls_stream *stream);
 
 /// Encrypts all bytes; the count must not be 0.
 bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, size_t count);

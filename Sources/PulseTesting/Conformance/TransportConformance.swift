@@ -39,6 +39,9 @@ public struct TransportConformance: Sendable {
 
     private enum Environment: Sendable {
         case sockets(MockServer.Configuration, @Sendable (Int) -> any Transport)
+        #if canImport(CPulsePlatform)
+        case http2(@Sendable (Int) -> any Transport)
+        #endif
         case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
     }
 
@@ -58,6 +61,19 @@ public struct TransportConformance: Sendable {
         self.timeLimit = timeLimit
         environment = .sockets(MockServer.Configuration(tls: tls), makeTransport)
     }
+
+    #if canImport(CPulsePlatform)
+    /// The whole list over HTTP/2, with an ``HTTP2Front`` before the ``MockServer`` of each case.
+    package init(
+        overHTTP2 transport: String, exclusions: [String: String], timeLimit: TimeInterval,
+        makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
+    ) {
+        self.transport = transport
+        self.exclusions = exclusions
+        self.timeLimit = timeLimit
+        environment = .http2(makeTransport)
+    }
+    #endif
 
     /// The semantics part for a transport without sockets.
     ///
@@ -108,30 +124,73 @@ public struct TransportConformance: Sendable {
     private func perform(_ promise: Case) async throws -> Outcome {
         switch environment {
         case .sockets(let configuration, let makeTransport):
-            let transport = makeTransport(promise.maximumConnectionsPerHost)
-            guard transport.capabilities.isSuperset(of: promise.requiredCapabilities) else {
-                await transport.shutdown()
-                return .excluded(reason: "the transport's capabilities do not include what the case needs")
+            return try await perform(promise, over: makeTransport(promise.maximumConnectionsPerHost)) {
+                let server = try await MockServer.start(configuration)
+                return Scene(
+                    server: server, baseURL: server.baseURL, tls: configuration.tls?.clientSettings ?? .default,
+                    close: { await server.shutdown() })
             }
-            let server: MockServer
-            do {
-                server = try await MockServer.start(configuration)
-            } catch {
-                await transport.shutdown()
-                throw error
-            }
-            server.fallback(promise.respond)
-            let stage = ConformanceStage(
-                transport: transport, server: server, baseURL: server.baseURL,
-                tls: configuration.tls?.clientSettings ?? .default)
-            try await perform(promise, on: stage) { await server.shutdown() }
+        #if canImport(CPulsePlatform)
+        case .http2(let makeTransport):
+            return try await perform(
+                promise, over: makeTransport(promise.maximumConnectionsPerHost), Self.openHTTP2)
+        #endif
         case .simulation(let makeTransport):
             let server = SimulatedServer(promise.respond)
             let stage = ConformanceStage(
                 transport: makeTransport { try await server.respond(to: $0) }, server: server.log,
                 baseURL: SimulatedServer.baseURL)
             try await perform(promise, on: stage) { server.log.finish() }
+            return .passed
         }
+    }
+
+    /// A server for one case, and how it is reached and closed.
+    private struct Scene: Sendable {
+        let server: MockServer
+        let baseURL: URL
+        let tls: TLSSettings
+        let close: @Sendable () async -> Void
+    }
+
+    #if canImport(CPulsePlatform)
+    private static func openHTTP2() async throws -> Scene {
+        let server = try await MockServer.start()
+        do {
+            let identity = try MockServer.TLSIdentity.generated()
+            let front = try HTTP2Front.start(identity, before: server)
+            return Scene(server: server, baseURL: front.baseURL, tls: identity.clientSettings) {
+                await front.shutdown()
+                await server.shutdown()
+            }
+        } catch let error as PulseError where error.kind == .unsupported {
+            await server.shutdown()
+            throw Check.Unavailable(reason: "\(error)")
+        } catch {
+            await server.shutdown()
+            throw error
+        }
+    }
+    #endif
+
+    private func perform(
+        _ promise: Case, over transport: any Transport, _ open: () async throws -> Scene
+    ) async throws -> Outcome {
+        guard transport.capabilities.isSuperset(of: promise.requiredCapabilities) else {
+            await transport.shutdown()
+            return .excluded(reason: "the transport's capabilities do not include what the case needs")
+        }
+        let scene: Scene
+        do {
+            scene = try await open()
+        } catch {
+            await transport.shutdown()
+            throw error
+        }
+        scene.server.fallback(promise.respond)
+        let stage = ConformanceStage(
+            transport: transport, server: scene.server, baseURL: scene.baseURL, tls: scene.tls)
+        try await perform(promise, on: stage, close: scene.close)
         return .passed
     }
 

@@ -48,6 +48,8 @@ extension MockServer {
         public var tlsVersions: ClosedRange<TLSSettings.Version>
         /// The policy for client certificates over TLS; by default the server asks for none.
         public var clientCertificates: ClientCertificates
+        /// Whether TLS agrees on `h2` with clients that offer it, for scripts that write HTTP/2 by hand.
+        package var agreesOnHTTP2 = false
 
         /// A configuration with these limits; the defaults suit most tests.
         public init(

@@ -31,6 +31,7 @@ final class ServerCore: Sendable {
         self.configuration = configuration
         self.clock = clock
         tls = try configuration.tls.map { try TLSServer($0, configuration) }
+        if configuration.agreesOnHTTP2 { tls?.prefer("h2") }
         poller = try ReadinessPoller.shared()
         listener = try Listener(host: configuration.host, backlog: configuration.backlog, poller)
         port = listener.port

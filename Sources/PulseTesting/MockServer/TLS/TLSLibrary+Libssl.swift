@@ -56,6 +56,12 @@ final class TLSServer: @unchecked Sendable {
         pulse_tls_server_free(server)
     }
 
+    /// Agrees on this protocol with the clients that offer it, and on none with others. Call it before the first
+    /// connection.
+    func prefer(_ name: StaticString) {
+        pulse_tls_server_prefer(server, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+    }
+
     /// Nil without memory.
     func makeStream() -> TLSStream? {
         pulse_tls_stream_new(server).map(TLSStream.init)
@@ -77,6 +83,9 @@ final class TLSStream: @unchecked Sendable {
 
     /// Whether the handshake is over.
     var isEstablished: Bool { pulse_tls_stream_is_established(stream) }
+
+    /// Whether both sides have agreed on a protocol.
+    var hasProtocol: Bool { pulse_tls_stream_has_protocol(stream) }
 
     /// Adds bytes from the client; false without memory.
     func feed(_ bytes: Data) -> Bool {

@@ -15,12 +15,15 @@ struct TLSServer: Sendable {
         throw TLSLibrary.unsupported
     }
 
+    func prefer(_ name: StaticString) {}
+
     func makeStream() -> TLSStream? { nil }
 }
 
 /// The placeholder for platforms without libssl: it has no instances.
 struct TLSStream: Sendable {
     var isEstablished: Bool { false }
+    var hasProtocol: Bool { false }
 
     func feed(_ bytes: Data) -> Bool { false }
 

@@ -44,6 +44,9 @@ struct SocketChannel: Sendable {
     /// Whether application bytes can be written.
     var isReady: Bool { !isSecure || hasBegun && tls?.isEstablished == true }
 
+    /// Whether TLS has agreed on a protocol.
+    var hasProtocol: Bool { tls?.hasProtocol ?? false }
+
     /// Whether the socket has accepted all written bytes.
     var isFlushed: Bool { outgoing.isEmpty }
 

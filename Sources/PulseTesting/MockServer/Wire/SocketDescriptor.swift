@@ -55,6 +55,18 @@ struct SocketDescriptor: Sendable, Hashable {
         return try SocketDescriptor(number: number).prepared()
     }
 
+    /// A socket that has started to connect.
+    static func connecting(toLoopbackPort port: Int) throws -> SocketDescriptor {
+        let descriptor = try stream(AF_INET)
+        descriptor.set(Int32(IPPROTO_TCP), TCP_NODELAY, to: 1)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        _ = withAddress(&address) { connect(descriptor.number, $0, $1) }
+        return descriptor
+    }
+
     /// A connection from the backlog, or nil if there is none.
     func acceptConnection() throws -> SocketDescriptor? {
         while true {

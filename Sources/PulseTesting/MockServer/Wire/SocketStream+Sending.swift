@@ -39,6 +39,17 @@ extension SocketStream {
         if isNeeded { try await send(Data()) { channel, _ in channel.flush() } }
     }
 
+    /// Sends what the system accepts at once, and TLS's closure alert. No other task may be sending.
+    func sendAtOnce(_ bytes: Data) {
+        state.withLock { state in
+            guard !state.isDeaf, state.channel.isReady else { return }
+            var rest = bytes
+            _ = state.channel.write(&rest)
+            state.channel.writeClosureAlert()
+            _ = state.channel.flush()
+        }
+    }
+
     private func send(
         _ bytes: Data, _ write: (inout SocketChannel, inout Data) -> SocketDescriptor.Output
     ) async throws {

@@ -90,6 +90,11 @@ final class SocketStream: Sendable {
         state.withLock { $0.problem }
     }
 
+    /// Whether TLS has agreed on a protocol, which is known once a byte was received.
+    var hasProtocol: Bool {
+        state.withLock { $0.channel.hasProtocol }
+    }
+
     /// Starts TLS, if it is configured.
     func secure() {
         guard speaksTLS else { return }
@@ -135,6 +140,14 @@ final class SocketStream: Sendable {
             } onCancel: {
                 state.withLock { $0.reader.take() }?.resume()
             }
+        }
+    }
+
+    /// The bytes that the system still holds after a failed write has ended the reading; nil without any.
+    func leftover() -> Data? {
+        state.withLock { state in
+            guard state.isOpen, case .bytes(let bytes) = descriptor.readBytes(upTo: Self.readAhead) else { return nil }
+            return bytes
         }
     }
 
