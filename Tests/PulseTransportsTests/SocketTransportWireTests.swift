@@ -358,9 +358,10 @@ struct SocketTransportFieldWireTests {
             let transport = SocketTransport(4)
             await transport.shutdown()
             for delivery in [TransportRequest.Delivery.buffered(limit: 1), .upgrade] {
-                var request = try Self.request("\(server.baseURL)")
-                request.delivery = delivery
-                await #expect(throws: CancellationError.self) { [request] in try await transport.send(request) }
+                var changed = try Self.request("\(server.baseURL)")
+                changed.delivery = delivery
+                let request = changed
+                await #expect(throws: CancellationError.self) { try await transport.send(request) }
             }
             #expect(server.connectionCount == 0)
         }

@@ -2,6 +2,8 @@
 
 import PulseCore
 
+@testable import PulseTransports
+
 /// A certificate that openssl made, with the pin that openssl computes.
 struct CertificateFixture: Sendable, CustomStringConvertible {
     let name: String

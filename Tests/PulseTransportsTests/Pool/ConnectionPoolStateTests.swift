@@ -167,7 +167,8 @@ struct ConnectionPoolStateTests {
         #expect(throws: CancellationError.self) { try next(&state) }
         _ = state.end(key, isAwaited: true, .http2(State.Sharing(connection: connection)))
         let sizes = state.sizes
-        #expect([sizes.idle, sizes.shared, sizes.openings, sizes.waiters] == [0, 0, 0, 0])
+        let all: [Int] = [sizes.idle, sizes.shared, sizes.openings, sizes.waiters]
+        #expect(all == [0, 0, 0, 0])
     }
 }
 #endif

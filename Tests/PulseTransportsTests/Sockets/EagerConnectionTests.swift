@@ -75,7 +75,8 @@ struct EagerConnectionTests {
         var state = SocketConnection.State(SocketChannel(pair.near))
         let channel = try #require(try state.write(Data([1])))
         state.restsUntil = 5
-        #expect(state.endRestIfOver(loop.core.poller, now: 5))
+        let isOver = state.endRestIfOver(loop.core.poller, now: 5)
+        #expect(isOver)
         #expect(pair.isOpen)
         let outcome = Data([1]).withUnsafeBytes { channel.send($0) }
         #expect(throws: TransportFailure.self) { try state.endFirstSend(outcome, of: 1, loop.core.poller) }
