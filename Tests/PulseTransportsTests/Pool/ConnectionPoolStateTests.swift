@@ -167,8 +167,8 @@ struct ConnectionPoolStateTests {
         #expect(throws: CancellationError.self) { try next(&state) }
         _ = state.end(key, isAwaited: true, .http2(State.Sharing(connection: connection)))
         let sizes = state.sizes
-        let all: [Int] = [sizes.idle, sizes.shared, sizes.openings, sizes.waiters]
-        #expect(all == [0, 0, 0, 0])
+        let counts: [Int] = [sizes.idle, sizes.shared, sizes.openings, sizes.waiters]
+        #expect(counts == [0, 0, 0, 0])
     }
 }
 #endif
