@@ -92,7 +92,7 @@ struct HTTP2SessionSendingTests {
         let log = try HTTP2SessionLog.open()
         let stream = try log.request("POST", hasBody: true)
         log.session.send(Data("0123456789".utf8)[3..<7], isLast: true, on: stream)
-        let outgoing = try log.session.takeOutgoing(atMost: 1000)
+        let outgoing = try log.session.takeOutgoing(atMost: 1 << 20)
         #expect(bodies(outgoing.bytes) == [1: Array("3456".utf8)])
     }
 

@@ -24,7 +24,7 @@ struct HTTP2Stage: Sendable {
             changes.withLock { $0 += 1 }
         }
         connection.start()
-        peer.send(.settings(settings))
+        peer.send(.settings(settings), .settingsAck)
         await peer.settle()
     }
 
