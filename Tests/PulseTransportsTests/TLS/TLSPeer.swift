@@ -93,7 +93,7 @@ final class TLSPeer {
     /// The end of the session under test.
     let near: Int32
     private var far: Int32
-    private weak var session: TLSSession?
+    private var session: TLSSession?
     private let stream: OpaquePointer
     private(set) var received = Data()
     private(set) var end: End?
