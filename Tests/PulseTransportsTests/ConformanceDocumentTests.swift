@@ -19,7 +19,8 @@ struct ConformanceDocumentTests {
         let text = try String(contentsOf: Self.document, encoding: .utf8)
         let beginning = try #require(text.range(of: Self.marker))
         let table = TransportConformance.table(of: [
-            .standardTransport, .socketTransportOverTLS, .engineOverTLS, .urlSessionTransport, .mockTransport,
+            .standardTransport, .socketTransportOverTLS, .socketTransportOverHTTP2, .urlSessionTransport,
+            .mockTransport,
         ])
         if ProcessInfo.processInfo.environment["PULSE_WRITE_DOCS"] != nil {
             try (text[..<beginning.upperBound] + table).write(to: Self.document, atomically: true, encoding: .utf8)

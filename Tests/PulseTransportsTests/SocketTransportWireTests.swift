@@ -32,14 +32,9 @@ struct SocketTransportCrowdWireTests {
     }
 }
 
-/// The same engine over TLS: the whole list, and the list of TLS servers.
+/// HTTP/1.1 over TLS.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct HTTP1OverTLSWireTests {
-    @Test(.serialized, arguments: TransportConformance.engineOverTLS.cases)
-    func theEnginePassesOverTLS(_ promise: TransportConformance.Case) async throws {
-        try await TransportConformance.engineOverTLS.run(promise)
-    }
-
     /// The first one finds out that the server speaks HTTP/1.1 alone. From then on each opens its own at once.
     @Test func firstRequestsThatWaitForOneHandshakeAreAllServed() async throws {
         try await MockServer.run(over: true) { server, tls in

@@ -218,7 +218,8 @@ struct SecretsJourneyTests {
         ]
         for secret in PlantedSecret.allCases where !inResponses.contains(secret) {
             if secret == .locationQuery, end != .redirected, end != .redirectedAway { continue }
-            #expect(secret.isIn(sent), "\(secret) was not sent")
+            // It is for a proxy, and the transport keeps it from the server.
+            #expect(secret.isIn(sent) == (secret != .proxyAuthorization), "\(secret) was not sent")
         }
     }
 }

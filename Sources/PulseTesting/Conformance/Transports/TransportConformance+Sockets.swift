@@ -18,30 +18,5 @@ extension TransportConformance {
     ) { maximumConnectionsPerHost in
         SocketTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
     }
-
-    /// The conformance of the default transport over TLS if the configuration allows HTTP/1.1 alone.
-    ///
-    /// Made for each use: what a global refers to through `Data` is a leak to the address sanitizer.
-    package static var engineOverTLS: TransportConformance {
-        TransportConformance("Default over TLS, HTTP/1.1", timeLimit: 600, tls: try? .generated()) { limit in
-            HTTP1Only(base: StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit)))
-        }
-    }
-
-    private struct HTTP1Only: Transport {
-        let base: StandardTransport
-
-        var capabilities: TransportCapabilities { base.capabilities }
-
-        func send(_ request: TransportRequest) async throws -> PulseResponse {
-            var request = request
-            request.httpVersions = .http1
-            return try await base.send(request)
-        }
-
-        func shutdown() async {
-            await base.shutdown()
-        }
-    }
 }
 #endif
