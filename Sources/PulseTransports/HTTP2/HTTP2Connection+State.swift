@@ -33,8 +33,8 @@ extension HTTP2Connection {
         /// The streams that the session still has. Only they count for the peer's limit.
         private(set) var openCount = 0
         private(set) var reservedCount = 0
-        /// Since when there has been neither a stream nor a reserved place; nil if there is one.
-        private(set) var idleSince: TimeInterval?
+        /// When the latest place was given back, or the connection was made.
+        private var freedAt: TimeInterval
         /// Whether no further place is reserved.
         private(set) var isRetired = false
         /// Why the connection has ended.
@@ -48,7 +48,7 @@ extension HTTP2Connection {
 
         init(_ session: HTTP2Session, now: TimeInterval) {
             self.session = session
-            idleSince = now
+            freedAt = now
         }
     }
 }
@@ -63,9 +63,11 @@ extension HTTP2Connection.State {
     mutating func reserve() -> Bool {
         guard isOpen, openCount + reservedCount < session.maximumStreams else { return false }
         reservedCount += 1
-        idleSince = nil
         return true
     }
+
+    /// Since when there has been neither a stream nor a reserved place; nil if there is one.
+    var idleSince: TimeInterval? { openCount + reservedCount == 0 ? freedAt : nil }
 
     mutating func giveBack(now: TimeInterval) -> Effects {
         var effects = Effects()
@@ -91,7 +93,7 @@ extension HTTP2Connection.State {
         effects.tellsOwner = true
         // The numbers of streams are finite too.
         if !session.mayOpenStreams { isRetired = true }
-        if openCount == 0, reservedCount == 0 { idleSince = now }
+        freedAt = now
         closeIfUnused(&effects)
     }
 

@@ -214,6 +214,8 @@ struct HTTP2ConnectionTests {
         #expect(failure.isStaleConnection == (isReused && !hasHead))
         await stage.peer.closed()
         #expect(!stage.connection.isOpen && stage.changes.withLock { $0 } > 0)
+        // The pool forgets it.
+        #expect(stage.connection.idleSince != nil)
     }
 
     /// The second request waits behind the first, for which the socket has no room.
