@@ -120,7 +120,8 @@ extension HTTP2Connection.State {
             return (nil, effects)
         }
         openCount += 1
-        streams[id] = HTTP2Connection.StreamState(idleTimeout: idleTimeout, receiveCount: receiveCount)
+        streams[id] = HTTP2Connection.StreamState(
+            idleTimeout: idleTimeout, receiveCount: receiveCount, openedAt: now)
         if isFed { uploads.insert(id) } else if hasBody { session.send(request.body, isLast: true, on: id) }
         return (id, effects)
     }
@@ -135,7 +136,7 @@ extension HTTP2Connection.State {
         effects.obsolete = stream.alarm
         if stream.isOpen {
             session.reset(id, code)
-            if code == .cancel { doubt(stream, &effects) }
+            if code == .cancel, now - stream.openedAt >= Self.patience { doubt(stream, &effects) }
             openCount -= 1
             freePlace(&effects, now: now)
         }
@@ -150,9 +151,14 @@ extension HTTP2Connection.State {
         return effects
     }
 
-    /// Takes no more streams if nothing has come since the stream was begun: the peer may be gone.
+    /// For how many seconds a cancelled stream must have waited to say something of the peer. A call that is cancelled
+    /// at once, as a search while the user types, needs no new connection.
+    private static let patience: TimeInterval = 1
+
+    /// Takes no more streams if nothing has come since the stream was opened: the peer may be gone. Then the socket may
+    /// have no room for the request either.
     private mutating func doubt(_ stream: HTTP2Connection.StreamState, _ effects: inout Effects) {
-        if stream.isBegun, stream.receiveCount == receiveCount { retire(&effects) }
+        if stream.receiveCount == receiveCount { retire(&effects) }
     }
 
     /// Notes that nothing more comes on a stream, and that nothing can be sent.
