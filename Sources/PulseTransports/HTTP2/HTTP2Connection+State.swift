@@ -12,6 +12,8 @@ extension HTTP2Connection {
         var waiters: [Waiter] = []
         /// Whether a place has become free, or none will any more.
         var tellsOwner = false
+        /// Whether there is something to send that was not there before.
+        var sends = false
         /// Whether to close the socket, and what to send before that if it has room.
         var closes = false
         var lastBytes: Data?
@@ -136,6 +138,7 @@ extension HTTP2Connection.State {
         effects.obsolete = stream.alarm
         if stream.isOpen {
             session.reset(id, code)
+            effects.sends = true
             if code == .cancel, now - stream.openedAt >= Self.patience { doubt(stream, &effects) }
             openCount -= 1
             freePlace(&effects, now: now)
@@ -369,7 +372,8 @@ extension HTTP2Connection.State {
     }
 
     enum Portion {
-        case bytes([Data])
+        /// `opensWindow`: whether the peer may send as much more.
+        case bytes([Data], opensWindow: Bool)
         case end
         case nothingYet
     }
@@ -379,8 +383,9 @@ extension HTTP2Connection.State {
     /// - Parameter limit: the last piece may exceed it.
     mutating func takeBytes(upTo limit: Int, of id: Int32) throws -> Portion {
         if let (pieces, count) = streams[id]?.takePieces(upTo: limit) {
-            if streams[id]?.isOpen == true, streams[id]?.hasEnded == false { session.consume(count, of: id) }
-            return .bytes(pieces)
+            let opensWindow = streams[id]?.isOpen == true && streams[id]?.hasEnded == false
+            if opensWindow { session.consume(count, of: id) }
+            return .bytes(pieces, opensWindow: opensWindow)
         }
         guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: true) }
         if stream.hasEnded { return .end }
