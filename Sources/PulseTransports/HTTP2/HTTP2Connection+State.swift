@@ -441,10 +441,10 @@ extension HTTP2Connection.State {
             arm(id, &effects)
             return effects
         }
+        // The session sends what it has framed, before the RST_STREAM.
+        if session.isBegun(id) { streams[id]?.isBegun = true }
         if stream.isOpen { session.reset(id, .cancel) }
         doubt(stream, &effects)
-        // The session may have framed it, and sends it before the RST_STREAM.
-        streams[id]?.isBegun = true
         endStream(id, .timedOut, &effects, now: now)
         return effects
     }

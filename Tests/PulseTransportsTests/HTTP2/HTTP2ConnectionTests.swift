@@ -359,7 +359,8 @@ struct HTTP2ConnectionTests {
         await stage.stream(3) { $0.reader != nil }
         await stage.clock.sleepers(atLeast: 1, for: .timeout)
         await stage.clock.advance(by: 31)
-        #expect((await call.failure as? TransportFailure)?.code == .timedOut)
+        let failure = try #require(await call.failure as? TransportFailure)
+        #expect(failure.code == .timedOut && failure.phase == .beforeSend)
         #expect(!stage.connection.isOpen)
         stage.connection.close()
         await #expect(throws: CancellationError.self) { try await first.value }
