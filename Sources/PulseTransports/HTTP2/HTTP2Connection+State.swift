@@ -12,6 +12,8 @@ extension HTTP2Connection {
         var waiters: [Waiter] = []
         /// Whether a place has become free, or none will any more.
         var tellsOwner = false
+        /// Whether there is something to send that was not there before.
+        var sends = false
         /// Whether to close the socket, and what to send before that if it has room.
         var closes = false
         var lastBytes: Data?
@@ -33,8 +35,8 @@ extension HTTP2Connection {
         /// The streams that the session still has. Only they count for the peer's limit.
         private(set) var openCount = 0
         private(set) var reservedCount = 0
-        /// Since when there has been neither a stream nor a reserved place; nil if there is one.
-        private(set) var idleSince: TimeInterval?
+        /// When the latest place was given back, or the connection was made.
+        private var freedAt: TimeInterval
         /// Whether no further place is reserved.
         private(set) var isRetired = false
         /// Why the connection has ended.
@@ -48,7 +50,7 @@ extension HTTP2Connection {
 
         init(_ session: HTTP2Session, now: TimeInterval) {
             self.session = session
-            idleSince = now
+            freedAt = now
         }
     }
 }
@@ -63,9 +65,11 @@ extension HTTP2Connection.State {
     mutating func reserve() -> Bool {
         guard isOpen, openCount + reservedCount < session.maximumStreams else { return false }
         reservedCount += 1
-        idleSince = nil
         return true
     }
+
+    /// Since when there has been neither a stream nor a reserved place; nil if there is one.
+    var idleSince: TimeInterval? { openCount + reservedCount == 0 ? freedAt : nil }
 
     mutating func giveBack(now: TimeInterval) -> Effects {
         var effects = Effects()
@@ -91,7 +95,7 @@ extension HTTP2Connection.State {
         effects.tellsOwner = true
         // The numbers of streams are finite too.
         if !session.mayOpenStreams { isRetired = true }
-        if openCount == 0, reservedCount == 0 { idleSince = now }
+        freedAt = now
         closeIfUnused(&effects)
     }
 
@@ -118,7 +122,8 @@ extension HTTP2Connection.State {
             return (nil, effects)
         }
         openCount += 1
-        streams[id] = HTTP2Connection.StreamState(idleTimeout: idleTimeout, receiveCount: receiveCount)
+        streams[id] = HTTP2Connection.StreamState(
+            idleTimeout: idleTimeout, receiveCount: receiveCount, openedAt: now)
         if isFed { uploads.insert(id) } else if hasBody { session.send(request.body, isLast: true, on: id) }
         return (id, effects)
     }
@@ -133,7 +138,8 @@ extension HTTP2Connection.State {
         effects.obsolete = stream.alarm
         if stream.isOpen {
             session.reset(id, code)
-            if code == .cancel { doubt(stream, &effects) }
+            effects.sends = true
+            if code == .cancel, now - stream.openedAt >= Self.patience { doubt(stream, &effects) }
             openCount -= 1
             freePlace(&effects, now: now)
         }
@@ -148,9 +154,14 @@ extension HTTP2Connection.State {
         return effects
     }
 
-    /// Takes no more streams if nothing has come since the stream was begun: the peer may be gone.
+    /// For how many seconds a cancelled stream must have waited to say something of the peer. A call that is cancelled
+    /// at once, as a search while the user types, needs no new connection.
+    private static let patience: TimeInterval = 1
+
+    /// Takes no more streams if nothing has come since the stream was opened: the peer may be gone. Then the socket may
+    /// have no room for the request either.
     private mutating func doubt(_ stream: HTTP2Connection.StreamState, _ effects: inout Effects) {
-        if stream.isBegun, stream.receiveCount == receiveCount { retire(&effects) }
+        if stream.receiveCount == receiveCount { retire(&effects) }
     }
 
     /// Notes that nothing more comes on a stream, and that nothing can be sent.
@@ -361,7 +372,8 @@ extension HTTP2Connection.State {
     }
 
     enum Portion {
-        case bytes([Data])
+        /// `opensWindow`: whether the peer may send as much more.
+        case bytes([Data], opensWindow: Bool)
         case end
         case nothingYet
     }
@@ -371,8 +383,9 @@ extension HTTP2Connection.State {
     /// - Parameter limit: the last piece may exceed it.
     mutating func takeBytes(upTo limit: Int, of id: Int32) throws -> Portion {
         if let (pieces, count) = streams[id]?.takePieces(upTo: limit) {
-            if streams[id]?.isOpen == true, streams[id]?.hasEnded == false { session.consume(count, of: id) }
-            return .bytes(pieces)
+            let opensWindow = streams[id]?.isOpen == true && streams[id]?.hasEnded == false
+            if opensWindow { session.consume(count, of: id) }
+            return .bytes(pieces, opensWindow: opensWindow)
         }
         guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: true) }
         if stream.hasEnded { return .end }
@@ -428,10 +441,10 @@ extension HTTP2Connection.State {
             arm(id, &effects)
             return effects
         }
+        // The session sends what it has framed, before the RST_STREAM.
+        if session.isBegun(id) { streams[id]?.isBegun = true }
         if stream.isOpen { session.reset(id, .cancel) }
         doubt(stream, &effects)
-        // The session may have framed it, and sends it before the RST_STREAM.
-        streams[id]?.isBegun = true
         endStream(id, .timedOut, &effects, now: now)
         return effects
     }

@@ -36,8 +36,9 @@ extension HTTP2Connection {
         private static let smallCount = 4 << 10
 
         private let idleTimeout: TimeInterval
-        /// How often bytes had come on the connection when the stream was begun.
+        /// How often bytes had come on the connection when the stream was opened.
         let receiveCount: Int
+        let openedAt: TimeInterval
         /// Whether the session still has the stream.
         var isOpen = true
 
@@ -71,8 +72,8 @@ extension HTTP2Connection {
         /// Whether an alarm is set, or about to be.
         var isArmed = false
 
-        init(idleTimeout: TimeInterval, receiveCount: Int) {
-            (self.idleTimeout, self.receiveCount) = (idleTimeout, receiveCount)
+        init(idleTimeout: TimeInterval, receiveCount: Int, openedAt: TimeInterval) {
+            (self.idleTimeout, self.receiveCount, self.openedAt) = (idleTimeout, receiveCount, openedAt)
         }
     }
 }

@@ -112,8 +112,9 @@ final class HTTP2Connection: Sendable {
     /// Ends a stream, with a RST_STREAM unless both sides have ended it, and forgets it.
     func release(_ id: Int32, _ code: HTTP2Session.ErrorCode) {
         let now = clock.uptime
-        perform(state.withLock { $0.release(id, code, now: now) })
-        pump()
+        let effects = state.withLock { $0.release(id, code, now: now) }
+        perform(effects)
+        if effects.sends { pump() }
     }
 
     /// Ends a stream with a RST_STREAM; its tasks throw ``HTTP2Stream/Ended``.
@@ -129,8 +130,7 @@ final class HTTP2Connection: Sendable {
 
     func takeBytes(upTo limit: Int, of id: Int32) throws -> State.Portion {
         let portion = try state.withLock { try $0.takeBytes(upTo: limit, of: id) }
-        // The peer may send more.
-        if case .bytes = portion { pump() }
+        if case .bytes(_, opensWindow: true) = portion { pump() }
         return portion
     }
 

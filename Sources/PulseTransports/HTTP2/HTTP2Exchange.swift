@@ -36,6 +36,10 @@ struct HTTP2Exchange: Sendable {
         over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, unpinnedKeys: [[UInt8]]?,
         holding slot: HostSlots.Slot
     ) async throws -> PulseResponse? {
+        guard !Task.isCancelled else {
+            connection.giveBack()
+            throw CancellationError()
+        }
         guard let stream = connection.open(outgoing, isFed: feed != nil, idleTimeout: request.idleTimeout) else {
             if isReused { return nil }
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)

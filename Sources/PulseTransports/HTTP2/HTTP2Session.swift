@@ -178,6 +178,9 @@ final class HTTP2Session: @unchecked Sendable {
         return stream
     }
 
+    /// Whether the HEADERS of the stream are framed, and are sent also if it is reset now.
+    func isBegun(_ stream: Int32) -> Bool { streams[stream]?.isBegun != false }
+
     /// Adds bytes to the body of a stream, and ends it with the last. They are sent as flow control allows.
     func send(_ bytes: Data, isLast: Bool, on stream: Int32) {
         guard failure == nil, let sender = streams[stream], sender.resetCode == nil else { return }

@@ -54,7 +54,7 @@ final class HTTP2Stream: Sendable {
     func bytes(upTo limit: Int) async throws -> [Data]? {
         while true {
             switch try connection.takeBytes(upTo: limit, of: id) {
-            case .bytes(let pieces): return pieces
+            case .bytes(let pieces, _): return pieces
             case .end: return nil
             case .nothingYet: try await wait(for: .body)
             }

@@ -108,7 +108,9 @@ final class HTTP2Upload: Sendable {
 
     private func write(_ feed: BodyFeed) async throws {
         // A slow source does not make the server slow.
-        if !state.withLock({ $0.isStopped }) { stream.setWaitsForSource(true) }
+        stream.setWaitsForSource(true)
+        // The response may have refused the body before that.
+        if state.withLock({ $0.isStopped }) { stream.setWaitsForSource(false) }
         var count: Int64 = 0
         try await feed.write { chunk in
             count += Int64(chunk.count)

@@ -140,7 +140,7 @@ final class ConnectionPool: IdleConnections {
         }
         withExtendedLifetime(ended) {}
         for continuation in woken { continuation.resume() }
-        if let since = connection.idleSince { checkIdleShared(at: since + Machine.maximumIdleTime) }
+        if connection.isOpen, let since = connection.idleSince { checkIdleShared(at: since + Machine.maximumIdleTime) }
     }
 
     /// Connections of HTTP/1.1 close by themselves; see ``ReusableConnection/rest(for:)``.

@@ -122,11 +122,36 @@ struct HTTP2ConnectionTests {
         #expect(stage.connection.isOpen && stage.connection.idleSince != nil)
     }
 
+    @Test func aCancelledRequestIsNotSent() async throws {
+        let stage = try await HTTP2Stage()
+        let call = Task { () -> PulseResponse? in
+            while !Task.isCancelled { await Task.yield() }
+            return try await stage.send()
+        }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        await stage.peer.settle()
+        #expect(!stage.peer.frames.contains { $0.kind == .headers })
+        #expect(stage.connection.isOpen && stage.connection.idleSince != nil)
+    }
+
+    /// It comes too soon to say that the server is gone.
+    @Test func aCancellationAtOnceLeavesTheConnection() async throws {
+        let stage = try await HTTP2Stage()
+        let call = Task { try await stage.send() }
+        let stream = try #require(await stage.peer.frame(.headers)).stream
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(await stage.peer.frame(.reset, on: stream)?.number() == 8)
+        #expect(stage.connection.isOpen && stage.connection.idleSince != nil)
+    }
+
     /// The server may be gone.
     @Test func aCancellationAfterSilenceRetiresTheConnection() async throws {
         let stage = try await HTTP2Stage()
         let call = Task { try await stage.send() }
         _ = await stage.peer.frame(.headers)
+        await stage.clock.advance(by: 2)
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
         await stage.peer.closed()
@@ -214,6 +239,8 @@ struct HTTP2ConnectionTests {
         #expect(failure.isStaleConnection == (isReused && !hasHead))
         await stage.peer.closed()
         #expect(!stage.connection.isOpen && stage.changes.withLock { $0 } > 0)
+        // The pool forgets it.
+        #expect(stage.connection.idleSince != nil)
     }
 
     /// The second request waits behind the first, for which the socket has no room.
@@ -320,6 +347,23 @@ struct HTTP2ConnectionTests {
         #expect(failure.code == .timedOut && failure.phase == .maybeSent)
         #expect(await stage.peer.frame(.reset, on: stream)?.number() == 8)
         await stage.peer.closed()
+    }
+
+    /// The socket has no room for the second request.
+    @Test func aSocketWithoutRoomTimesOut() async throws {
+        let stage = try await HTTP2Stage()
+        stage.peer.block()
+        let first = Task { try await stage.send(idleTimeout: 600) }
+        await stage.stream(1) { $0.isTaken }
+        let call = Task { try await stage.send(idleTimeout: 30) }
+        await stage.stream(3) { $0.reader != nil }
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
+        await stage.clock.advance(by: 31)
+        let failure = try #require(await call.failure as? TransportFailure)
+        #expect(failure.code == .timedOut && failure.phase == .beforeSend)
+        #expect(!stage.connection.isOpen)
+        stage.connection.close()
+        await #expect(throws: CancellationError.self) { try await first.value }
     }
 
     /// Other streams are no sign of life of this one, but of the connection.

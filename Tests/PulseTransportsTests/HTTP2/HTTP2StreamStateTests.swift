@@ -12,7 +12,7 @@ struct HTTP2StreamStateTests {
     private typealias Effects = HTTP2Connection.Effects
 
     private static var stream: HTTP2Connection.StreamState {
-        HTTP2Connection.StreamState(idleTimeout: 30, receiveCount: 0)
+        HTTP2Connection.StreamState(idleTimeout: 30, receiveCount: 0, openedAt: 0)
     }
 
     /// A peer may send a frame for each byte.
