@@ -363,6 +363,25 @@ struct SocketTransportFieldWireTests {
         await transport.shutdown()
     }
 
+    /// Also over a connection that is open already.
+    @Test func aRequestThatIsCancelledBeforeIsNotSent() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("response") }
+            let transport = SocketTransport(4)
+            let request = try Self.request("\(server.baseURL)")
+            _ = try await transport.send(request)
+            let call = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await transport.send(request)
+            }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            _ = try await transport.send(request)
+            #expect(server.requests.count == 2 && server.connectionCount == 1)
+            await transport.shutdown()
+        }
+    }
+
     @Test func afterTheShutdownNothingIsSent() async throws {
         try await MockServer.run { server in
             let transport = SocketTransport(4)
