@@ -7,21 +7,21 @@ import Synchronization
 
 /// The transport over the system's sockets, which ``StandardTransport`` uses on Linux.
 ///
-/// It speaks HTTP/1.1 and, over TLS where the server offers it, HTTP/2. One thread waits for the sockets of all requests,
-/// which share connections and TLS sessions; an upgrade has a connection of its own. The transport supports all bodies and
-/// all deliveries. It enforces TLS settings, proxies, and pins over the verified chain.
+/// It speaks HTTP/1.1 and, over TLS where the server offers it, HTTP/2. One thread waits for the sockets of all
+/// requests, which share connections and TLS sessions; an upgrade has a connection of its own. The transport supports
+/// all bodies and all deliveries. It enforces TLS settings, proxies, and pins over the verified chain.
 ///
-/// The system's OpenSSL, 1.1.1 or later, is loaded for the first request over TLS: without it such a request fails with
-/// ``PulseError/unsupported(_:)``. Without the system's nghttp2 all connections speak HTTP/1.1.
+/// The first transport loads the system's OpenSSL, 1.1.1 or later, and nghttp2. Without OpenSSL a request over TLS
+/// fails with ``PulseError/unsupported(_:)``. Without nghttp2 all connections speak HTTP/1.1.
 ///
 /// ```swift
 /// let transport = SocketTransport(unixSocketPath: "/var/run/docker.sock")
 /// let docker = PulseClient(configuration: configuration, transport: transport)
 /// ```
 public final class SocketTransport: Transport {
-    /// Up to this number of requests in progress, each sends by itself, which saves waking the loop. With more, the loop
-    /// batches the sends, because the code of calls and of the kernel's send path exceeds a processor's first-level
-    /// caches. The row `32 in flight` of `Benchmarks/transports` falls by a fifth without that.
+    /// Up to this number of requests in progress, each sends by itself, which saves waking the loop. With more, the
+    /// loop batches the sends, because the code of calls and of the kernel's send path exceeds a processor's
+    /// first-level caches. The row `32 in flight` of `Benchmarks/transports` falls by a fifth without that.
     static let few = 4
 
     private struct State {
@@ -87,6 +87,8 @@ public final class SocketTransport: Transport {
         exchange.isBatched = underWay.wrappingAdd(1, ordering: .relaxed).oldValue >= few
         defer { underWay.wrappingSubtract(1, ordering: .relaxed) }
         while true {
+            // An idle connection needs no wait, in which a cancellation would be noticed.
+            try Task.checkCancellation()
             var outcome: PulseResponse?
             switch try exchange.next() {
             case .reuse(let pooled):

@@ -337,6 +337,21 @@ struct SocketTransportFieldWireTests {
         }
     }
 
+    /// Only an upgrade may lead to another protocol, whatever fields a request has.
+    @Test func aServerThatChangesTheProtocolOfARequestIsRefused() async throws {
+        try await MockServer.run { server in
+            let response = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+            server.fallback { _ in .raw([.text(response)]) }
+            let transport = SocketTransport(4)
+            let fields = ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABk"]
+            let request = try Self.request("\(server.baseURL)", fields)
+            let failure = await #expect(throws: TransportFailure.self) { try await transport.send(request) }
+            #expect(failure?.code == .badServerResponse && failure?.phase == .responseStarted)
+            #expect(transport.pool.sizes.idle == 0 && server.requests.count == 1)
+            await transport.shutdown()
+        }
+    }
+
     @Test(arguments: ["ftp://a.test/", "http:///x"]) func aURLWithoutAServerIsRefused(text: String) async throws {
         let transport = SocketTransport(4)
         let request = try Self.request(text)
@@ -346,6 +361,25 @@ struct SocketTransportFieldWireTests {
             PulseError(wrapping: $0).kind == .invalidURL
         }
         await transport.shutdown()
+    }
+
+    /// Also over a connection that is open already.
+    @Test func aRequestThatIsCancelledBeforeIsNotSent() async throws {
+        try await MockServer.run { server in
+            server.fallback { _ in .text("response") }
+            let transport = SocketTransport(4)
+            let request = try Self.request("\(server.baseURL)")
+            _ = try await transport.send(request)
+            let call = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await transport.send(request)
+            }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            _ = try await transport.send(request)
+            #expect(server.requests.count == 2 && server.connectionCount == 1)
+            await transport.shutdown()
+        }
     }
 
     @Test func afterTheShutdownNothingIsSent() async throws {

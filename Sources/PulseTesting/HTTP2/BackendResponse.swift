@@ -5,7 +5,8 @@ import PulseCore
 
 /// The response of a server of HTTP/1.1, as the parts that HTTP/2 has too: a pure value, fed in pieces of any size.
 ///
-/// It passes header fields on as they are, since the client under test judges them. ``Part/malformed`` is the last part.
+/// It passes header fields on as they are, since the client under test judges them. ``Part/malformed`` is the last
+/// part.
 struct BackendResponse: Sendable {
     enum Part: Sendable {
         case interim([HTTP2FrontField])

@@ -5,12 +5,12 @@ import Dispatch
 import PulseCore
 import PulsePlatform
 
-/// A server for HTTP/2 over TLS in front of a ``MockServer`` in cleartext, so that each script of that server is one over
-/// HTTP/2 too.
+/// A server for HTTP/2 over TLS in front of a ``MockServer`` in cleartext, so that each script of that server is one
+/// over HTTP/2 too.
 ///
 /// Each stream is one connection to the server. The end of its response is END_STREAM, a connection that ends before is
-/// RST_STREAM with INTERNAL_ERROR, and a reset by the client closes the connection. Bodies pass in pieces, both ways, as
-/// their readers take them. A client that does not offer `h2` speaks to the server itself.
+/// RST_STREAM with INTERNAL_ERROR, and a reset by the client closes the connection. Bodies pass in pieces, both ways,
+/// as their readers take them. A client that does not offer `h2` speaks to the server itself.
 package final class HTTP2Front: Sendable {
     private struct Served {
         let connection: HTTP2FrontConnection

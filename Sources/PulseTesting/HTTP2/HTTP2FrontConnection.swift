@@ -5,8 +5,8 @@ import PulseCore
 
 /// One connection of a client to an ``HTTP2Front``.
 ///
-/// The task of ``run()`` reads, a second one writes, and each stream has two for its connection to the server. Bytes of a
-/// client that agrees on no HTTP/2 pass through unchanged.
+/// The task of ``run()`` reads, a second one writes, and each stream has two for its connection to the server. Bytes of
+/// a client that agrees on no HTTP/2 pass through unchanged.
 final class HTTP2FrontConnection: Sendable {
     private struct Served {
         let stream: HTTP2FrontStream

@@ -82,6 +82,8 @@ extension ConnectionRoute.Proxy {
         var scheme = "http"
         if let end = rest.range(of: "://") {
             scheme = String(rest[..<end.lowerBound]).asciiLowercased
+            // An error names the scheme: it must not be a part of a password.
+            guard scheme.isHTTPToken else { return nil }
             rest = rest[end.upperBound...]
         }
         rest = rest.prefix { !"/?#".contains($0) }

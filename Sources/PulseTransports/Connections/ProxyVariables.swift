@@ -46,7 +46,7 @@ struct ProxyVariables {
     /// The entries of `no_proxy` with a port, or an address in brackets. A name stands for its subdomains too, as in
     /// the other entries.
     private static func exclusions(_ environment: (String) -> String?) -> [String] {
-        let list = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
+        let list = ["no_proxy", "NO_PROXY"].compactMap(environment).first { !$0.isEmpty } ?? ""
         return list.split { $0 == "," || $0 == " " }.compactMap { entry in
             if entry.hasPrefix("[") { return String(entry) }
             guard entry.count(where: { $0 == ":" }) == 1 else { return nil }

@@ -84,7 +84,8 @@ private struct Writer {
     }
 
     /// Appends the target of a URL. Returns the host, with its port unless this is the default. Nil for a URL whose
-    /// authority is more than plain ASCII: user info, escapes, zones, internationalized names. Nothing is appended then.
+    /// authority is more than plain ASCII: user info, escapes, zones, internationalized names. Then nothing is
+    /// appended.
     mutating func add(_ url: UnsafeBufferPointer<UInt8>, isSecure: Bool, isAbsolute: Bool) -> String? {
         let (start, defaultPort) = isSecure ? ("https://".utf8.count, ":443".utf8) : ("http://".utf8.count, ":80".utf8)
         // Not `ws`, which has the same origin.

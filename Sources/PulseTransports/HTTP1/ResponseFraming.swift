@@ -4,7 +4,7 @@ import PulseCore
 
 /// The framing of a response: what the head says about the body and the connection (RFC 9112, sections 5, 6 and 9).
 ///
-/// Both HTTP engines check every line of a head with it, so that they accept and reject the same responses.
+/// Both versions of HTTP check every field of a head with it, so that they accept and reject the same responses.
 struct ResponseFraming {
     enum BodyLength: Equatable {
         case none

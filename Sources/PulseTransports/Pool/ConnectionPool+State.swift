@@ -20,8 +20,8 @@ extension ConnectionPool {
     struct Demand: Sendable {
         /// Whether the connection may speak HTTP/2.
         var mayShare = false
-        /// Whether the request is resent if its connection turns out stale. Otherwise connections that the server may be
-        /// about to close are skipped.
+        /// Whether the request is resent if its connection turns out stale. Otherwise connections that the server may
+        /// be about to close are skipped.
         var mayBeResent = false
         var needsNewConnection = false
         var wasMisdirected = false
@@ -35,11 +35,11 @@ extension ConnectionPool {
         case failed
     }
 
-    /// The decisions of a pool: which connection a request gets, or whether it waits or opens one. No I/O, clock, task or
-    /// lock; the owner closes what is dropped, and wakes whom it is told to.
+    /// The decisions of a pool: which connection a request gets, or whether it waits or opens one. No I/O, clock, task
+    /// or lock; the owner closes what is dropped, and wakes whom it is told to.
     ///
-    /// As long as it is not known that the servers of a key speak HTTP/1.1 alone, one request at a time opens a connection
-    /// to them. The others wait for its end, and ask again.
+    /// As long as it is not known that the servers of a key speak HTTP/1.1 alone, one request at a time opens a
+    /// connection to them. The others wait for its end, and ask again.
     struct State<Shared: SharedConnection>: Sendable {
         typealias WaiterID = UInt64
 

@@ -56,8 +56,8 @@ final class ConnectionPool: IdleConnections {
         state.withLock { $0.machine.requireHTTP1(origin) }
     }
 
-    /// Waits until the request should ask again. Returns for how many seconds it has waited. Throws `CancellationError`,
-    /// and ``TransportFailure`` after the timeout.
+    /// Waits until the request should ask again. Returns for how many seconds it has waited. Throws
+    /// `CancellationError`, and ``TransportFailure`` after the timeout.
     func wait(
         _ id: Machine.WaiterID, for key: ConnectionKey, within timeout: TimeInterval
     ) async throws -> TimeInterval {
