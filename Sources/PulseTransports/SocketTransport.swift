@@ -29,7 +29,7 @@ public final class SocketTransport: Transport {
         var isShutDown = false
     }
 
-    let slots: HostSlots
+    let slots: ConnectionSlots
     let pool: ConnectionPool
     private let connector: Connector
     private let few: Int
@@ -61,7 +61,7 @@ public final class SocketTransport: Transport {
         environment: (@Sendable (String) -> String?)? = nil, clock: any PulseClock = .system
     ) {
         (self.few, self.offersHTTP2) = (few, offersHTTP2)
-        slots = HostSlots(limit: maximumConnectionsPerHost, clock: clock)
+        slots = ConnectionSlots(limit: maximumConnectionsPerHost, clock: clock)
         pool = ConnectionPool(limit: max(256, maximumConnectionsPerHost), clock: clock)
         connector = Connector(
             unixSocketPath: unixSocketPath, clock: clock, authorities: authorities,

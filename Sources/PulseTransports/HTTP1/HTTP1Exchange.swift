@@ -30,7 +30,7 @@ struct HTTP1Exchange: Sendable {
     ///   - slot: kept until the response is complete, or its stream has ended.
     func run(
         over pooled: PooledConnection, _ timings: PulseResponse.Timings, isReused: Bool, isBatched: Bool = false,
-        holding slot: HostSlots.Slot
+        holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
         guard let received = try await exchange(over: pooled, timings, isReused: isReused, isBatched) else {
             return nil
@@ -124,7 +124,7 @@ struct HTTP1Exchange: Sendable {
 
     // MARK: Outcome
 
-    private func response(_ received: Received, holding slot: HostSlots.Slot) async throws -> PulseResponse {
+    private func response(_ received: Received, holding slot: ConnectionSlots.Slot) async throws -> PulseResponse {
         let (connection, parser) = (received.pooled.connection, received.parser)
         if let keys = received.pooled.unpinnedKeys { request.tellUnpinned(keys) }
         var timings = received.timings
@@ -164,7 +164,7 @@ struct HTTP1Exchange: Sendable {
     }
 
     private func stream(
-        _ received: Received, _ timings: PulseResponse.Timings, holding slot: HostSlots.Slot
+        _ received: Received, _ timings: PulseResponse.Timings, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         let parser = received.parser
         let reader = HTTP1BodyReader(

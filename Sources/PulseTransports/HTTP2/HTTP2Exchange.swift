@@ -34,7 +34,7 @@ struct HTTP2Exchange: Sendable {
     ///   - slot: kept until the response is complete, or its stream has ended.
     func run(
         over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, unpinnedKeys: [[UInt8]]?,
-        holding slot: HostSlots.Slot
+        holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
         guard !Task.isCancelled else {
             connection.giveBack()
@@ -90,7 +90,7 @@ struct HTTP2Exchange: Sendable {
 
     private func response(
         _ received: HTTP2Response, from stream: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
-        holding slot: HostSlots.Slot
+        holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         if received.isStreaming {
             return try await self.stream(received, from: stream, upload, timings, holding: slot)
@@ -122,7 +122,7 @@ struct HTTP2Exchange: Sendable {
 
     private func stream(
         _ received: HTTP2Response, from source: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
-        holding slot: HostSlots.Slot
+        holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         let reader = HTTP2BodyReader(timings, from: source, upload, startedAt: startedAt)
         let head = received.head?.response(to: request.urlRequest)

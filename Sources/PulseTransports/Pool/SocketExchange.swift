@@ -115,7 +115,7 @@ struct SocketExchange: Sendable {
     ///
     /// - Parameter timings: of the opening; nil for a connection that was idle.
     func send(
-        over pooled: PooledConnection, _ timings: PulseResponse.Timings? = nil, holding slot: HostSlots.Slot
+        over pooled: PooledConnection, _ timings: PulseResponse.Timings? = nil, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
         let exchange = try http1 ?? makeHTTP1()
         return try await exchange.run(
@@ -127,7 +127,7 @@ struct SocketExchange: Sendable {
     /// - Parameter timings: of the opening; nil for a connection that was open before.
     func send(
         over sharing: ConnectionPool.Machine.Sharing, _ timings: PulseResponse.Timings? = nil,
-        holding slot: HostSlots.Slot
+        holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
         let exchange: HTTP2Exchange
         do {

@@ -61,7 +61,7 @@ extension SocketConnection {
         /// Whether the latest read has returned many bytes: a slow stream holds no block.
         var isFast = false
         /// The memory of a whole body that a task reads.
-        var whole: WholeBody?
+        var whole: BodyBuffer?
         /// Whether the loop's thread fills it.
         var isFilledByLoop = false
         /// Whether no task reads until the next exchange.
@@ -189,7 +189,7 @@ extension SocketConnection.State {
     }
 
     /// Receives a part of a whole body, which becomes the bytes once it is complete.
-    mutating func receive(into whole: WholeBody, now: TimeInterval) {
+    mutating func receive(into whole: BodyBuffer, now: TimeInterval) {
         guard arrival == nil, end == nil else { return }
         guard let room = whole.room() else {
             return end = TransportFailure(code: .resourceUnavailable, phase: .maybeSent)

@@ -151,7 +151,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         let isAlone = loop.core.beginFilling()
         defer { if isAlone { loop.core.endFilling() } }
-        guard let whole = WholeBody(begun, count: count) else {
+        guard let whole = BodyBuffer(begun, count: count) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .maybeSent)
         }
         state.withLock { ($0.whole, $0.isFilledByLoop) = (whole, isAlone) }

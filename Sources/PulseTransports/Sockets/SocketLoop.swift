@@ -80,7 +80,7 @@ final class SocketLoop: Sendable {
         }
 
         let poller: pulse_poller
-        let threadEnd = ThreadEnd()
+        let threadEnd = Latch()
         let state = Locked(State())
         /// When the first timeout can expire: the bits of the time, which sort as times do.
         private let nextCheck = Atomic(TimeInterval.infinity.bitPattern)
@@ -175,7 +175,7 @@ final class SocketLoop: Sendable {
             for connection in all { connection?.close() }
             state.withLock { $0.hasLeft = true }
             runJobs()
-            threadEnd.come()
+            threadEnd.open()
         }
 
         /// Waits, reads, resumes the readers, and sends. False once the loop is closed.

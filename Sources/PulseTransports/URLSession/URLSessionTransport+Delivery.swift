@@ -5,7 +5,7 @@ import PulseCore
 extension URLSessionTransport {
     /// Streams a 2xx body; the stream keeps the session and the slot.
     func stream(
-        _ request: TransportRequest, in session: SessionLease, holding slot: HostSlots.Slot
+        _ request: TransportRequest, in session: SessionLease, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         let (exchanges, task) = (exchanges, task(for: request, in: session.session))
         let queue = session.session.delegateQueue

@@ -21,7 +21,7 @@ public final class URLSessionTransport: Transport {
     /// More connections to a host than a client has ports for.
     private static let portCount = 65_535
 
-    private let slots: HostSlots
+    private let slots: ConnectionSlots
     let exchanges: SessionDelegate
     let upgrades: UpgradeConnector?
     /// Whether it streams bodies.
@@ -65,7 +65,7 @@ public final class URLSessionTransport: Transport {
     ) {
         self.appliesBackpressure = appliesBackpressure
         exchanges = SessionDelegate(security)
-        slots = HostSlots(limit: maximumConnectionsPerHost)
+        slots = ConnectionSlots(limit: maximumConnectionsPerHost)
         let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)

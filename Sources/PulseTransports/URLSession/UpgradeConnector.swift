@@ -34,7 +34,7 @@ final class UpgradeConnector: Sendable {
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
     func send(
-        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ slots: HostSlots
+        _ request: TransportRequest, _ url: URL, _ origin: Origin, _ slots: ConnectionSlots
     ) async throws -> PulseResponse {
         let start = SystemClock().uptime
         var sent = request

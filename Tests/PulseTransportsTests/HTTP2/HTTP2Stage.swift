@@ -14,7 +14,7 @@ struct HTTP2Stage: Sendable {
     let connection: HTTP2Connection
     /// How often the owner was told of a change.
     let changes = Locked(0)
-    private let slots = HostSlots(limit: 1000)
+    private let slots = ConnectionSlots(limit: 1000)
 
     /// - Parameter settings: those of the server.
     init(_ settings: [(UInt16, UInt32)] = []) async throws {

@@ -8,13 +8,13 @@ import Testing
 @testable import PulseTransports
 
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
-struct HostSlotsStressTests {
+struct ConnectionSlotsStressTests {
     private static func origin(_ host: String) throws -> Origin {
         try #require(URL(string: "http://\(host)").flatMap(Origin.init))
     }
 
     @Test func slotsNeverExceedTheirLimitAndReachEveryWaiter() async throws {
-        let slots = HostSlots(limit: 3)
+        let slots = ConnectionSlots(limit: 3)
         let origin = try Self.origin("a")
         let inside = Locked((now: 0, most: 0))
         await withTaskGroup(of: Void.self) { group in
@@ -37,7 +37,7 @@ struct HostSlotsStressTests {
     }
 
     @Test func urgentRequestsGetSlotsBeforeOthers() async throws {
-        let slots = HostSlots(limit: 1)
+        let slots = ConnectionSlots(limit: 1)
         let url = try #require(URL(string: "http://a"))
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
@@ -57,7 +57,7 @@ struct HostSlotsStressTests {
     }
 
     @Test func theQueueOfABusyHostStaysShort() async throws {
-        let slots = HostSlots(limit: 1)
+        let slots = ConnectionSlots(limit: 1)
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
         var most = 0
@@ -78,7 +78,7 @@ struct HostSlotsStressTests {
     }
 
     @Test func aCancelledWaiterFreesItsQueuePositionAtOnce() async throws {
-        let slots = HostSlots(limit: 1)
+        let slots = ConnectionSlots(limit: 1)
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
         for _ in 0..<3000 {
@@ -92,7 +92,7 @@ struct HostSlotsStressTests {
     }
 
     @Test func anotherHostHasItsOwnSlots() async throws {
-        let slots = HostSlots(limit: 1)
+        let slots = ConnectionSlots(limit: 1)
         try await slots.acquire(Self.origin("a"))
         try await slots.acquire(Self.origin("b"))
         slots.release(try Self.origin("a"))
@@ -101,7 +101,7 @@ struct HostSlotsStressTests {
 
     @Test func cancelledWaitersLeakNoSlots() async throws {
         let random = SeededRandomness(seed: 7)
-        let slots = HostSlots(limit: 2)
+        let slots = ConnectionSlots(limit: 2)
         let origin = try Self.origin("a")
         try await slots.acquire(origin)
         try await slots.acquire(origin)

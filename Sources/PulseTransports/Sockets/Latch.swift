@@ -3,19 +3,19 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The end of a loop's thread, which tasks wait for.
-struct ThreadEnd: Sendable {
+/// Holds tasks back until it opens, once: here for the end of a loop's thread.
+struct Latch: Sendable {
     private struct State {
-        var hasCome = false
+        var isOpen = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Locked(State())
 
     /// Resumes the waiting tasks, and lets later ones pass.
-    func come() {
+    func open() {
         let waiters = state.withLock { state in
-            state.hasCome = true
+            state.isOpen = true
             defer { state.waiters = [] }
             return state.waiters
         }
@@ -24,11 +24,11 @@ struct ThreadEnd: Sendable {
 
     func wait() async {
         await withCheckedContinuation { waiter in
-            let hasCome = state.withLock { state in
-                if !state.hasCome { state.waiters.append(waiter) }
-                return state.hasCome
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiters.append(waiter) }
+                return state.isOpen
             }
-            if hasCome { waiter.resume() }
+            if isOpen { waiter.resume() }
         }
     }
 }

@@ -8,7 +8,7 @@ import PulsePlatform
 ///
 /// Waiting here and not inside `URLSession` keeps the wait out of the idle timeout, which `URLSession` counts from the
 /// moment a task is resumed. A stream takes no slot: streams are open for long, and would leave none to other requests.
-struct HostSlots: Sendable {
+struct ConnectionSlots: Sendable {
     /// The number of slots of each origin.
     let limit: Int
     private let permits: KeyedSemaphore<Origin>

@@ -5,7 +5,7 @@ import CPulsePlatform
 import PulseCore
 
 /// The memory of a body of known length, which becomes its bytes without a copy.
-final class WholeBody: @unchecked Sendable {
+final class BodyBuffer: @unchecked Sendable {
     // Unchecked: used under the lock of its connection.
 
     /// The most bytes to receive under the lock at a time.

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseTransports
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct HostSlotsTests {
+struct ConnectionSlotsTests {
     private static func url() throws -> URL { try #require(URL(string: "http://api.test/")) }
 
     private static func origin() throws -> Origin { try #require(Origin(try url())) }
@@ -24,7 +24,7 @@ struct HostSlotsTests {
 
     @Test func aWaitEndsAtItsLimitWithAnErrorThatNamesLimitAndHost() async throws {
         let clock = TestClock()
-        let slots = HostSlots(limit: 2, clock: clock)
+        let slots = ConnectionSlots(limit: 2, clock: clock)
         let origin = try Self.origin()
         for _ in 0..<2 { try await slots.acquire(origin) }
         let waiting = Task.startingNow { try await slots.acquire(origin, timeout: 60) }
@@ -46,7 +46,7 @@ struct HostSlotsTests {
 
     @Test func eachWaitHasItsOwnLimit() async throws {
         let clock = TestClock()
-        let slots = HostSlots(limit: 1, clock: clock)
+        let slots = ConnectionSlots(limit: 1, clock: clock)
         let origin = try Self.origin()
         try await slots.acquire(origin)
         let waiting = [TimeInterval.infinity, 60, 120].map { timeout in
@@ -71,7 +71,7 @@ struct HostSlotsTests {
 
     @Test func aShutdownEndsAWaitBeforeItsLimit() async throws {
         let clock = TestClock()
-        let slots = HostSlots(limit: 1, clock: clock)
+        let slots = ConnectionSlots(limit: 1, clock: clock)
         let origin = try Self.origin()
         try await slots.acquire(origin)
         let waiting = Task.startingNow { try await slots.acquire(origin, timeout: 60) }
@@ -82,11 +82,11 @@ struct HostSlotsTests {
     }
 
     @Test func streamsTakeNoSlots() async throws {
-        let slots = HostSlots(limit: 1)
+        let slots = ConnectionSlots(limit: 1)
         let origin = try Self.origin()
-        var streams: [HostSlots.Slot] = []
+        var streams: [ConnectionSlots.Slot] = []
         for _ in 0..<3 { streams.append(try await slots.slot(origin, for: Self.request(.streamed))) }
-        var taken: HostSlots.Slot? = try await slots.slot(origin, for: Self.request())
+        var taken: ConnectionSlots.Slot? = try await slots.slot(origin, for: Self.request())
         // Nor do they free any.
         streams = []
         let next = Task.startingNow { try await slots.acquire(origin) }
