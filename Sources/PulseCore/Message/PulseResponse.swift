@@ -128,8 +128,8 @@ public struct PulseResponse: Sendable {
     /// of gRPC. Empty without any, and for a stream until all of it has been read.
     ///
     /// No field of them changes ``headers``. The default transport on Linux has them; `URLSession` discards them, and
-    /// so do the cache and recordings.
-    public package(set) var trailers: HTTPHeaders {
+    /// so do the cache and recordings. A mock sets those of a buffered body.
+    public var trailers: HTTPHeaders {
         get { (bytes?.trailersAtEnd ?? box.values.trailersAtEnd)?() ?? box.values.trailers }
         set { if !newValue.isEmpty || !box.values.trailers.isEmpty { values.trailers = newValue } }
     }
