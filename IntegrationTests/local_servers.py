@@ -4,6 +4,7 @@
 Every port is free, because the system chose it, and stays reserved, because the socket is passed on open and listening. So
 no test has to wait: an early client waits in the backlog.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -69,7 +70,9 @@ def stop_all():
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     while True:
         for child in children.read_text().split():
-            os.kill(int(child), signal.SIGKILL)
+            # The process may be gone already, and have left others behind.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
         try:
             os.wait()
         except ChildProcessError:
