@@ -15,7 +15,7 @@ struct HTTP2RetryWireTests {
     private struct Call: Endpoint {
         typealias Response = String
         let path = "/once"
-        let kind: HTTP2WireTests.Kind
+        let kind: HTTP2WirePeer.Kind
 
         var method: HTTPMethod { kind == .get ? .get : .post }
         var body: RequestBody { kind == .get ? .none : .text("body") }
@@ -32,7 +32,7 @@ struct HTTP2RetryWireTests {
 
     /// A call over a connection that has carried a request before.
     private static func call(
-        _ kind: HTTP2WireTests.Kind, ending: HTTP2WireEnding
+        _ kind: HTTP2WirePeer.Kind, ending: HTTP2WireEnding
     ) async throws -> Seen {
         let seen = Locked<Seen?>(nil)
         try await HTTP2WirePeer.run { stream in
@@ -57,17 +57,17 @@ struct HTTP2RetryWireTests {
         #expect(throws: PulseError.self) { try seen.result.get() }
     }
 
-    @Test(arguments: HTTP2WireEnding.unprocessed, HTTP2WireTests.Kind.allCases)
+    @Test(arguments: HTTP2WireEnding.unprocessed, HTTP2WirePeer.Kind.allCases)
     func aRequestThatTheServerHasNotProcessedIsResentOnce(
-        ending: HTTP2WireEnding, kind: HTTP2WireTests.Kind
+        ending: HTTP2WireEnding, kind: HTTP2WirePeer.Kind
     ) async throws {
         let seen = try await Self.call(kind, ending: ending)
         #expect(seen.arrivals.count == 2)
         #expect(try seen.result.get() == "well")
     }
 
-    @Test(arguments: [HTTP2WireTests.Kind.get, .keyedPost])
-    func aRequestThatMayBeRepeatedIsResentAfterAStaleConnection(kind: HTTP2WireTests.Kind) async throws {
+    @Test(arguments: [HTTP2WirePeer.Kind.get, .keyedPost])
+    func aRequestThatMayBeRepeatedIsResentAfterAStaleConnection(kind: HTTP2WirePeer.Kind) async throws {
         let closed = HTTP2WireEnding("closed", .networkConnectionLost, .maybeSent, .onReused) {
             try await $0.connection.end(.close)
         }
@@ -77,8 +77,8 @@ struct HTTP2RetryWireTests {
     }
 
     /// The resend needs a connection of its own (RFC 9110, section 15.5.20).
-    @Test(arguments: HTTP2WireTests.Kind.allCases)
-    func aMisdirectedRequestIsResentOnceOverAnotherConnection(kind: HTTP2WireTests.Kind) async throws {
+    @Test(arguments: HTTP2WirePeer.Kind.allCases)
+    func aMisdirectedRequestIsResentOnceOverAnotherConnection(kind: HTTP2WirePeer.Kind) async throws {
         let misdirected = HTTP2WireEnding("421", .networkConnectionLost, .responseStarted) {
             try await $0.respond(status: 421)
         }

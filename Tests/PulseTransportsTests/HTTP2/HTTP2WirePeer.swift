@@ -83,8 +83,13 @@ final class HTTP2WirePeer: Sendable {
 
     // MARK: Requests
 
+    /// A request whose method, or key, says whether it may be repeated. The transport sends all of them once.
+    enum Kind: CaseIterable, Sendable {
+        case get, post, keyedPost
+    }
+
     func request(
-        _ kind: HTTP2WireTests.Kind = .get, body: Data = Data("body".utf8),
+        _ kind: Kind = .get, body: Data = Data("body".utf8),
         delivery: TransportRequest.Delivery = .buffered(limit: 1 << 20)
     ) -> TransportRequest {
         var urlRequest = URLRequest(url: baseURL)

@@ -12,10 +12,7 @@ import Testing
 /// The ends of requests over HTTP/2, against frames written by hand, with counts from the server.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
 struct HTTP2WireTests {
-    /// A request whose method, or key, says whether it may be repeated. The transport sends all of them once.
-    enum Kind: CaseIterable, Sendable {
-        case get, post, keyedPost
-    }
+    typealias Kind = HTTP2WirePeer.Kind
 
     // MARK: Failures
 
