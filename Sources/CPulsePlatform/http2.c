@@ -89,7 +89,7 @@ static int data_chunk(
     (void)flags;
     tell(context, (struct pulse_http2_event){
         .kind = PULSE_HTTP2_DATA, .stream = stream, .bytes = bytes, .count = count});
-    // A stream that nobody reads holds back only itself.
+    // A stream without a reader holds back only itself.
     return library.nghttp2_session_consume_connection(session, count) == 0 ? 0 : PULSE_NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
