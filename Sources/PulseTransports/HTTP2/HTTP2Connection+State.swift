@@ -41,6 +41,9 @@ extension HTTP2Connection {
         private(set) var isRetired = false
         /// Why the connection has ended.
         private(set) var end: HTTP2Outcome.Cause?
+        /// How many streams the peer probably allows, until its SETTINGS came.
+        private let expectedLimit: Int
+        private var hasSettings = false
         /// The reason that the peer's GOAWAY gave.
         private var goAwayCode = HTTP2Session.ErrorCode.noError
         /// How often bytes have come.
@@ -48,8 +51,10 @@ extension HTTP2Connection {
         /// What is being handed to the socket.
         private var outgoing: HTTP2Session.Outgoing?
 
-        init(_ session: HTTP2Session, now: TimeInterval) {
+        init(_ session: HTTP2Session, expectedLimit: Int?, now: TimeInterval) {
             self.session = session
+            // One place at least, for the request that has opened the connection.
+            self.expectedLimit = max(1, expectedLimit ?? .max)
             freedAt = now
         }
     }
@@ -62,8 +67,12 @@ extension HTTP2Connection.State {
 
     var isOpen: Bool { !isRetired && end == nil && session.mayOpenStreams }
 
+    /// How many streams the peer allows; nil until its SETTINGS came.
+    var streamLimit: Int? { hasSettings ? session.maximumStreams : nil }
+
     mutating func reserve() -> Bool {
-        guard isOpen, openCount + reservedCount < session.maximumStreams else { return false }
+        let limit = streamLimit ?? min(expectedLimit, session.maximumStreams)
+        guard isOpen, openCount + reservedCount < limit else { return false }
         reservedCount += 1
         return true
     }
@@ -218,6 +227,7 @@ extension HTTP2Connection.State {
             goAwayCode = code
             retire(&effects)
         case .settings:
+            hasSettings = true
             effects.tellsOwner = true
         case .pong:
             break

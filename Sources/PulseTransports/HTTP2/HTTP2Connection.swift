@@ -27,14 +27,16 @@ final class HTTP2Connection: Sendable {
     /// - Parameters:
     ///   - connection: secured, with `h2` agreed on.
     ///   - deadlines: over the same clock.
+    ///   - expectedLimit: how many streams the server probably allows, until its SETTINGS came; nil if nothing is known
+    ///     of it.
     ///   - onChange: called when a place has become free, when the peer may allow more of them, and when there will be
     ///     no more.
     init(
         _ connection: any ReusableConnection & EagerConnection, clock: any PulseClock, deadlines: DeadlineHeap,
-        onChange: @escaping @Sendable (HTTP2Connection) -> Void
+        expectedLimit: Int? = nil, onChange: @escaping @Sendable (HTTP2Connection) -> Void
     ) throws {
         (socket, self.clock, self.deadlines, self.onChange) = (connection, clock, deadlines, onChange)
-        state = Locked(State(try HTTP2Session(), now: clock.uptime))
+        state = Locked(State(try HTTP2Session(), expectedLimit: expectedLimit, now: clock.uptime))
     }
 
     deinit {
@@ -61,6 +63,9 @@ final class HTTP2Connection: Sendable {
     func reserve() -> Bool {
         state.withLock { $0.reserve() }
     }
+
+    /// How many streams the server allows; nil until its SETTINGS came.
+    var streamLimit: Int? { state.withLock { $0.streamLimit } }
 
     /// Gives back a reserved place that no exchange uses.
     func giveBack() {

@@ -7,6 +7,8 @@ import PulseCore
 protocol SharedConnection: AnyObject, Sendable {
     /// Takes a place for a stream; false if it has none now.
     func reserve() -> Bool
+    /// How many streams its server allows; nil until that is known.
+    var streamLimit: Int? { get }
     /// Whether it takes new streams, now or later.
     var isOpen: Bool { get }
     /// Since when no stream uses it, in monotonic seconds; nil while one does.
@@ -97,6 +99,13 @@ extension ConnectionPool {
         /// Whether the next connection to a key probably speaks HTTP/2, if that is allowed.
         func expectsHTTP2(_ key: ConnectionKey) -> Bool {
             !http1Keys.contains(key) && !http1Origins.contains(key.origin)
+        }
+
+        /// How many streams the next connection to a key probably allows: as many as the others to the same server. Nil
+        /// without another one. Without it, all who wait would go to the new connection before the server says how many
+        /// it takes, and it would refuse the rest.
+        func expectedLimit(_ key: ConnectionKey) -> Int? {
+            shared[key]?.reversed().lazy.compactMap(\.connection.streamLimit).first
         }
 
         /// Throws `CancellationError` once closed. A waiter that is told to wait is in the queue already.

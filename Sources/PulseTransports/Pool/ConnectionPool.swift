@@ -116,7 +116,10 @@ final class ConnectionPool: IdleConnections {
         guard let connection = opening.connection as? any ReusableConnection & EagerConnection else {
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
-        let shared = try HTTP2Connection(connection, clock: clock, deadlines: deadlines) { [weak self] connection in
+        let expectedLimit = state.withLock { $0.machine.expectedLimit(key) }
+        let shared = try HTTP2Connection(
+            connection, clock: clock, deadlines: deadlines, expectedLimit: expectedLimit
+        ) { [weak self] connection in
             self?.change(connection, of: key)
         }
         shared.start()

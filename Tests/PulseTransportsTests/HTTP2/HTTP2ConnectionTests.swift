@@ -335,6 +335,21 @@ struct HTTP2ConnectionTests {
         #expect((0..<3).allSatisfy { _ in stage.connection.reserve() } && !stage.connection.reserve())
     }
 
+    /// A server refuses the streams beyond its limit, and says its limit after the client's first requests.
+    @Test func thePlacesBeforeTheSettingsAreThoseThatAreExpected() async throws {
+        let stage = try await HTTP2Stage(nil, expectedLimit: 2)
+        #expect(stage.connection.streamLimit == nil)
+        #expect(stage.connection.reserve() && stage.connection.reserve() && !stage.connection.reserve())
+        stage.peer.send(.settings([(3, 3)]), .settingsAck)
+        await stage.peer.settle()
+        #expect(stage.connection.streamLimit == 3)
+        #expect(stage.connection.reserve() && !stage.connection.reserve())
+        let atLeastOne = try await HTTP2Stage(nil, expectedLimit: 0).connection
+        #expect(atLeastOne.reserve() && !atLeastOne.reserve())
+        let unknown = try await HTTP2Stage(nil).connection
+        #expect((0..<100).allSatisfy { _ in unknown.reserve() } && !unknown.reserve())
+    }
+
     // MARK: Idle times
 
     @Test func aSilentServerTimesOut() async throws {

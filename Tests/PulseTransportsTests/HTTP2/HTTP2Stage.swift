@@ -16,14 +16,17 @@ struct HTTP2Stage: Sendable {
     let changes = Locked(0)
     private let slots = ConnectionSlots(limit: 1000)
 
-    /// - Parameter settings: those of the server.
-    init(_ settings: [(UInt16, UInt32)] = []) async throws {
+    /// - Parameters:
+    ///   - settings: those of the server; nil if they do not come at once.
+    ///   - expectedLimit: how many streams it probably allows.
+    init(_ settings: [(UInt16, UInt32)]? = [], expectedLimit: Int? = nil) async throws {
         connection = try HTTP2Connection(
-            peer, clock: clock, deadlines: DeadlineHeap(clock: clock, for: .timeout)
+            peer, clock: clock, deadlines: DeadlineHeap(clock: clock, for: .timeout), expectedLimit: expectedLimit
         ) { [changes] _ in
             changes.withLock { $0 += 1 }
         }
         connection.start()
+        guard let settings else { return }
         peer.send(.settings(settings), .settingsAck)
         await peer.settle()
     }

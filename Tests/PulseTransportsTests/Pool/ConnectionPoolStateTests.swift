@@ -56,6 +56,18 @@ struct ConnectionPoolStateTests {
         #expect(try next(3, &state) == ["share", "share", "open h2 awaited"])
     }
 
+    @Test func aConnectionProbablyTakesAsManyAsTheOthers() throws {
+        var state = State(limit: 4)
+        #expect(state.expectedLimit(key) == nil)
+        let first = try share(&state, places: 1)
+        #expect(state.expectedLimit(key) == 1)
+        _ = try share(&state, places: 2)
+        #expect(state.expectedLimit(key) == 2)
+        first.retire()
+        _ = state.change(first, of: key)
+        #expect(state.expectedLimit(key) == 2)
+    }
+
     @Test func withHTTP1EachOpensItsOwn() throws {
         var state = State(limit: 4)
         #expect(try next(2, &state) == ["open h2 awaited", "wait 1"])

@@ -20,6 +20,7 @@ final class FakeSharedConnection: SharedConnection {
         self.places = places
     }
 
+    var streamLimit: Int? { places }
     var isOpen: Bool { state.withLock { $0.isOpen } }
     var idleSince: TimeInterval? { state.withLock { $0.idleSince } }
     var usedCount: Int { state.withLock { $0.used } }
