@@ -82,12 +82,17 @@ struct SocketTransportProxyTests {
     @Test func aSilentProxyIsNamed() async throws {
         try await MockServer.run { server in
             server.onAccept { _ in [.stall] }
-            let transport = SocketTransport()
+            let clock = TestClock()
+            let transport = SocketTransport(64, clock: clock)
             let url = try #require(URL(string: "https://pulse.test/"))
             let request = TransportRequest(
-                urlRequest: URLRequest(url: url), connectTimeout: 0.3,
+                urlRequest: URLRequest(url: url), connectTimeout: 3,
                 proxy: .http(host: "127.0.0.1", port: server.port))
-            let error = await #expect(throws: TransportFailure.self) { try await transport.send(request) }
+            let call = Task { try await transport.send(request) }
+            await clock.sleepers(atLeast: 1, for: .timeout)
+            try await server.wait { $0.openConnectionCount == 1 }
+            await clock.advance(by: 3)
+            let error = await #expect(throws: TransportFailure.self) { try await call.value }
             await transport.shutdown()
             #expect(error?.code == .timedOut)
             #expect(error?.description.contains("by the proxy 127.0.0.1:\(server.port)") == true)

@@ -101,10 +101,15 @@ struct UpgradeRouteWireTests {
     @Test func aSilentProxyRunsIntoTheConnectTimeout() async throws {
         try await MockServer.run { proxy in
             proxy.onAccept { _ in [.stall] }
-            let transport = SocketTransport()
+            let clock = TestClock()
+            let transport = SocketTransport(64, clock: clock)
             var request = try Self.request("http://pulse.test/", .http(host: "127.0.0.1", port: proxy.port))
-            request.connectTimeout = 0.3
-            let failure = await #expect(throws: TransportFailure.self) { try await transport.send(request) }
+            request.connectTimeout = 3
+            let call = Task { [request] in try await transport.send(request) }
+            await clock.sleepers(atLeast: 1, for: .timeout)
+            try await proxy.wait { $0.openConnectionCount == 1 }
+            await clock.advance(by: 3)
+            let failure = await #expect(throws: TransportFailure.self) { try await call.value }
             #expect(failure?.code == .timedOut && failure?.phase == .beforeSend)
             await transport.shutdown()
         }
