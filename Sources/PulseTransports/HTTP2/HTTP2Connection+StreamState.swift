@@ -68,9 +68,6 @@ extension HTTP2Connection {
         var reader: Waiter?
         var writer: (waiter: Waiter, goal: Goal)?
         var lastActivity: TimeInterval = 0
-        var alarm: DeadlineHeap.Alarm?
-        /// Whether an alarm is set, or about to be.
-        var isArmed = false
 
         init(idleTimeout: TimeInterval, receiveCount: Int, openedAt: TimeInterval) {
             (self.idleTimeout, self.receiveCount, self.openedAt) = (idleTimeout, receiveCount, openedAt)
