@@ -2,7 +2,6 @@
 
 #if canImport(CPulsePlatform)
 import PulseCore
-import PulsePlatform
 
 extension HTTP2Connection {
     /// The head of a response.
