@@ -2,9 +2,8 @@
 
 import PulseCore
 
-/// The body of a streamed response on its way from the connection to the reader of the stream, which requests each
-/// piece.
-final class HTTP1BodyReader: @unchecked Sendable {
+/// The body of a streamed response on its way from a connection of HTTP/1.1 to the reader of the stream.
+final class HTTP1BodyReader: BodyReader, @unchecked Sendable {
     // Unchecked: a stream has one reader at a time, which alone uses the parser; a lock protects the rest.
 
     private struct State {
@@ -17,7 +16,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     private struct Source: Sendable {
         let pooled: PooledConnection
         let pool: (any IdleConnections)?
-        let upload: HTTP1Upload?
+        let upload: BodyUpload?
         /// The size of the request without an uploaded body, in bytes.
         let headSize: Int
 
@@ -37,7 +36,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
     ///   - headSize: of the request without an uploaded body, in bytes.
     init(
         _ parser: HTTP1ResponseParser, _ timings: PulseResponse.Timings, from pooled: PooledConnection,
-        to pool: (any IdleConnections)?, _ upload: HTTP1Upload?, headSize: Int, startedAt: TimeInterval
+        to pool: (any IdleConnections)?, _ upload: BodyUpload?, headSize: Int, startedAt: TimeInterval
     ) {
         (self.parser, self.startedAt) = (parser, startedAt)
         let source = Source(pooled: pooled, pool: pool, upload: upload, headSize: headSize)
@@ -46,14 +45,10 @@ final class HTTP1BodyReader: @unchecked Sendable {
         completeIfPossible()
     }
 
-    /// The measurements so far.
     var timings: PulseResponse.Timings { state.withLock { $0.timings } }
 
-    /// The fields behind the body; empty before its end.
     var trailers: HTTPHeaders { state.withLock { $0.trailers } }
 
-    /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
-    /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
     func read() async throws -> Data? {
         while true {
             if let piece = takePiece() { return piece }
@@ -68,7 +63,7 @@ final class HTTP1BodyReader: @unchecked Sendable {
         }
     }
 
-    /// Closes the connection, unless the exchange is complete.
+    /// Closes the connection.
     func cancel() {
         guard let source = state.withLock({ $0.source.take() }) else { return }
         source.upload?.cancel()

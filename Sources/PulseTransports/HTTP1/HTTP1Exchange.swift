@@ -44,7 +44,7 @@ struct HTTP1Exchange: Sendable {
     /// What was read: a whole response, or the head of a streamed one.
     private struct Received {
         let pooled: PooledConnection
-        let upload: HTTP1Upload?
+        let upload: BodyUpload?
         let parser: HTTP1ResponseParser
         let timings: PulseResponse.Timings
     }
@@ -58,7 +58,9 @@ struct HTTP1Exchange: Sendable {
         var timings = timings
         connection.begin(idleTimeout: request.idleTimeout)
         connection.send(outgoing.bytes, ifIdle: isReused, isBatched: isBatched && feed == nil)
-        let upload = feed.map { HTTP1Upload($0, over: connection, idleTimeout: request.idleTimeout) }
+        let upload = feed.map { feed in
+            BodyUpload(feed, over: HTTP1UploadChannel(connection, for: feed, idleTimeout: request.idleTimeout))
+        }
         do {
             try await read(from: connection, upload, into: &parser, &timings)
             // The server may read on after a response that does not refuse the body.
@@ -92,7 +94,7 @@ struct HTTP1Exchange: Sendable {
 
     /// Reads until the response is complete, or the head of a streamed one.
     private func read(
-        from connection: any ReusableConnection, _ upload: HTTP1Upload?, into parser: inout HTTP1ResponseParser,
+        from connection: any ReusableConnection, _ upload: BodyUpload?, into parser: inout HTTP1ResponseParser,
         _ timings: inout PulseResponse.Timings
     ) async throws {
         var readCount = 0
@@ -171,22 +173,8 @@ struct HTTP1Exchange: Sendable {
             parser, timings, from: received.pooled, to: nextOwner, received.upload,
             headSize: outgoing.bytes.count, startedAt: startedAt)
         let head = parser.head?.response(to: request.urlRequest)
-        let decoded = DecodedStream(parser.codings, of: head) { try await reader.read() }
         // Created before anything can fail: dropping the stream closes the connection.
-        let stream = ByteStream {
-            try await decoded.read()
-        } cancel: {
-            reader.cancel()
-        }
-        stream.timingsAtEnd = {
-            var timings = reader.timings
-            timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
-            return timings
-        }
-        stream.trailersAtEnd = { reader.trailers }
-        stream.onEnd { _ in
-            withExtendedLifetime(slot) {}
-        }
+        let stream = reader.stream(parser.codings, of: head, holding: slot)
         var response = try response(parser, timings)
         try await response.deliver(stream, for: request)
         return response

@@ -3,14 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The body of a streamed response on its way from the connection to the reader of the stream, which requests each
-/// piece.
-final class HTTP2BodyReader: @unchecked Sendable {
+/// The body of a streamed response on its way from a stream of HTTP/2 to the reader.
+final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
     // Unchecked: a stream has one reader at a time, which alone uses the pieces; a lock protects the rest.
 
     private struct Source: Sendable {
         let stream: HTTP2Stream
-        let upload: HTTP2Upload?
+        let upload: BodyUpload?
     }
 
     private struct State {
@@ -36,12 +35,11 @@ final class HTTP2BodyReader: @unchecked Sendable {
     private let state: Locked<State>
 
     /// - Parameter stream: has the head of the response.
-    init(_ timings: PulseResponse.Timings, from stream: HTTP2Stream, _ upload: HTTP2Upload?, startedAt: TimeInterval) {
+    init(_ timings: PulseResponse.Timings, from stream: HTTP2Stream, _ upload: BodyUpload?, startedAt: TimeInterval) {
         self.startedAt = startedAt
         state = Locked(State(source: Source(stream: stream, upload: upload), timings: timings))
     }
 
-    /// The measurements so far.
     var timings: PulseResponse.Timings {
         let known = state.withLock { $0.source }?.stream.state
         return state.withLock { state in
@@ -50,11 +48,8 @@ final class HTTP2BodyReader: @unchecked Sendable {
         }
     }
 
-    /// The trailers, once the body is read.
     var trailers: HTTPHeaders { state.withLock { $0.trailers } }
 
-    /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
-    /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
     func read() async throws -> Data? {
         if let piece = pieces.popLast() { return piece }
         guard let source = state.withLock({ $0.source }) else { throw CancellationError() }
@@ -77,7 +72,6 @@ final class HTTP2BodyReader: @unchecked Sendable {
         return nil
     }
 
-    /// Ends the stream, unless the exchange is complete.
     func cancel() {
         end(.cancel)
     }

@@ -17,8 +17,8 @@ extension HTTP2Connection {
         /// Whether to close the socket, and what to send before that if it has room.
         var closes = false
         var lastBytes: Data?
-        /// The alarms to set.
-        var alarms: [(stream: Int32, deadline: TimeInterval)] = []
+        /// When to look for waits that have taken too long, in place of the earlier alarm.
+        var check: TimeInterval?
         var obsolete: DeadlineHeap.Alarm?
 
         mutating func resume(_ waiter: Waiter?) {
@@ -50,6 +50,10 @@ extension HTTP2Connection {
         private var receiveCount = 0
         /// What is being handed to the socket.
         private var outgoing: HTTP2Session.Outgoing?
+        /// When the waits for the peer are checked next. One alarm serves all streams: their deadlines mostly come in
+        /// order, and few expire.
+        private var nextCheck = TimeInterval.infinity
+        private(set) var alarm: DeadlineHeap.Alarm?
 
         init(_ session: HTTP2Session, expectedLimit: Int?, now: TimeInterval) {
             self.session = session
@@ -144,7 +148,6 @@ extension HTTP2Connection.State {
         uploads.remove(id)
         effects.resume(stream.reader)
         effects.resume(stream.writer?.waiter)
-        effects.obsolete = stream.alarm
         if stream.isOpen {
             session.reset(id, code)
             effects.sends = true
@@ -259,7 +262,7 @@ extension HTTP2Connection.State {
             streams[id]?.isOpen = false
             if !undecided.contains(id) { streams[id]?.end(cause, &effects) }
         }
-        (effects.closes, effects.tellsOwner) = (true, true)
+        (effects.closes, effects.tellsOwner, effects.obsolete) = (true, true, alarm.take())
     }
 
     /// What to send before the socket is closed: a GOAWAY, but no request that passes for unsent.
@@ -426,37 +429,38 @@ extension HTTP2Connection.State {
         goal.isReading ? streams[id]?.reader.take() : streams[id]?.writer.take()?.waiter
     }
 
-    /// Sets an alarm for the wait of a stream, unless there is one.
+    /// Sets the alarm for the wait of a stream, unless it comes early enough.
     private mutating func arm(_ id: Int32, _ effects: inout Effects) {
-        guard let stream = streams[id], !stream.isArmed, stream.deadline < .infinity else { return }
-        streams[id]?.isArmed = true
-        effects.alarms.append((id, stream.deadline))
+        guard let deadline = streams[id]?.deadline, deadline < nextCheck, end == nil else { return }
+        (nextCheck, effects.check) = (deadline, deadline)
     }
 
-    /// Notes an alarm that was set. False if the stream is gone.
-    mutating func note(_ alarm: DeadlineHeap.Alarm, of id: Int32) -> Bool {
-        guard streams[id] != nil else { return false }
-        streams[id]?.alarm = alarm
-        return true
+    /// Notes the alarm that was set for a check. Returns the one that is needed no more.
+    mutating func note(_ alarm: DeadlineHeap.Alarm, at time: TimeInterval) -> DeadlineHeap.Alarm? {
+        guard nextCheck == time, end == nil else { return alarm }
+        defer { self.alarm = alarm }
+        return self.alarm
     }
 
-    /// Ends the stream if the peer was silent for too long; else lets the alarm follow its latest bytes.
-    mutating func expire(_ id: Int32, now: TimeInterval) -> Effects {
+    /// Ends the streams whose peer was silent for too long, and lets the alarm follow the latest bytes of the others.
+    mutating func checkWaits(at time: TimeInterval, now: TimeInterval) -> Effects {
         var effects = Effects()
-        guard let stream = streams[id] else { return effects }
-        streams[id]?.isArmed = false
-        streams[id]?.alarm = nil
-        // The clock may be off by a rounding error.
-        guard stream.deadline <= now + 1e-6 else {
-            arm(id, &effects)
-            return effects
+        if nextCheck == time { (nextCheck, alarm) = (.infinity, nil) }
+        for (id, stream) in streams {
+            // The clock may be off by a rounding error.
+            if stream.deadline <= now + 1e-6 { expire(id, stream, &effects, now: now) } else { arm(id, &effects) }
         }
+        return effects
+    }
+
+    private mutating func expire(
+        _ id: Int32, _ stream: HTTP2Connection.StreamState, _ effects: inout Effects, now: TimeInterval
+    ) {
         // The session sends what it has framed, before the RST_STREAM.
         if session.isBegun(id) { streams[id]?.isBegun = true }
         if stream.isOpen { session.reset(id, .cancel) }
         doubt(stream, &effects)
         endStream(id, .timedOut, &effects, now: now)
-        return effects
     }
 }
 #endif

@@ -2,7 +2,6 @@
 
 #if canImport(CPulsePlatform)
 import PulseCore
-import PulsePlatform
 
 extension HTTP2Connection {
     /// The head of a response.
@@ -68,9 +67,6 @@ extension HTTP2Connection {
         var reader: Waiter?
         var writer: (waiter: Waiter, goal: Goal)?
         var lastActivity: TimeInterval = 0
-        var alarm: DeadlineHeap.Alarm?
-        /// Whether an alarm is set, or about to be.
-        var isArmed = false
 
         init(idleTimeout: TimeInterval, receiveCount: Int, openedAt: TimeInterval) {
             (self.idleTimeout, self.receiveCount, self.openedAt) = (idleTimeout, receiveCount, openedAt)

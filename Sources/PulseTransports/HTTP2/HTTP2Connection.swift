@@ -40,6 +40,7 @@ final class HTTP2Connection: Sendable {
     }
 
     deinit {
+        if let alarm = state.withLock({ $0.alarm }) { deadlines.remove(alarm) }
         socket.close()
     }
 
@@ -174,7 +175,7 @@ final class HTTP2Connection: Sendable {
     private func perform(_ effects: Effects) {
         for waiter in effects.waiters { waiter.resume() }
         if let alarm = effects.obsolete { deadlines.remove(alarm) }
-        for (id, deadline) in effects.alarms { setAlarm(for: id, deadline) }
+        if let time = effects.check { setAlarm(at: time) }
         if effects.closes {
             if let bytes = effects.lastBytes, !bytes.isEmpty { _ = try? socket.startWriting(bytes) }
             socket.close()
@@ -182,15 +183,14 @@ final class HTTP2Connection: Sendable {
         if effects.tellsOwner { onChange(self) }
     }
 
-    private func setAlarm(for id: Int32, _ deadline: TimeInterval) {
-        let alarm = deadlines.add(deadline) { [weak self] in self?.expire(id) }
-        // The stream may have been released meanwhile.
-        if !state.withLock({ $0.note(alarm, of: id) }) { deadlines.remove(alarm) }
+    private func setAlarm(at time: TimeInterval) {
+        let alarm = deadlines.add(time) { [weak self] in self?.checkWaits(at: time) }
+        if let obsolete = state.withLock({ $0.note(alarm, at: time) }) { deadlines.remove(obsolete) }
     }
 
-    private func expire(_ id: Int32) {
+    private func checkWaits(at time: TimeInterval) {
         let now = clock.uptime
-        perform(state.withLock { $0.expire(id, now: now) })
+        perform(state.withLock { $0.checkWaits(at: time, now: now) })
         pump()
     }
 

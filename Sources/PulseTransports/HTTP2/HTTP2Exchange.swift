@@ -44,7 +44,7 @@ struct HTTP2Exchange: Sendable {
             if isReused { return nil }
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }
-        let upload = feed.map { HTTP2Upload($0, on: stream) }
+        let upload = feed.map { BodyUpload($0, over: stream) }
         var received = HTTP2Response(to: request.delivery, isHeadRequest: outgoing.isHead)
         do {
             try await read(from: stream, upload, into: &received)
@@ -70,7 +70,7 @@ struct HTTP2Exchange: Sendable {
 
     /// Reads until the response is complete or cut, or the head of a streamed one.
     private func read(
-        from stream: HTTP2Stream, _ upload: HTTP2Upload?, into received: inout HTTP2Response
+        from stream: HTTP2Stream, _ upload: BodyUpload?, into received: inout HTTP2Response
     ) async throws {
         try received.begin(try await stream.head())
         if received.refusesBody { upload?.stop() }
@@ -89,7 +89,7 @@ struct HTTP2Exchange: Sendable {
     // MARK: Outcome
 
     private func response(
-        _ received: HTTP2Response, from stream: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
+        _ received: HTTP2Response, from stream: HTTP2Stream, _ upload: BodyUpload?, _ timings: PulseResponse.Timings,
         holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         if received.isStreaming {
@@ -121,27 +121,13 @@ struct HTTP2Exchange: Sendable {
     }
 
     private func stream(
-        _ received: HTTP2Response, from source: HTTP2Stream, _ upload: HTTP2Upload?, _ timings: PulseResponse.Timings,
+        _ received: HTTP2Response, from source: HTTP2Stream, _ upload: BodyUpload?, _ timings: PulseResponse.Timings,
         holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {
         let reader = HTTP2BodyReader(timings, from: source, upload, startedAt: startedAt)
         let head = received.head?.response(to: request.urlRequest)
-        let decoded = DecodedStream(received.codings, of: head) { try await reader.read() }
         // Created before anything can fail: dropping the stream cancels that of the connection.
-        let stream = ByteStream {
-            try await decoded.read()
-        } cancel: {
-            reader.cancel()
-        }
-        stream.timingsAtEnd = {
-            var timings = reader.timings
-            timings.bytesDecoded = decoded.decodedCount ?? timings.bytesReceived
-            return timings
-        }
-        stream.trailersAtEnd = { reader.trailers }
-        stream.onEnd { _ in
-            withExtendedLifetime(slot) {}
-        }
+        let stream = reader.stream(received.codings, of: head, holding: slot)
         var response = try response(received, reader.timings)
         try await response.deliver(stream, for: request)
         return response

@@ -32,11 +32,6 @@ final class HTTP2Stream: Sendable {
         connection.release(id, code)
     }
 
-    /// Ends the stream because the request's body cannot be produced: its tasks throw ``Ended``.
-    func abort() {
-        connection.abort(id)
-    }
-
     // MARK: Response
 
     /// Waits for the head of the response. Throws ``Ended``, and `CancellationError`.
@@ -61,23 +56,40 @@ final class HTTP2Stream: Sendable {
         }
     }
 
-    // MARK: Request
-
-    /// Adds bytes to the request's body. False if nothing more can be sent.
-    func send(_ bytes: Data, isLast: Bool) -> Bool {
-        connection.send(bytes, isLast: isLast, on: id)
-    }
-
-    /// Says whether the request's body waits for its source. That time is not the server's.
-    func setWaitsForSource(_ waits: Bool) {
-        connection.setWaitsForSource(waits, on: id)
-    }
-
     /// Waits until the goal is met, or the stream has ended. Throws `CancellationError`.
-    func wait(for goal: HTTP2Connection.Goal) async throws {
+    private func wait(for goal: HTTP2Connection.Goal) async throws {
         try Task.checkCancellation()
         await connection.wait(for: goal, of: id)
         try Task.checkCancellation()
     }
+}
+
+extension HTTP2Stream: UploadChannel {
+    /// The connection takes nothing more for the stream.
+    private struct Closed: Error {}
+
+    var hasHead: Bool { state?.isTaken == true }
+
+    func finishHead() async throws {
+        try await wait(for: .taken)
+        guard hasHead else { throw Closed() }
+    }
+
+    func send(_ chunk: Data, isLast: Bool) async throws {
+        guard connection.send(chunk, isLast: isLast, on: id) else { throw Closed() }
+        try await wait(for: .room)
+    }
+
+    func finish() async throws {
+        try await wait(for: .sent)
+        guard state?.sentAt != nil else { throw Closed() }
+    }
+
+    func setWaitsForSource(_ waits: Bool) { connection.setWaitsForSource(waits, on: id) }
+
+    func endReading() {}
+
+    /// Its tasks throw ``Ended``.
+    func abort() { connection.abort(id) }
 }
 #endif

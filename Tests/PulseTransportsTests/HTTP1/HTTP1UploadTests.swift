@@ -12,7 +12,7 @@ struct HTTP1UploadTests {
     @Test(arguments: [4, nil] as [Int64?])
     func aBodyIsSentWhenItsTaskHasReturned(length: Int64?) async throws {
         let connection = ScriptedConnection(holdsWrites: true)
-        let upload = HTTP1Upload(try feed(length) { ByteStream([Data("body".utf8)]) }, over: connection, idleTimeout: 9)
+        let upload = upload(try feed(length) { ByteStream([Data("body".utf8)]) }, over: connection)
         await connection.firstWrite()
         #expect(connection.sent.count > 4 && !upload.isSent)
         connection.releaseWrites()
@@ -26,7 +26,7 @@ struct HTTP1UploadTests {
     @Test func aBodyOfKnownLengthNeedsNoEndOfItsSource() async throws {
         let connection = ScriptedConnection()
         let isFirst = Locked(true)
-        let upload = HTTP1Upload(
+        let upload = upload(
             try feed(4) {
                 ByteStream(next: {
                     let first = isFirst.withLock { first in
@@ -35,7 +35,7 @@ struct HTTP1UploadTests {
                     }
                     return first ? Data("body".utf8) : try await Self.forever()
                 })
-            }, over: connection, idleTimeout: 9)
+            }, over: connection)
         try await upload.end()
         #expect(upload.isSent && connection.limits.last == 9)
     }
@@ -43,8 +43,8 @@ struct HTTP1UploadTests {
     /// The server is not slow while it waits for the source.
     @Test func onlyAWriteIsTimed() async throws {
         let connection = ScriptedConnection()
-        let upload = HTTP1Upload(
-            try feed(nil) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection, idleTimeout: 9)
+        let upload = upload(
+            try feed(nil) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection)
         try await upload.end()
         let limits = connection.limits
         #expect(limits == [.infinity, 9, .infinity, 9, .infinity, 9, .infinity, 9])
@@ -52,8 +52,8 @@ struct HTTP1UploadTests {
 
     @Test func aRefusedBodyEndsBeforeItsNextChunk() async throws {
         let connection = ScriptedConnection(holdsWrites: true)
-        let upload = HTTP1Upload(
-            try feed(2) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection, idleTimeout: 9)
+        let upload = upload(
+            try feed(2) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection)
         await connection.firstWrite()
         upload.stop()
         connection.releaseWrites()
@@ -64,8 +64,8 @@ struct HTTP1UploadTests {
     /// The connection has a lock of its own, and may call back.
     @Test func aStopDuringAChangeOfTheLimitIsTheLast() async throws {
         let connection = ScriptedConnection(holdsWrites: true)
-        let upload = HTTP1Upload(
-            try feed(2) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection, idleTimeout: 9)
+        let upload = upload(
+            try feed(2) { ByteStream([Data("a".utf8), Data("b".utf8)]) }, over: connection)
         await connection.firstWrite()
         connection.onLimit = { if $0 == .infinity { upload.stop() } }
         connection.releaseWrites()
@@ -78,16 +78,16 @@ struct HTTP1UploadTests {
     @Test func theFailureOfASourceClosesTheConnection() async throws {
         struct Broken: Error {}
         let connection = ScriptedConnection()
-        let upload = HTTP1Upload(
-            try feed(9) { ByteStream(next: { throw Broken() }) }, over: connection, idleTimeout: 9)
+        let upload = upload(
+            try feed(9) { ByteStream(next: { throw Broken() }) }, over: connection)
         await #expect(throws: (any Error).self) { try await upload.end() }
         #expect(upload.failure != nil && !upload.isSent && connection.isClosed)
     }
 
     /// The wait ends at once, also if the source goes on.
     @Test func aCancelledWaitLeavesTheSource() async throws {
-        let upload = HTTP1Upload(
-            try feed(9) { ByteStream(next: { try await Self.forever() }) }, over: ScriptedConnection(), idleTimeout: 9)
+        let upload = upload(
+            try feed(9) { ByteStream(next: { try await Self.forever() }) }, over: ScriptedConnection())
         let wait = Task { try await upload.end() }
         wait.cancel()
         await #expect(throws: CancellationError.self) { try await wait.value }
@@ -97,13 +97,17 @@ struct HTTP1UploadTests {
     @Test func aHeadThatWasNotSentBeginsNoBody() async throws {
         let connection = ScriptedConnection(isStale: true)
         let makes = Locked(0)
-        let upload = HTTP1Upload(
+        let upload = upload(
             try feed(nil) {
                 makes.withLock { $0 += 1 }
                 return ByteStream([])
-            }, over: connection, idleTimeout: 9)
+            }, over: connection)
         try await upload.end()
         #expect(makes.withLock { $0 } == 0 && !upload.isSent)
+    }
+
+    private func upload(_ feed: BodyFeed, over connection: ScriptedConnection) -> BodyUpload {
+        BodyUpload(feed, over: HTTP1UploadChannel(connection, for: feed, idleTimeout: 9))
     }
 
     private func feed(_ length: Int64?, _ make: @escaping @Sendable () -> ByteStream) throws -> BodyFeed {
