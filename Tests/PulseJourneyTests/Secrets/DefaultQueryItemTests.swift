@@ -111,6 +111,36 @@ struct DefaultQueryItemTests {
         await client.shutdown()
     }
 
+    @Test func noErrorEventShowsTheirValues() async throws {
+        let client = Self.client(
+            MockTransport(stubs: [Stub().reply(.events([ServerSentEvent(type: "error", data: "{}")]))]))
+        let values = client.events("/events").decoded(as: [String: Int].self)
+        let error = await #expect(throws: PulseError.self) { for try await _ in values {} }
+        #expect(error?.kind == .custom)
+        Self.expectNoValue(in: error, path: "/events")
+        await client.shutdown()
+    }
+
+    private struct Feed: SocketEndpoint {
+        let path = "/feed"
+        let socketOptions = SocketOptions(reconnect: .never)
+    }
+
+    @Test func noErrorOfASocketShowsTheirValues() async throws {
+        let client = Self.client(
+            MockTransport(stubs: []) { socket in
+                _ = try await socket.receive()
+                try await socket.run(.reset)
+            })
+        let socket = PulseSocket(endpoint: Feed(), client: client)
+        try await socket.connect()
+        try? await socket.send(.text("end"))
+        for await _ in socket.states {}
+        let error = await #expect(throws: PulseError.self) { _ = try await socket.receive() }
+        Self.expectNoValue(in: error, path: "/feed")
+        await client.shutdown()
+    }
+
     @Test func noErrorOfATransferShowsTheirValues() async throws {
         let client = Self.client(MockTransport { _ in throw TransportFailure(code: .badURL, phase: .maybeSent) })
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).mov")
