@@ -14,7 +14,7 @@ let patient = RetryPolicy(
 
 // snippet.decider
 /// Retries a conflict once.
-struct ConflictDecider: RetryDecider {
+struct ConflictDecider: RetryPolicy.Decider {
     func delay(
         after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext
     ) -> TimeInterval? {

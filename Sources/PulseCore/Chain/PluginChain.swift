@@ -62,9 +62,11 @@ public struct PluginChain: Sendable {
             }
             // The response of a transport has none, nor has that of a plugin that responds itself.
             if response.decoder == nil, let decoder = context.call.decoder { response.decoder = decoder }
+            response.mask(with: context.call.environment.redaction)
             return .success(response)
         } catch {
-            let failure = PulseError(wrapping: error, request: request)
+            let failure = PulseError(
+                wrapping: error, request: request, maskedBy: context.call.environment.redaction)
             if isWire, failure.phase == .beforeSend { context.call.record(.unsent) }
             return .failure(failure)
         }

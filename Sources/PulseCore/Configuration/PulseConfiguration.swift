@@ -30,8 +30,8 @@ public struct PulseConfiguration: Sendable {
     /// Query items of every call, after those of the endpoint, where the call has no item of that name. They follow the
     /// rules of secret header fields: they are sent only to the home origin, or without one wherever a call goes. A
     /// ready `URLRequest`, the location of a redirect and that of a resumable upload get none. A call that is stored to
-    /// be sent later is stored without them, and sent with those of that time. Logs and recordings mask their values,
-    /// and the texts of errors and responses those of well-known names such as `api_key`. Empty by default.
+    /// be sent later is stored without them, and sent with those of that time. Logs, recordings and the texts of errors
+    /// and responses mask their values. Empty by default.
     public var defaultQueryItems: [URLQueryItem] = []
     /// Which failures are retried and how often; three attempts in all by default.
     public var retryPolicy: RetryPolicy = .default

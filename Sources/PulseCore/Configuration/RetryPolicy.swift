@@ -35,7 +35,7 @@ public struct RetryPolicy: Sendable {
     public var maximumRetryAfter: TimeInterval = 60
     /// The decider with the last word on which failures are retried and after which delay; nil, the default, uses only
     /// the other fields.
-    public var decider: (any RetryDecider)?
+    public var decider: (any Decider)?
 
     /// Creates a policy; without arguments, the ``default``.
     public init(

@@ -33,7 +33,7 @@ package struct BodyNote: Error, Sendable {
         isJSON =
             !checksJSON
             || (try? JSONSerialization.jsonObject(with: response.data, options: .fragmentsAllowed)) != nil
-        request = PulseError.text(of: response.request)
+        request = PulseError.text(of: response.request, maskedBy: response.redaction)
         self.underlying = underlying
     }
 

@@ -6,7 +6,7 @@ extension PulseError {
     ///
     /// It is the `underlying` error of a ``TransportFailure`` with the code `timedOut`. It says nothing about the
     /// server, so no circuit breaker counts it. A ``RetryPolicy`` does not retry it by itself, since another attempt
-    /// would wait for the same slots. Its ``RetryDecider`` may, whatever the method.
+    /// would wait for the same slots. Its ``RetryPolicy/Decider`` may, whatever the method.
     public struct PoolTimeout: Error, Sendable, Hashable {
         /// The host whose slots were taken.
         public let host: String

@@ -12,7 +12,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         case .unsupported(let what): "unsupported: \(Redaction.standard.text(what))"
         case .noConnection: "no connection: there is no path to the network, and nothing was sent"
         case .timeout(let request):
-            "timed out: \(Self.text(of: request)), no byte was sent or received for the idle timeout"
+            "timed out: \(Self.withoutQueries(Self.text(of: request))), no byte was sent or received for the idle timeout"
         case .transport(let code, let error):
             "transport failed: " + code.symbol(because: Self.text(of: error)) + Self.target(of: error)
         case .sslPinningFailed(let host):
@@ -73,6 +73,7 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
+    /// Drops queries, also from the URL of an error that does not know which names its client masks.
     private static func withoutQueries(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { $0.prefix { $0 != "?" } }
             .joined(separator: " ")
@@ -150,10 +151,14 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
     /// The same error with the request and the file for its text, where it names none.
     package func naming(request: @autoclosure () -> String?, file: URL? = nil) -> PulseError {
         switch self {
-        case .transport(let code, var failure as TransportFailure) where failure.request == nil:
-            let path = file.map { Redaction.standard.text($0.path) }
-            let known = [request(), path].compactMap { $0 }
-            failure.request = known.isEmpty ? nil : known.joined(separator: ", ")
+        case .transport(let code, var failure as TransportFailure):
+            failure.request = failure.request ?? request()
+            // The cause may name the file as well.
+            if let path = file.map({ Redaction.standard.text($0.path) }),
+                !"\(failure) \(failure.request ?? "")".contains(path)
+            {
+                failure.request = [failure.request, path].compactMap { $0 }.joined(separator: ", ")
+            }
             return .transport(code, underlying: failure)
         case .transport(let code, var failure as TransferFailure):
             failure.request = failure.request ?? request()
@@ -184,15 +189,15 @@ extension PulseError: CustomStringConvertible, CustomDebugStringConvertible, Cus
         let underlying: (any Error)?
     }
 
-    package static func text(of request: URLRequest) -> String {
-        (request.httpMethod ?? "GET") + " " + (request.url.map { Redaction.standard.url($0) } ?? "(no URL)")
+    package static func text(of request: URLRequest, maskedBy redaction: Redaction = .standard) -> String {
+        (request.httpMethod ?? "GET") + " " + (request.url.map { redaction.url($0) } ?? "(no URL)")
     }
 
     /// The request of a transport failure, if it is known.
     private static func target(of error: any Error) -> String {
         switch error {
         case let failure as TransportFailure: failure.request.map { ", \($0)" } ?? ""
-        case let error as URLError: error.failingURL.map { ", \(Redaction.standard.url($0))" } ?? ""
+        case let error as URLError: error.failingURL.map { ", \(withoutQueries(Redaction.standard.url($0)))" } ?? ""
         default: ""
         }
     }

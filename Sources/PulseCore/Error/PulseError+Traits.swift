@@ -160,7 +160,9 @@ extension PulseError {
 
     /// Creates a `PulseError` from any error. A ``timeout(_:)`` holds `request`; without one, it uses the URL in the
     /// error.
-    package init(wrapping error: any Error, request: URLRequest?) {
+    ///
+    /// - Parameter redaction: masks the request in the text of the error.
+    package init(wrapping error: any Error, request: URLRequest?, maskedBy redaction: Redaction = .standard) {
         switch error {
         case let error as PulseError:
             self = error
@@ -169,7 +171,7 @@ extension PulseError {
         case let failure as TransportFailure where (failure.underlying as? PulseError)?.kind == .responseTooLarge:
             self.init(wrapping: failure.underlying ?? failure, request: request)
         case var failure as TransportFailure:
-            failure.request = failure.request ?? request.map { Self.text(of: $0) }
+            failure.request = failure.request ?? request.map { Self.text(of: $0, maskedBy: redaction) }
             self.init(code: failure.code, phase: failure.phase, underlying: failure, request: request)
         case let error as URLError:
             self.init(

@@ -51,6 +51,8 @@ public struct PulseResponse: Sendable {
         var isTruncated = false
         var isDecoded = false
         var decoder: (any ResponseDecoder)?
+        /// Nil for the standard rules.
+        var redaction: Redaction?
         var redirects: [Redirect] = []
         var foundationResponse: HTTPURLResponse?
     }
@@ -184,6 +186,14 @@ public struct PulseResponse: Sendable {
         set { if newValue != nil || box.values.decoder != nil { values.decoder = newValue } }
     }
 
+    /// The rules that mask the texts of the response and of its errors: those of the client that received it.
+    package var redaction: Redaction { box.values.redaction ?? .standard }
+
+    /// Sets ``redaction``, unless the response has it or the rules are the standard ones.
+    package mutating func mask(with redaction: Redaction) {
+        if redaction.hasOwnNames, box.values.redaction == nil { values.redaction = redaction }
+    }
+
     /// The redirects that led to this response, in order.
     public var redirects: [Redirect] {
         get { box.values.redirects }
@@ -258,7 +268,7 @@ extension PulseError {
 extension PulseResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The status, method, redacted URL, and kind and size of the body, never a header or the body itself.
     public var description: String {
-        let url = request.url.map { Redaction.standard.url($0) } ?? "(no URL)"
+        let url = request.url.map { redaction.url($0) } ?? "(no URL)"
         return "\(statusCode) for \(request.httpMethod ?? "GET") \(url), \(body)"
     }
 

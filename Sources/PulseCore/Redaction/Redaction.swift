@@ -45,8 +45,11 @@ public struct Redaction: Sendable {
 
     /// These rules with the additional names of another.
     package func adding(_ other: Redaction) -> Redaction {
-        other.names.hasOwn ? Redaction(names: names.adding(other.names)) : self
+        other.hasOwnNames ? Redaction(names: names.adding(other.names)) : self
     }
+
+    /// Whether there are names beyond the standard ones.
+    package var hasOwnNames: Bool { names.hasOwn }
 
     /// Whether the value of that name is secret. Allocates nothing, since it is called for every header of every
     /// request.

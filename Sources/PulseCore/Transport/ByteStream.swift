@@ -16,7 +16,8 @@ public final class ByteStream: AsyncSequence, Sendable {
         var bytesRead = 0
         var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)?
         var trailersAtEnd: (@Sendable () -> HTTPHeaders)?
-        var request: URLRequest?
+        /// As a text.
+        var request: String?
     }
 
     private struct End {
@@ -59,8 +60,8 @@ public final class ByteStream: AsyncSequence, Sendable {
         set { state.withLock { $0.trailersAtEnd = newValue } }
     }
 
-    /// The request whose response the stream is, for the text of a failure.
-    package var request: URLRequest? {
+    /// The method and the redacted URL of the request whose response the stream is, for the text of a failure.
+    package var request: String? {
         get { state.withLock { $0.request } }
         set { state.withLock { $0.request = newValue } }
     }
@@ -150,7 +151,7 @@ public final class ByteStream: AsyncSequence, Sendable {
             if let error { throw error }
             return chunk
         } catch {
-            let error = PulseError(wrapping: error).naming(request: request.map { PulseError.text(of: $0) })
+            let error = PulseError(wrapping: error).naming(request: request)
             // The first end determines the error: a cancelled source may throw any error.
             finish(error, cancelsSource: true)
             throw state.withLock { $0.end?.error } ?? error

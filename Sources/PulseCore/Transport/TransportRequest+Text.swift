@@ -3,7 +3,7 @@
 extension TransportRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method, redacted URL and kind of body, never a header or the body.
     public var description: String {
-        let url = urlRequest.url.map { Redaction.standard.url($0) } ?? "(no URL)"
+        let url = urlRequest.url.map { redaction.url($0) } ?? "(no URL)"
         return "\(urlRequest.httpMethod ?? "GET") \(url), \(body)"
     }
 

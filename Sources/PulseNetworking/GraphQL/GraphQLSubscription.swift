@@ -108,10 +108,9 @@ final class SubscriptionReader {
     func failure(
         _ error: any Error, decoding type: Any.Type, _ payload: Data, as contentType: String
     ) -> PulseError {
-        guard let request = feed.hub.request else {
+        guard let part = feed.hub.response(with: payload) else {
             return error as? PulseError ?? .decodingFailed(type: "\(type)", underlying: error)
         }
-        let part = PulseResponse(statusCode: 101, data: payload, request: request)
         return PulseError(decoding: type, error, of: part, as: contentType, element: "a response of a subscription")
     }
 }

@@ -41,8 +41,8 @@ final class SubscriptionHub: Sendable {
     /// The subscriptions that have not ended.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// The request of the socket's latest handshake, for the texts of errors.
-    var request: URLRequest? { state.withLock { $0.socket }?.request }
+    /// Bytes of a message as the response to the socket's latest handshake; nil without a handshake.
+    func response(with bytes: Data) -> PulseResponse? { state.withLock { $0.socket }?.response(with: bytes) }
 
     func newID() -> Int {
         state.withLock { state in

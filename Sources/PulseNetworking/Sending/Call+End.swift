@@ -42,7 +42,10 @@ extension PulseError {
         case .invalidURL(let text): .invalidURL(text + request)
         case .invalidRequest(let reason): .invalidRequest(reason: reason + request)
         case .unsupported(let what): .unsupported(what + request)
-        default: naming(request: call.sent.map { Self.text(of: $0) } ?? "\(call.method) \(call.shownPath)")
+        default:
+            naming(
+                request: call.sent.map { Self.text(of: $0, maskedBy: call.environment.redaction) }
+                    ?? "\(call.method) \(call.shownPath)")
         }
     }
 }

@@ -65,7 +65,10 @@ final class Wire: Sendable {
         } catch {
             // A cancelled transport may report any error. The real reason is the cancellation, or the deadline that
             // caused it.
-            let error = Task.isCancelled ? PulseError.cancelled : PulseError(wrapping: error, request: request)
+            let error =
+                Task.isCancelled
+                ? PulseError.cancelled
+                : PulseError(wrapping: error, request: request, maskedBy: outgoing.redaction)
             throw error.kind == .cancelled && context.call.isExpired ? .deadlineExceeded(last: nil) : error
         }
     }
@@ -106,14 +109,15 @@ final class Wire: Sendable {
                 } else {
                     try await transport.send(outgoing)
                 }
-            response.bytes?.request = outgoing.urlRequest
+            response.bytes?.request = PulseError.text(of: outgoing.urlRequest, maskedBy: outgoing.redaction)
             if case .buffered(let limit) = context.delivery, response.data.count > limit {
                 response.body = .failed(.responseTooLarge(limit: limit))
             }
             return response
         } catch let failure as TransportFailure where !Task.isCancelled {
             guard var response = failure.response else { throw failure }
-            response.body = .failed(PulseError(wrapping: failure, request: outgoing.urlRequest))
+            response.body = .failed(
+                PulseError(wrapping: failure, request: outgoing.urlRequest, maskedBy: outgoing.redaction))
             return response
         }
     }

@@ -107,14 +107,21 @@ final class SocketCore: Sendable {
         for close in closes { close.give(()) }
     }
 
+    /// Bytes of a message as the response to the latest handshake, for the texts of errors; nil without a handshake.
+    func response(with bytes: Data) -> PulseResponse? {
+        guard let request else { return nil }
+        var response = PulseResponse(statusCode: 101, data: bytes, request: request)
+        response.mask(with: environment.redaction)
+        return response
+    }
+
     /// The error for a message that does not decode.
     func failure(
         _ error: any Error, decoding type: Any.Type, _ message: SocketMessage, by decoder: any ResponseDecoder
     ) -> PulseError {
-        guard let request else {
+        guard let part = response(with: message.bytes) else {
             return .decodingFailed(type: "\(type)", underlying: error)
         }
-        let part = PulseResponse(statusCode: 101, data: message.bytes, request: request)
         let element = if case .text = message { "a text message" } else { "a binary message" }
         let failure = PulseError(decoding: type, error, of: part, as: decoder.contentType, element: element)
         return failure.kind == .decodingFailed ? failure : .decodingFailed(type: "\(type)", underlying: error)
@@ -122,7 +129,8 @@ final class SocketCore: Sendable {
 
     /// The error with the request of the latest handshake, if there was one, in its text.
     func named(_ error: any Error) -> PulseError {
-        PulseError(wrapping: error).naming(request: request.map { PulseError.text(of: $0) })
+        PulseError(wrapping: error).naming(
+            request: request.map { PulseError.text(of: $0, maskedBy: environment.redaction) })
     }
 
     func warn(_ text: String) {

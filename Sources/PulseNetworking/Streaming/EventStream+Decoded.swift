@@ -57,8 +57,10 @@ extension EventStream {
 
         /// The request of the stream, without the data of the event.
         public var description: String {
-            let request = event.connection.map { ", \(PulseError.text(of: $0.response.request))" } ?? ""
-            return "the server sent the event \(event.shownType)" + request
+            let request = (event.connection?.response).map { response in
+                ", \(PulseError.text(of: response.request, maskedBy: response.redaction))"
+            }
+            return "the server sent the event \(event.shownType)" + (request ?? "")
         }
     }
 

@@ -72,7 +72,9 @@ extension EventStream {
                     try await wait(seconds, after: error)
                     action = machine.waited()
                 case .finish(let error):
-                    stream.close(error?.naming(request: source.map { PulseError.text(of: $0.response.request) }))
+                    let response = source?.response
+                    let request = response.map { PulseError.text(of: $0.request, maskedBy: $0.redaction) }
+                    stream.close(error?.naming(request: request))
                 }
             }
             return nil

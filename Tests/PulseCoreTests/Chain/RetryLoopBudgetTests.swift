@@ -110,7 +110,7 @@ struct RetryLoopBudgetTests {
 
     // MARK: Deciders
 
-    private struct Decider: RetryDecider {
+    private struct Decider: RetryPolicy.Decider {
         let decide: @Sendable (PulseError, Int, TimeInterval?) -> TimeInterval?
 
         func delay(

@@ -134,7 +134,7 @@ struct RetryLoopStaleTests {
     }
 
     @Test func noDeciderIsAskedAboutAResend() async throws {
-        struct Never: RetryDecider {
+        struct Never: RetryPolicy.Decider {
             func delay(
                 after failure: PulseError, attempt: Int, proposed: TimeInterval?, in context: PluginContext
             ) -> TimeInterval? { nil }

@@ -51,14 +51,17 @@ struct PulseErrorTextTableTests {
         ),
         (.unsupported("no sockets (GET /users)"), "unsupported: no sockets (GET /users)"),
         (.noConnection, "no connection: there is no path to the network, and nothing was sent"),
-        (.timeout(request), "timed out: \(shown), no byte was sent or received for the idle timeout"),
+        (
+            .timeout(request),
+            "timed out: PUT https://api.example.com/users/1, no byte was sent or received for the idle timeout"
+        ),
         (
             PulseError(wrapping: lost, request: request),
             "transport failed: networkConnectionLost, maybeSent, \(shown)"
         ),
         (
             PulseError(wrapping: URLError(.cannotFindHost), request: request),
-            "transport failed: cannotFindHost, https://api.example.com/users/1?token=***REDACTED***&page=2"
+            "transport failed: cannotFindHost, https://api.example.com/users/1"
         ),
         (
             PulseError(

@@ -210,6 +210,21 @@ struct PulseErrorTextTests {
         #expect(TransferFailure(.busy, file: file) == .busy && TransferFailure.busy != .fileExists)
     }
 
+    @Test func aLostTransferNamesItsFileOnce() {
+        let file = URL(fileURLWithPath: "/tmp/film.mov")
+        let lost = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+        let named = PulseError(wrapping: lost).naming(request: "PUT https://a.example")
+            .naming(request: "PUT https://b.example", file: file)
+        let text = "transport failed: networkConnectionLost, maybeSent, PUT https://a.example, /tmp/film.mov"
+        #expect(named.description == text)
+        #expect(named.naming(request: nil, file: file).description == text)
+        let full = TransportFailure(
+            code: .cannotWriteToFile, phase: .responseStarted,
+            underlying: FileFault.naming(POSIXError(.ENOSPC), file))
+        let shown = PulseError(wrapping: full).naming(request: "GET https://a.example", file: file).description
+        #expect(shown.hasSuffix(": /tmp/film.mov, GET https://a.example"), "\(shown)")
+    }
+
     @Test func aTransportFailureKeepsTheRequestThatItHas() {
         let lost = PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .responseStarted))
         let named = lost.naming(request: "GET https://a.example")

@@ -59,6 +59,97 @@ struct DefaultQueryItemTests {
         }
     }
 
+    private static func client(_ transport: MockTransport) -> PulseClient {
+        PulseClient(
+            configuration: PulseConfiguration(baseURL: "https://api.example.com")
+                .with(\.defaultQueryItems, value: [URLQueryItem(name: "key", value: PlantedSecret.queryItem.value)])
+                .with(\.retryPolicy, value: .never),
+            transport: transport)
+    }
+
+    /// `key` is no secret name elsewhere: only the configuration tells. An error that knows no configuration shows no
+    /// query.
+    private static func expectNoValue(in error: PulseError?, path: String, showsName: Bool = true) {
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("https://api.example.com\(path)"), "\(text)")
+        #expect(text.contains("?key=\(Redaction.mask)") == showsName, "\(text)")
+        for forbidden in PlantedSecret.forbiddenTexts { #expect(!text.contains(forbidden), "\(text)") }
+    }
+
+    @Test(arguments: [
+        ("/missing", PulseError.Kind.http), ("/login", .unauthorized), ("/mistyped", .decodingFailed),
+        ("/slow", .timeout), ("/lost", .transport), ("/unknown", .transport),
+    ])
+    func noErrorShowsTheirValues(path: String, kind: PulseError.Kind) async throws {
+        let client = Self.client(
+            MockTransport { request in
+                switch path {
+                case "/missing": return PulseResponse(statusCode: 404, request: request)
+                case "/login": return PulseResponse(statusCode: 401, request: request)
+                case "/slow": throw TransportFailure(code: .timedOut, phase: .maybeSent)
+                case "/lost": throw TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
+                case "/unknown": throw URLError(.cannotFindHost)
+                default: return PulseResponse(statusCode: 200, data: Data("{}".utf8), request: request)
+                }
+            })
+        let error = await #expect(throws: PulseError.self) { try await client.get(path, as: Int.self) }
+        #expect(error?.kind == kind)
+        Self.expectNoValue(in: error, path: path, showsName: path != "/slow" && path != "/unknown")
+        await client.shutdown()
+    }
+
+    @Test func noErrorOfAStreamShowsTheirValues() async throws {
+        let lost = TransportFailure(code: .networkConnectionLost, phase: .responseStarted)
+        let client = Self.client(
+            MockTransport(stubs: [Stub().reply(.chunks([Data("data: a\n\n".utf8)], failure: lost))]))
+        let lines = await #expect(throws: PulseError.self) { for try await _ in client.lines("/lines") {} }
+        Self.expectNoValue(in: lines, path: "/lines")
+        let values = client.jsonLines("/values", of: Int.self)
+        let mistyped = await #expect(throws: PulseError.self) { for try await _ in values {} }
+        #expect(mistyped?.kind == .decodingFailed)
+        Self.expectNoValue(in: mistyped, path: "/values")
+        await client.shutdown()
+    }
+
+    @Test func noErrorEventShowsTheirValues() async throws {
+        let client = Self.client(
+            MockTransport(stubs: [Stub().reply(.events([ServerSentEvent(type: "error", data: "{}")]))]))
+        let values = client.events("/events").decoded(as: [String: Int].self)
+        let error = await #expect(throws: PulseError.self) { for try await _ in values {} }
+        #expect(error?.kind == .custom)
+        Self.expectNoValue(in: error, path: "/events")
+        await client.shutdown()
+    }
+
+    private struct Feed: SocketEndpoint {
+        let path = "/feed"
+        let socketOptions = SocketOptions(reconnect: .never)
+    }
+
+    @Test func noErrorOfASocketShowsTheirValues() async throws {
+        let client = Self.client(
+            MockTransport(stubs: []) { socket in
+                _ = try await socket.receive()
+                try await socket.run(.reset)
+            })
+        let socket = PulseSocket(endpoint: Feed(), client: client)
+        try await socket.connect()
+        try? await socket.send(.text("end"))
+        for await _ in socket.states {}
+        let error = await #expect(throws: PulseError.self) { _ = try await socket.receive() }
+        Self.expectNoValue(in: error, path: "/feed")
+        await client.shutdown()
+    }
+
+    @Test func noErrorOfATransferShowsTheirValues() async throws {
+        let client = Self.client(MockTransport { _ in throw TransportFailure(code: .badURL, phase: .maybeSent) })
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString).mov")
+        let error = await #expect(throws: PulseError.self) { try await client.download("/films/1", to: file) }
+        Self.expectNoValue(in: error, path: "/films/1")
+        #expect(error.map { "\($0)".contains(file.lastPathComponent) } == true)
+        await client.shutdown()
+    }
+
     @Test func aCassetteHoldsNoValueAndFitsAnotherOne() async throws {
         let configuration = PulseConfiguration(baseURL: "https://api.example.com")
         let recorder = CassetteRecorder(

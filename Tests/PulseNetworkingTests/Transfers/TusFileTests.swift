@@ -93,7 +93,7 @@ struct TusFileTests {
         }
     }
 
-    enum Fault: CaseIterable { case location, offset }
+    enum Fault: CaseIterable { case location, offset, loss }
 
     /// With several uploads in progress, the text says which one failed.
     @Test(arguments: Fault.allCases)
@@ -108,15 +108,21 @@ struct TusFileTests {
                     uploads.dropping(after: 10)
                     uploads.answering(.head, with: .status(200))
                 }
+            case .loss: break
             }
             try await TusFixture.withFile { file, _, resumption in
-                let client = TusFixture.client(server)
+                let losing = ClosurePlugin { request, _, next in
+                    guard fault == .loss else { return try await next(request) }
+                    throw TransportFailure(code: .badServerResponse, phase: .maybeSent)
+                }
+                let client = TusFixture.client(server, plugins: [losing], retry: .none)
                 let error = await #expect(throws: PulseError.self) {
                     try await client.upload(Put(file), resuming: resumption)
                 }
                 let text = error.map { "\($0)" } ?? ""
                 #expect(text.hasPrefix("transport failed: badServerResponse"), "\(text)")
-                #expect(text.contains("/video.mp4") && text.contains("PUT \(server.baseURL)/up"), "\(text)")
+                let request = (fault == .loss ? "" : "PUT ") + "\(server.baseURL)/up"
+                #expect(text.contains("/video.mp4") && text.contains(request), "\(text)")
                 await client.shutdown()
             }
         }
@@ -169,6 +175,8 @@ struct TusFileTests {
                     try await client.upload(Put(file), resuming: resumption)
                 }
                 #expect(error?.kind == .encodingFailed && server.requests.isEmpty)
+                let text = error.map { "\($0)" } ?? ""
+                #expect(text.contains("no such file: ") && text.contains("/video.mp4"), "\(text)")
                 await client.shutdown()
             }
         }

@@ -67,7 +67,7 @@ struct LoggerPluginTests {
         #expect(
             failure == """
                 [0a1b2c3d] POST https://api.example.com/login?api_key=***REDACTED***&page=1 failed in 34 ms: \
-                timed out: POST https://api.example.com/login?api_key=***REDACTED***&page=1, \
+                timed out: POST https://api.example.com/login, \
                 no byte was sent or received for the idle timeout
                 """)
     }

@@ -79,7 +79,8 @@ final class DownloadRun: Sendable {
         do {
             return try await stored(built, for: call, through: pipeline, follower)
         } catch {
-            throw PulseError(wrapping: error).naming(request: PulseError.text(of: built.urlRequest), file: file)
+            throw PulseError(wrapping: error).naming(
+                request: PulseError.text(of: built.urlRequest, maskedBy: call.environment.redaction), file: file)
         }
     }
 

@@ -35,7 +35,8 @@ final class TusRun: Sendable {
         do {
             return try await sent(url, built, call, send)
         } catch {
-            throw PulseError(wrapping: error).naming(request: PulseError.text(of: built.urlRequest), file: url)
+            throw PulseError(wrapping: error).naming(
+                request: PulseError.text(of: built.urlRequest, maskedBy: call.environment.redaction), file: url)
         }
     }
 
