@@ -12,4 +12,11 @@ package protocol EagerConnection: DuplexConnection {
     /// Runs work that reads, without a switch of threads from where the bytes arrive, if that is possible. It must
     /// neither block nor compute for long.
     func readingNearby(_ work: @Sendable () async -> Void) async
+    /// Runs work that writes on the connection's own thread, once that has handled what has come, if there is one. It
+    /// must neither block nor compute for long.
+    func writingNearby(_ work: @escaping @Sendable () -> Void)
+}
+
+extension EagerConnection {
+    package func writingNearby(_ work: @escaping @Sendable () -> Void) { work() }
 }

@@ -50,6 +50,8 @@ extension HTTP2Connection {
         private var receiveCount = 0
         /// What is being handed to the socket.
         private var outgoing: HTTP2Session.Outgoing?
+        /// Whether the loop is about to send.
+        var isPosted = false
         /// When the waits for the peer are checked next. One alarm serves all streams: their deadlines mostly come in
         /// order, and few expire.
         private var nextCheck = TimeInterval.infinity
@@ -279,6 +281,12 @@ extension HTTP2Connection.State {
     }
 
     // MARK: Sending
+
+    /// Notes that the loop is to send. False if it knows already.
+    mutating func willPost() -> Bool {
+        defer { isPosted = true }
+        return !isPosted
+    }
 
     /// What to hand to the socket next; nil if there is nothing, or if another task does it.
     ///

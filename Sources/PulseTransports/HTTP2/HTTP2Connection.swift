@@ -99,14 +99,19 @@ final class HTTP2Connection: Sendable {
 
     /// Sends a request on a reserved place. Nil if no stream can be opened; nothing is sent then.
     ///
-    /// - Parameter isFed: whether the body follows by ``send(_:isLast:on:)``.
-    func open(_ request: HTTP2Request, isFed: Bool, idleTimeout: TimeInterval) -> HTTP2Stream? {
+    /// - Parameters:
+    ///   - isFed: whether the body follows by ``send(_:isLast:on:)``.
+    ///   - isBatched: whether the loop sends the request, together with others.
+    func open(_ request: HTTP2Request, isFed: Bool, isBatched: Bool, idleTimeout: TimeInterval) -> HTTP2Stream? {
         let now = clock.uptime
-        let (id, effects) = state.withLock { $0.open(request, isFed: isFed, idleTimeout: idleTimeout, now: now) }
+        let (id, effects, posts) = state.withLock { state in
+            let (id, effects) = state.open(request, isFed: isFed, idleTimeout: idleTimeout, now: now)
+            return (id, effects, isBatched && id != nil && state.willPost())
+        }
         perform(effects)
         guard let id else { return nil }
         let stream = HTTP2Stream(id, of: self)
-        pump()
+        if !isBatched { pump() } else if posts { socket.writingNearby { [weak self] in self?.pumpPosted() } }
         return stream
     }
 
@@ -231,6 +236,12 @@ final class HTTP2Connection: Sendable {
     /// Sends what there is to send, unless another task does so already.
     private func pump() {
         send(isNext: false)
+    }
+
+    /// Sends what others have left to the loop.
+    private func pumpPosted() {
+        state.withLock { $0.isPosted = false }
+        pump()
     }
 
     /// - Parameter isNext: whether the caller has just handed bytes to the socket.

@@ -30,17 +30,21 @@ struct HTTP2Exchange: Sendable {
     /// - Parameters:
     ///   - timings: those of the opening, and the wait before it.
     ///   - isReused: whether the connection had carried other requests, or others may have used it first.
+    ///   - isBatched: whether the loop sends the request, together with others.
     ///   - unpinnedKeys: the keys of the verified chain, if none is pinned and the policy only reports.
     ///   - slot: kept until the response is complete, or its stream has ended.
     func run(
-        over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, unpinnedKeys: [[UInt8]]?,
-        holding slot: ConnectionSlots.Slot
+        over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, isBatched: Bool = false,
+        unpinnedKeys: [[UInt8]]?, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
         guard !Task.isCancelled else {
             connection.giveBack()
             throw CancellationError()
         }
-        guard let stream = connection.open(outgoing, isFed: feed != nil, idleTimeout: request.idleTimeout) else {
+        guard
+            let stream = connection.open(
+                outgoing, isFed: feed != nil, isBatched: isBatched && feed == nil, idleTimeout: request.idleTimeout)
+        else {
             if isReused { return nil }
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend)
         }

@@ -138,7 +138,7 @@ struct SocketExchange: Sendable {
         }
         do {
             let response = try await exchange.run(
-                over: sharing.connection, timings ?? reusedTimings, isReused: timings == nil,
+                over: sharing.connection, timings ?? reusedTimings, isReused: timings == nil, isBatched: isBatched,
                 unpinnedKeys: sharing.unpinnedKeys, holding: slot)
             if response != nil { return response }
         } catch is HTTP2Exchange.RequiresHTTP1 {

@@ -165,6 +165,10 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         await withTaskExecutorPreference(loop.core) { await work() }
     }
 
+    func writingNearby(_ work: @escaping @Sendable () -> Void) {
+        loop.core.post(work)
+    }
+
     /// Reads or writes, and resumes the tasks that wait in vain if the connection ends thereby.
     private func step<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         var waiters: [Waiter] = []

@@ -66,6 +66,8 @@ final class SocketLoop: Sendable {
             var free: [Int] = []
             /// The connections on which the thread sends.
             var sends: [SocketConnection] = []
+            /// What else writes on the thread.
+            var works: [@Sendable () -> Void] = []
             /// The parts of tasks that run on the thread.
             var jobs: [UnownedJob] = []
             /// Whether the thread reads a large body.
@@ -76,7 +78,7 @@ final class SocketLoop: Sendable {
             var isAsleep = false
             var isClosed = false
 
-            var isIdle: Bool { sends.isEmpty && jobs.isEmpty && !isClosed }
+            var isIdle: Bool { sends.isEmpty && works.isEmpty && jobs.isEmpty && !isClosed }
         }
 
         let poller: pulse_poller
@@ -128,8 +130,17 @@ final class SocketLoop: Sendable {
 
         /// Makes the thread send on a connection, together with others.
         func post(_ connection: SocketConnection) {
+            post { $0.sends.append(connection) }
+        }
+
+        /// Makes the thread run work that writes, behind what it reads.
+        func post(_ work: @escaping @Sendable () -> Void) {
+            post { $0.works.append(work) }
+        }
+
+        private func post(_ add: (inout State) -> Void) {
             let wasAsleep = state.withLock { state in
-                state.sends.append(connection)
+                add(&state)
                 defer { state.isAsleep = false }
                 return state.isAsleep
             }
@@ -169,7 +180,7 @@ final class SocketLoop: Sendable {
             defer { buffer.deallocate() }
             while turn(with: buffer) {}
             let all = state.withLock { state in
-                defer { (state.connections, state.sends) = ([], []) }
+                defer { (state.connections, state.sends, state.works) = ([], [], []) }
                 return state.connections.map(\.connection)
             }
             for connection in all { connection?.close() }
@@ -192,13 +203,14 @@ final class SocketLoop: Sendable {
                 let count = Int(pulse_poller_wait(poller, until, events.baseAddress))
                 let now = pulse_monotonic_now()
                 handle(events[..<count], with: buffer, now: now)
-                let (sends, isClosed) = state.withLock { state in
-                    defer { state.sends = [] }
-                    return (state.sends, state.isClosed)
+                let (sends, works, isClosed) = state.withLock { state in
+                    defer { (state.sends, state.works) = ([], []) }
+                    return (state.sends, state.works, state.isClosed)
                 }
                 var waiters: [SocketConnection.Waiter] = []
                 for connection in sends { connection.flush(&waiters) }
                 for waiter in waiters { waiter.resume() }
+                for work in works { work() }
                 runJobs()
                 checkTimeouts(now: now)
                 return !isClosed
