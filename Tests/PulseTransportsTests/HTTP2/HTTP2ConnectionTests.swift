@@ -401,6 +401,30 @@ struct HTTP2ConnectionTests {
         #expect(stage.connection.isOpen)
     }
 
+    /// As over HTTP/1.1: 102 and 103 say that the server is at work.
+    @Test func anInterimResponseDefersATimeout() async throws {
+        let stage = try await HTTP2Stage()
+        let call = Task { try await stage.send(idleTimeout: 30) }
+        let stream = try #require(await stage.peer.frame(.headers)).stream
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
+        for _ in 0..<3 {
+            await stage.clock.advance(by: 20)
+            stage.peer.send(.head(stream, 102))
+            await stage.peer.settle()
+        }
+        stage.peer.send(.head(stream, 200, isEnd: true))
+        #expect(try await call.value?.statusCode == 200)
+
+        let second = Task { try await stage.send(idleTimeout: 30) }
+        let silent = try #require(await stage.peer.frame(.headers)).stream
+        await stage.stream(silent) { $0.reader != nil }
+        stage.peer.send(.head(silent, 102))
+        await stage.peer.settle()
+        await stage.clock.advance(by: 31)
+        let failure = try #require(await second.failure as? TransportFailure)
+        #expect(failure.code == .timedOut && failure.phase == .maybeSent)
+    }
+
     @Test func aSlowReaderIsNotTheServersFault() async throws {
         let stage = try await HTTP2Stage()
         let call = Task { try await stage.send(delivery: .streamed, idleTimeout: 30) }
