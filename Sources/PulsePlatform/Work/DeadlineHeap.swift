@@ -67,6 +67,9 @@ package final class DeadlineHeap: Sendable {
         }
     }
 
+    /// For tests: the number of pending alarms.
+    package var count: Int { state.withLock { $0.alarms.count } }
+
     /// Ends the sleeper and removes all alarms; none of them expires.
     package func shutdown() {
         // The alarms are freed outside the lock, since their closures retain foreign objects.

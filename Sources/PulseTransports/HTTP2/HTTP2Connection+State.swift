@@ -216,6 +216,9 @@ extension HTTP2Connection.State {
         _ event: HTTP2Session.Event, _ effects: inout Effects, now: TimeInterval, time: TimeInterval
     ) {
         switch event {
+        case .interim(let id):
+            // The server is at work. The limit of a head bounds how often it says so.
+            streams[id]?.lastActivity = now
         case .head(let id, let head, let framing, let isEnd):
             streams[id]?.take(HTTP2Connection.Head(head: head, framing: framing), now: now, time: time, &effects)
             if isEnd { endResponse(id, HTTPHeaders(), &effects, now: now, time: time) }

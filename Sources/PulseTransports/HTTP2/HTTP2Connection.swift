@@ -135,6 +135,9 @@ final class HTTP2Connection: Sendable {
         pump()
     }
 
+    /// For tests: of how many streams something is kept, here or in the session.
+    var keptCount: Int { state.withLock { max($0.streams.count, $0.session.streams.count) } }
+
     func takeHead(of id: Int32) throws -> Head? {
         try state.withLock { try $0.takeHead(of: id) }
     }

@@ -81,7 +81,7 @@ extension HTTP2Session {
         guard let fields = stream.takeFields() else { return reject(stream) }
         switch fields {
         case .interim:
-            return true
+            pendingEvents.append(.interim(stream: id))
         case .head(let head, let framing):
             noteProgress()
             pendingEvents.append(.head(stream: id, head: head, framing: framing, isEnd: isEnd))

@@ -34,6 +34,8 @@ final class HTTP2Session: @unchecked Sendable {
     }
 
     enum Event {
+        /// The header fields of an interim response, which nobody reads.
+        case interim(stream: Int32)
         /// The final header fields, without those of interim responses. `isEnd`: END_STREAM came with them.
         case head(stream: Int32, head: ResponseHead, framing: ResponseFraming, isEnd: Bool)
         case data(stream: Int32, bytes: Data)

@@ -157,8 +157,14 @@ extension ConnectionPool {
             openings[key]?.contains(id) ?? false
         }
 
-        mutating func leave(_ id: WaiterID, _ key: ConnectionKey) {
-            openings[key]?.removeAll { $0 == id }
+        /// Removes a waiter that does not ask again. If it was already told to, the place that it was told of would
+        /// stay free: then returns the next waiter, which asks again instead.
+        mutating func leave(_ id: WaiterID, _ key: ConnectionKey) -> WaiterID? {
+            if isWaiting(id, for: key) {
+                openings[key]?.removeAll { $0 == id }
+                return nil
+            }
+            return openings[key]?.isEmpty == false ? openings[key]?.removeFirst() : nil
         }
 
         /// A shared connection has got a free place, or takes no more streams. Returns the waiter that asks again, and

@@ -67,34 +67,41 @@ final class ConnectionPool: IdleConnections {
         if timeout < .infinity {
             alarm = deadlines.add(start + timeout) { [weak self] in
                 isLate.withLock { $0 = true }
-                self?.leave(id, key)
+                self?.interrupt(id)
             }
         }
         defer { if let alarm { deadlines.remove(alarm) } }
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 let waits = state.withLock { state -> Bool in
-                    // A cancellation that came earlier has found no continuation.
-                    guard !Task.isCancelled, state.machine.isWaiting(id, for: key) else { return false }
+                    // What came earlier has found no continuation.
+                    guard !Task.isCancelled, !isLate.withLock({ $0 }) else { return false }
+                    guard state.machine.isWaiting(id, for: key) else { return false }
                     state.continuations[id] = continuation
                     return true
                 }
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            leave(id, key)
+            interrupt(id)
         }
+        guard Task.isCancelled || isLate.withLock({ $0 }) else { return clock.uptime - start }
+        leave(id, key)
         try Task.checkCancellation()
-        if isLate.withLock({ $0 }) { throw TransportFailure(code: .timedOut, phase: .beforeSend) }
-        return clock.uptime - start
+        throw TransportFailure(code: .timedOut, phase: .beforeSend)
     }
 
+    private func interrupt(_ id: Machine.WaiterID) {
+        state.withLock { $0.continuations.removeValue(forKey: id) }?.resume()
+    }
+
+    /// Lets a waiter go that does not ask again. If it was just told to, the next one is told instead.
     private func leave(_ id: Machine.WaiterID, _ key: ConnectionKey) {
-        let continuation = state.withLock { state in
-            state.machine.leave(id, key)
-            return state.continuations.removeValue(forKey: id)
+        let woken = state.withLock { state in
+            let next = state.machine.leave(id, key)
+            return state.take(next.map { [$0] } ?? [])
         }
-        continuation?.resume()
+        for continuation in woken { continuation.resume() }
     }
 
     // MARK: Connections
@@ -180,6 +187,12 @@ final class ConnectionPool: IdleConnections {
 
     /// For tests.
     var sizes: (idle: Int, shared: Int, openings: Int, waiters: Int) { state.withLock { $0.machine.sizes } }
+
+    /// For tests: of how many streams something is kept, and the pending alarms.
+    var remains: (streams: Int, alarms: Int) {
+        let shared = state.withLock { $0.machine.allShared }
+        return (shared.reduce(0) { $0 + $1.keptCount }, deadlines.count)
+    }
 
     /// Closes all connections, and keeps none from now on. Those who wait are cancelled.
     func close() {

@@ -117,6 +117,11 @@ struct SocketExchange: Sendable {
     func send(
         over pooled: PooledConnection, _ timings: PulseResponse.Timings? = nil, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
+        // The wait for a new connection ends with the connection, also if the request was cancelled at that moment.
+        if timings != nil, Task.isCancelled {
+            pooled.connection.close()
+            throw CancellationError()
+        }
         let exchange = try http1 ?? makeHTTP1()
         return try await exchange.run(
             over: pooled, timings ?? reusedTimings, isReused: timings == nil, isBatched: isBatched, holding: slot)

@@ -122,8 +122,13 @@ final class HTTP2ConnectionPeer: ReusableConnection, EagerConnection {
     }
 
     func send(_ frames: [Frame]) {
+        send(bytes: Data(frames.flatMap(\.bytes)))
+    }
+
+    /// Sends bytes that may be a part of a frame.
+    func send(bytes: Data) {
         let reader = state.withLock { state in
-            state.incoming.append(Data(frames.flatMap(\.bytes)))
+            state.incoming.append(bytes)
             return state.reader.take()
         }
         reader?.resume()

@@ -243,6 +243,31 @@ struct HTTP2ConnectionTests {
         #expect(stage.connection.idleSince != nil)
     }
 
+    /// The header fields say that the server has begun to respond, and only END_STREAM makes it whole.
+    @Test(arguments: [false, true])
+    func aResponseMayBeCutAtEachByte(isReused: Bool) async throws {
+        let head = HTTP2ConnectionPeer.Frame.head(1, 200).bytes
+        let rest = [HTTP2ConnectionPeer.Frame.data(1, "well"), .trailers(1, [("x", "y")])].flatMap(\.bytes)
+        let bytes = Data(head + rest)
+        for count in 0...bytes.count {
+            let stage = try await HTTP2Stage()
+            let call = Task { try await stage.send(isReused: isReused) }
+            #expect(await stage.peer.frame(.headers)?.stream == 1)
+            // No bytes would be the end.
+            if count > 0 { stage.peer.send(bytes: bytes.prefix(count)) }
+            stage.peer.end()
+            guard count < bytes.count else {
+                #expect(try await call.value?.data == Data("well".utf8))
+                continue
+            }
+            let failure = try #require(await call.failure as? TransportFailure, "\(count)")
+            let hasHead = count >= head.count
+            #expect(failure.code == .networkConnectionLost, "\(count)")
+            #expect(failure.phase == (hasHead ? .responseStarted : .maybeSent), "\(count)")
+            #expect(failure.isStaleConnection == (isReused && !hasHead), "\(count)")
+        }
+    }
+
     /// The second request waits behind the first, for which the socket has no room.
     @Test func aRequestThatIsNotSentIsReplaced() async throws {
         let stage = try await HTTP2Stage()
@@ -399,6 +424,30 @@ struct HTTP2ConnectionTests {
         #expect(failure.code == .timedOut && failure.phase == .responseStarted)
         #expect(await stage.peer.frame(.reset, on: stream) != nil)
         #expect(stage.connection.isOpen)
+    }
+
+    /// As over HTTP/1.1: 102 and 103 say that the server is at work.
+    @Test func anInterimResponseDefersATimeout() async throws {
+        let stage = try await HTTP2Stage()
+        let call = Task { try await stage.send(idleTimeout: 30) }
+        let stream = try #require(await stage.peer.frame(.headers)).stream
+        await stage.clock.sleepers(atLeast: 1, for: .timeout)
+        for _ in 0..<3 {
+            await stage.clock.advance(by: 20)
+            stage.peer.send(.head(stream, 102))
+            await stage.peer.settle()
+        }
+        stage.peer.send(.head(stream, 200, isEnd: true))
+        #expect(try await call.value?.statusCode == 200)
+
+        let second = Task { try await stage.send(idleTimeout: 30) }
+        let silent = try #require(await stage.peer.frame(.headers)).stream
+        await stage.stream(silent) { $0.reader != nil }
+        stage.peer.send(.head(silent, 102))
+        await stage.peer.settle()
+        await stage.clock.advance(by: 31)
+        let failure = try #require(await second.failure as? TransportFailure)
+        #expect(failure.code == .timedOut && failure.phase == .maybeSent)
     }
 
     @Test func aSlowReaderIsNotTheServersFault() async throws {

@@ -70,6 +70,8 @@ final class HTTP2SessionLog {
 
     private func add(_ event: HTTP2Session.Event) {
         switch event {
+        case .interim:
+            break
         case .head(let stream, let head, _, let isEnd):
             events.append("head \(stream) \(head.statusCode)" + (isEnd ? " end" : ""))
         case .data(let stream, let bytes):

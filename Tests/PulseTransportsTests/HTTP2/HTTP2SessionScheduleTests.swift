@@ -303,7 +303,7 @@ struct HTTP2SessionScheduleTests {
                     problems.append("closed \(stream) \(code), not \(model?.end ?? "open")")
                 }
             case .goAway, .pong: problems.append("\(event)")
-            case .settings: break
+            case .settings, .interim: break
             }
         }
 

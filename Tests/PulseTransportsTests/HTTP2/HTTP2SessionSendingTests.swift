@@ -68,6 +68,63 @@ struct HTTP2SessionSendingTests {
         #expect(count > value.count)
     }
 
+    /// What a session sends for one request, up to that number of bytes.
+    private func request(atMost limit: Int) throws -> HTTP2Session.Outgoing {
+        let log = try HTTP2SessionLog()
+        let stream = try log.request("POST", hasBody: true)
+        log.session.send(Self.bytes(5), isLast: true, on: stream)
+        var all = HTTP2Session.Outgoing(bytes: Data(), begun: [], ended: [])
+        while true {
+            let outgoing = try log.session.takeOutgoing(atMost: limit - all.bytes.count)
+            guard !outgoing.bytes.isEmpty else { return all }
+            all.bytes += outgoing.bytes
+            all.begun += outgoing.begun
+            all.ended += outgoing.ended
+        }
+    }
+
+    /// A request that is cut counts as begun from the first byte of its HEADERS on, and as sent with its last byte.
+    @Test func aRequestIsCutAtEveryByte() throws {
+        let bytes = try request(atMost: 1 << 20).bytes
+        let frames = HTTP2Frame.read(Array(bytes)).frames
+        #expect(frames.map(\.name) == ["SETTINGS", "WINDOW_UPDATE", "HEADERS", "DATA"])
+        let start = F.preface.count + frames.prefix(2).reduce(0) { $0 + 9 + $1.payload.count }
+        for count in 0...bytes.count {
+            let part = try request(atMost: count)
+            #expect(part.bytes == bytes.prefix(count), "\(count)")
+            #expect(part.begun == (count > start ? [1] : []), "\(count)")
+            #expect(part.ended == (count == bytes.count ? [1] : []), "\(count)")
+        }
+    }
+
+    /// The client's table becomes empty (RFC 7541, section 4.2).
+    @Test func aServerMayForbidTheTableOfFields() throws {
+        let log = try HTTP2SessionLog.open()
+        func block() throws -> [UInt8] {
+            try log.request()
+            let bytes = try log.session.takeOutgoing(atMost: 1 << 20).bytes
+            return try #require(HTTP2Frame.read(Array(bytes)).frames.first { $0.name == "HEADERS" }).payload
+        }
+        let first = try block()
+        #expect(try block().count < first.count)
+        log.receive(F.settings([(1, 0)]))
+        let changed = try block()
+        #expect(changed.first == 0x20 && changed.count == first.count + 1)
+        #expect(try block() == Array(changed.dropFirst()))
+        #expect(log.failure == nil)
+    }
+
+    /// Frames stay small, so that streams take turns.
+    @Test func aServerMayAllowLargeFrames() throws {
+        let log = try HTTP2SessionLog.open([(4, 1 << 20), (5, 0xFF_FFFF)])
+        log.receive(F.windowUpdate(0, 1 << 20))
+        let stream = try log.request("POST", hasBody: true)
+        log.session.send(Self.bytes(100_000), isLast: true, on: stream)
+        let outgoing = try log.session.takeOutgoing(atMost: 1 << 20)
+        #expect(bodies(outgoing.bytes)[1]?.count == 100_000 && outgoing.ended == [1])
+        #expect(HTTP2Frame.read(Array(outgoing.bytes)).frames.allSatisfy { $0.payload.count <= 16_384 })
+    }
+
     // MARK: Bodies
 
     @Test func aBodyIsSentAsItComes() throws {

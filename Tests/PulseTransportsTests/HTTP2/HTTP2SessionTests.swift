@@ -141,7 +141,7 @@ struct HTTP2SessionTests {
         try log.begin()
         let bytes = F.joined([F.headers(1, [(":status", "103"), ("content-encoding", "gzip")]), F.ok(1)])
         let events = try bytes.withUnsafeBytes { try log.session.receive($0) }
-        guard case .head(1, let head, let framing, false) = try #require(events.first) else {
+        guard case .head(1, let head, let framing, false) = try #require(events.last) else {
             Issue.record("\(events)")
             return
         }

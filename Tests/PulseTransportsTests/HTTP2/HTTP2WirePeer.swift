@@ -160,7 +160,8 @@ final class HTTP2WirePeer: Sendable {
 
     private func stream(_ id: Int32, of connection: HTTP2WireConnection) -> HTTP2WireStream {
         let arrival = Arrival(connection: connection.number, stream: id)
-        let index = state.withLock { $0.arrivals.firstIndex(of: arrival) } ?? 0
+        // Among the latest.
+        let index = state.withLock { $0.arrivals.lastIndex(of: arrival) } ?? 0
         return HTTP2WireStream(id: id, request: index, connection: connection)
     }
 

@@ -163,19 +163,31 @@ private struct Schedule {
         try wake(woken)
     }
 
-    /// Those who are woken ask again, unless they have gone.
+    /// Those who are woken ask again, or another one of the same key if they have gone.
     private mutating func wake(_ ids: [State.WaiterID]) throws {
+        var woken: [(id: State.WaiterID, client: Client)] = []
         for id in ids {
             let known = waiters.removeValue(forKey: id)
             let client = try #require(known)
             #expect(!state.isWaiting(id, for: client.key))
-            if chance(90) { try ask(client) }
+            woken.append((id, client))
         }
+        for (id, client) in woken {
+            if chance(90) { try ask(client) } else { try leave(id, client) }
+        }
+    }
+
+    private mutating func leave(_ id: State.WaiterID, _ client: Client) throws {
+        let first = waiters.filter { $0.value.key == client.key }.keys.min()
+        let next = state.leave(id, client.key)
+        #expect(next == first)
+        try wake(next.map { [$0] } ?? [])
     }
 
     private mutating func cancel(_ id: State.WaiterID) {
         guard let client = waiters.removeValue(forKey: id) else { return }
-        state.leave(id, client.key)
+        let next = state.leave(id, client.key)
+        #expect(next == nil)
         #expect(!state.isWaiting(id, for: client.key))
     }
 

@@ -101,6 +101,21 @@ struct ConnectionPoolStateTests {
         #expect(state.end(key, isAwaited: true, .failed) == [2])
     }
 
+    /// A waiter that is cancelled when it is told of a place does not take it.
+    @Test func aWaiterThatLeavesAfterItWasToldLetsTheNextOneAsk() throws {
+        var state = State(limit: 4)
+        let connection = try share(&state, places: 1)
+        #expect(try next(4, &state) == ["open h2 awaited", "wait 1", "wait 2", "wait 3"])
+        connection.giveBack(now: 1)
+        #expect(state.change(connection, of: key).woken == 1)
+        #expect(state.leave(2, key) == nil)
+        #expect(state.leave(1, key) == 3)
+        #expect(try next(&state) == "share")
+        #expect(state.leave(3, key) == nil)
+        #expect(state.end(key, isAwaited: true, .failed) == [])
+        #expect(state.leave(3, key) == nil)
+    }
+
     @Test func aRequestThatWasMisdirectedSharesNothing() throws {
         var state = State(limit: 4)
         let connection = try share(&state, places: 9)

@@ -47,10 +47,12 @@ final class FakeSharedConnection: SharedConnection {
     }
 }
 
-/// A connection on which nothing happens.
+/// A connection on which nothing comes.
 final class FakeConnection: ReusableConnection {
+    private let sentCount = Locked(0)
+
     var remoteAddress: String? { nil }
-    var sent: (count: Int, time: TimeInterval) { (0, 0) }
+    var sent: (count: Int, time: TimeInterval) { (sentCount.withLock { $0 }, 0) }
     var mayHaveSent: Bool { false }
 
     func read() async throws -> Data? { nil }
@@ -59,7 +61,7 @@ final class FakeConnection: ReusableConnection {
     func close() {}
     func begin(idleTimeout: TimeInterval) {}
     func limitIdleTime(to timeout: TimeInterval) {}
-    func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) {}
+    func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) { sentCount.withLock { $0 += bytes.count } }
     func finishSending() async throws {}
     func beginStreaming() {}
     func endReading() {}

@@ -50,10 +50,11 @@ final class TLSTestServer {
 
     /// - Parameters:
     ///   - minor: 2 for TLS 1.2, 3 for TLS 1.3.
+    ///   - maximum: the highest version, if it also takes others.
     ///   - chain: nil for the identity's.
     ///   - alpn: what it chooses, whatever the client offers.
     init(
-        _ identity: TestIdentity, minor: Int32 = 3, chain: String? = nil,
+        _ identity: TestIdentity, minor: Int32 = 3, maximum: Int32? = nil, chain: String? = nil,
         clients: pulse_tls_clients = PULSE_TLS_CLIENTS_IGNORED, alpn: StaticString? = nil
     ) throws {
         try #require(pulse_tls_can_serve())
@@ -64,7 +65,7 @@ final class TLSTestServer {
                 identity.authority.withCString { authorities in
                     var settings = pulse_tls_server_settings(
                         certificates: certificates, key: key, client_authorities: authorities, clients: clients,
-                        minimum_minor: minor, maximum_minor: minor, alpn: protocolName)
+                        minimum_minor: minor, maximum_minor: maximum ?? minor, alpn: protocolName)
                     return pulse_tls_server_new(&settings, &problem)
                 }
             }
@@ -97,6 +98,8 @@ final class TLSPeer {
     private let stream: OpaquePointer
     private(set) var received = Data()
     private(set) var end: End?
+    /// What somebody on the way makes of the client's bytes.
+    var meddle: (Data) -> Data = { $0 }
     /// The encrypted bytes that the socket has not taken.
     private var outgoing = Data()
 
@@ -118,7 +121,9 @@ final class TLSPeer {
         while true {
             let count = recv(far, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             guard count > 0 else { break }
-            let isFed = pulse_tls_stream_feed(stream, buffer, count)
+            let isFed = meddle(Data(buffer[..<count])).withUnsafeBytes {
+                pulse_tls_stream_feed(stream, $0.baseAddress, $0.count)
+            }
             #expect(isFed)
         }
         var count = Int(pulse_tls_stream_read(stream, &buffer, buffer.count))

@@ -123,6 +123,42 @@ struct TLSTrustTests {
         try Self.expect(nil, of: try TLSTestServer(identity, minor: 3).connection(), context)
     }
 
+    /// Somebody on the way hides that the client speaks TLS 1.3. A server that does says that it was asked for TLS 1.2
+    /// (RFC 8446, section 4.1.3).
+    @Test func aDowngradeIsRefused() throws {
+        let identity = try TestIdentity()
+        let server = try TLSTestServer(identity, minor: 2, maximum: 3)
+        try Self.expect(nil, of: try server.connection(), try identity.context())
+        let peer = try server.connection()
+        // The extension supported_versions with both becomes an unknown one.
+        let versions = Data([0, 0x2B, 0, 5, 4, 3, 4, 3, 3])
+        var count = 0
+        peer.meddle = { bytes in
+            guard let range = bytes.range(of: versions) else { return bytes }
+            count += 1
+            return bytes[..<range.lowerBound] + Data([0x0A, 0x0A]) + bytes[(range.lowerBound + 2)...]
+        }
+        try Self.expect(.secureConnectionFailed, of: peer, try identity.context())
+        #expect(count == 1)
+    }
+
+    /// Whatever the client has offered: TLS 1.1, 1.0 and SSL 3.
+    @Test(arguments: [2, 1, 0] as [UInt8])
+    func aServerThatChoosesAnOldVersionIsRefused(minor: UInt8) throws {
+        let identity = try TestIdentity()
+        let peer = try TLSTestServer(identity).connection()
+        let session = try peer.newSession(try identity.context())
+        defer { peer.leave() }
+        let isDone = try session.handshake()
+        #expect(!isDone)
+        // A ServerHello: version, random, no session, a suite of these versions, no compression.
+        let hello = Data([3, minor]) + Data(count: 32) + Data([0, 0xC0, 0x13, 0])
+        let count = UInt8(hello.count)
+        peer.say(raw: Data([22, 3, minor, 0, count + 4, 2, 0, 0, count]) + hello)
+        let failure = #expect(throws: TransportFailure.self) { try session.handshake() }
+        #expect(failure?.code == .secureConnectionFailed && failure?.phase == .beforeSend)
+    }
+
     /// - Parameter code: nil for a server that is accepted. A refused one gets an alert, and no byte.
     private static func expect(
         _ code: URLError.Code?, of peer: TLSPeer, _ context: TLSContext, host: String = "localhost"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(CPulsePlatform)
+import PulseCore
+import TestSupport
+import Testing
+
+@testable import PulseTransports
+
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct SocketExchangeTests {
+    /// The connection may be open by then.
+    @Test func aRequestThatIsCancelledWhileItsConnectionOpensIsNotSent() async throws {
+        let url = try #require(URL(string: "http://a.test/"))
+        let origin = try #require(Origin(url))
+        var urlRequest = URLRequest(url: url)
+        urlRequest.httpMethod = "POST"
+        let request = TransportRequest(urlRequest: urlRequest, body: .bytes(Data("body".utf8)), proxy: .direct)
+        let exchange = try SocketExchange(
+            request, url, origin, nil, Connector(environment: { _ in nil }), ConnectionPool(limit: 4),
+            offersHTTP2: false, startedAt: 0)
+        let slot = try await ConnectionSlots(limit: 1).slot(origin, for: request)
+        let connection = FakeConnection()
+        let pooled = PooledConnection(connection: connection, key: exchange.key)
+        let call = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await exchange.send(over: pooled, PulseResponse.Timings(), holding: slot)
+        }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(connection.sent.count == 0)
+    }
+}
+#endif
