@@ -66,10 +66,16 @@ static int reset_malformed(void *session, const frame_t *frame) {
     return result == 0 ? PULSE_NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : PULSE_NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+static bool is_blank(uint8_t octet) { return octet == ' ' || octet == '\t'; }
+
 static int header(
     void *session, const frame_t *frame, const uint8_t *name, size_t name_count, const uint8_t *value,
     size_t value_count, uint8_t flags, void *context) {
     (void)flags;
+    // Malformed (RFC 9113, section 8.2.1), and accepted by nghttp2 before 1.50.
+    if (value_count > 0 && (is_blank(value[0]) || is_blank(value[value_count - 1]))) {
+        return reset_malformed(session, frame);
+    }
     struct pulse_http2_event event = {
         .kind = PULSE_HTTP2_FIELD, .stream = frame->hd.stream_id, .name = name, .name_count = name_count,
         .bytes = value, .count = value_count};
