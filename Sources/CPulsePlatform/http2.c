@@ -203,7 +203,7 @@ static ssize_t read_body(
 // What one head of the largest request takes, and the frames of the largest response's head, if each is not small.
 enum { MOST_SENT_HEADER_BYTES = 256 << 10, MOST_CONTINUATIONS = 64, MOST_UNSENT_ACKS = 1000 };
 
-// The owner of a session counts the frames without progress. nghttp2 counts some of them too, but whatever the progress:
+// A session's owner counts the frames without progress. nghttp2 counts some of them too, but whatever the progress:
 // the limit of 1.67, 1,000 and then 33 a second, ends the connection after a few large downloads that were cancelled.
 enum { MOST_GLITCHES = 1 << 30 };
 
