@@ -14,6 +14,7 @@ static struct {
 #define PULSE_NGHTTP2_MEMBER(result, name, parameters) result(*name) parameters;
     PULSE_NGHTTP2_FUNCTIONS(PULSE_NGHTTP2_MEMBER)
     PULSE_NGHTTP2_LATER_FUNCTIONS(PULSE_NGHTTP2_MEMBER)
+    PULSE_NGHTTP2_LATEST_FUNCTIONS(PULSE_NGHTTP2_MEMBER)
 #undef PULSE_NGHTTP2_MEMBER
 } library;
 
@@ -28,6 +29,7 @@ static void load(void) {
     if (library.name == NULL) return;
     PULSE_NGHTTP2_FUNCTIONS(PULSE_NGHTTP2_RESOLVE)
     PULSE_NGHTTP2_LATER_FUNCTIONS(PULSE_NGHTTP2_RESOLVE)
+    PULSE_NGHTTP2_LATEST_FUNCTIONS(PULSE_NGHTTP2_RESOLVE)
     PULSE_NGHTTP2_FUNCTIONS(PULSE_NGHTTP2_REQUIRE)
 #undef PULSE_NGHTTP2_RESOLVE
 #undef PULSE_NGHTTP2_REQUIRE
@@ -66,10 +68,16 @@ static int reset_malformed(void *session, const frame_t *frame) {
     return result == 0 ? PULSE_NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE : PULSE_NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+static bool is_blank(uint8_t octet) { return octet == ' ' || octet == '\t'; }
+
 static int header(
     void *session, const frame_t *frame, const uint8_t *name, size_t name_count, const uint8_t *value,
     size_t value_count, uint8_t flags, void *context) {
     (void)flags;
+    // Malformed (RFC 9113, section 8.2.1), and accepted by nghttp2 before 1.50.
+    if (value_count > 0 && (is_blank(value[0]) || is_blank(value[value_count - 1]))) {
+        return reset_malformed(session, frame);
+    }
     struct pulse_http2_event event = {
         .kind = PULSE_HTTP2_FIELD, .stream = frame->hd.stream_id, .name = name, .name_count = name_count,
         .bytes = value, .count = value_count};
@@ -195,6 +203,10 @@ static ssize_t read_body(
 // What one head of the largest request takes, and the frames of the largest response's head, if each is not small.
 enum { MOST_SENT_HEADER_BYTES = 256 << 10, MOST_CONTINUATIONS = 64, MOST_UNSENT_ACKS = 1000 };
 
+// A session's owner counts the frames without progress. nghttp2 counts some of them too, but whatever the progress:
+// the limit of 1.67, 1,000 and then 33 a second, ends the connection after a few large downloads that were cancelled.
+enum { MOST_GLITCHES = 1 << 30 };
+
 static bool make(struct pulse_http2_session *self) {
     void *callbacks = NULL, *options = NULL;
     if (library.nghttp2_session_callbacks_new(&callbacks) == 0 && library.nghttp2_option_new(&options) == 0) {
@@ -214,6 +226,9 @@ static bool make(struct pulse_http2_session *self) {
         library.nghttp2_option_set_max_outbound_ack(options, MOST_UNSENT_ACKS);
         if (library.nghttp2_option_set_max_continuations != NULL) {
             library.nghttp2_option_set_max_continuations(options, MOST_CONTINUATIONS);
+        }
+        if (library.nghttp2_option_set_glitch_rate_limit != NULL) {
+            library.nghttp2_option_set_glitch_rate_limit(options, MOST_GLITCHES, MOST_GLITCHES);
         }
         if (library.nghttp2_session_client_new2(&self->session, callbacks, self, options) != 0) self->session = NULL;
     }

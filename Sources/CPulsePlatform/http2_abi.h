@@ -151,4 +151,8 @@ struct pulse_nghttp2_data_provider {
 #define PULSE_NGHTTP2_LATER_FUNCTIONS(X) \
     X(void, nghttp2_option_set_max_continuations, (void *, size_t))
 
+// Of 1.67 and later.
+#define PULSE_NGHTTP2_LATEST_FUNCTIONS(X) \
+    X(void, nghttp2_option_set_glitch_rate_limit, (void *, uint64_t, uint64_t))
+
 #endif
