@@ -40,7 +40,8 @@ struct Route: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether the server ends a connection to `short.localhost` after ten requests. Apache does so only over HTTP/1.1.
+    /// Whether the server ends a connection to `short.localhost` after ten requests. Apache does so only over HTTP/1.1, and after
+    /// eleven: it does not count the first.
     var endsConnections: Bool { server != .apache || version != .http2 }
 
     private var httpVersions: PulseConfiguration.HTTPVersions { version == .http1 ? .http1 : .automatic }
