@@ -32,6 +32,9 @@ let package = Package(
             name: "TransferTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
             path: "transfers/Tests"),
         .testTarget(
+            name: "ServerTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
+            path: "servers/Tests"),
+        .testTarget(
             name: "GraphQLTests", dependencies: ["LocalServers", .product(name: "PulseKit", package: "PulseKit")],
             path: "graphql/Tests"),
         // For tests that need a separate process, environment or file system.

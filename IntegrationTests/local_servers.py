@@ -59,6 +59,36 @@ def start_nginx(directory, configuration, ports, values):
             listening.close()
 
 
+def start_apache(directory, configuration, names, values):
+    """The ports, by their names, on which Apache listens; `values` has what else its file names. It opens its own sockets: the
+    ports were free a moment ago."""
+    modules = next(path for path in ("/usr/lib/apache2/modules", "/usr/lib64/httpd/modules") if os.path.isdir(path))
+    for _ in range(5):
+        reserved = [listener(socket.AF_INET, "127.0.0.1", is_listening=False) for _ in names]
+        ports = {name: listening.getsockname()[1] for name, listening in zip(names, reserved)}
+        for listening in reserved:
+            listening.close()
+        text = configuration.read_text()
+        for key, value in ({"DIRECTORY": directory, "MODULES": modules} | values | ports).items():
+            text = text.replace(f"@{key.upper()}@", str(value))
+        (directory / configuration.name).write_text(text)
+        command = ["apache2", "-f", directory / configuration.name, "-D", "FOREGROUND"]
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        for _ in range(600):
+            try:
+                for port in ports.values():
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                return ports
+            except OSError:
+                if server.poll() is not None:
+                    break
+                try:
+                    server.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    pass
+    sys.exit("Apache does not start")
+
+
 def tell(directory, command, **description):
     """Runs the command, which finds the description in a file."""
     (directory / "servers.json").write_text(json.dumps({"directory": str(directory)} | description))

@@ -28,6 +28,19 @@ public enum LocalServers {
     /// The port of a server.
     public static func port(_ name: String) throws -> Int { try #require(description?.ports[name]) }
 
+    /// The URL of a path on a server.
+    public static func url(
+        of name: String, isSecure: Bool, host: String = "localhost", _ path: String
+    ) throws -> URL {
+        try #require(URL(string: "\(isSecure ? "https" : "http")://\(host):\(port(name))\(path)"))
+    }
+
+    /// Trust in the authority of the servers' certificates.
+    public static func tls() throws -> TLSSettings {
+        let authority = try #require(FileManager.default.contents(atPath: "\(directory)/root.pem"))
+        return TLSSettings(certificateAuthorities: [authority])
+    }
+
     /// Runs `body` with a client whose base URL is that path of a server, and who trusts its certificates.
     ///
     /// - Parameter adjust: changes the client's configuration.
@@ -35,11 +48,9 @@ public enum LocalServers {
         of name: String, isSecure: Bool, host: String = "localhost", _ path: String, plugins: [any PulsePlugin] = [],
         adjust: (inout PulseConfiguration) throws -> Void = { _ in }, _ body: (PulseClient) async throws -> Value
     ) async throws -> Value {
-        let servers = try #require(description)
-        let url = try #require(URL(string: "\(isSecure ? "https" : "http")://\(host):\(port(name))\(path)"))
-        let authority = try #require(FileManager.default.contents(atPath: "\(servers.directory)/root.pem"))
+        let url = try Self.url(of: name, isSecure: isSecure, host: host, path)
         var configuration = PulseConfiguration(baseURL: url).with(\.proxy, value: .direct)
-            .with(\.tls, value: TLSSettings(certificateAuthorities: [authority]))
+        configuration.tls = try tls()
         try adjust(&configuration)
         let client = PulseClient(configuration: configuration, plugins: plugins)
         do {

@@ -20,39 +20,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
-from local_servers import listener, main, pair, start_nginx, tell
+from local_servers import listener, main, pair, start_apache, start_nginx, tell
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
-
-
-def start_apache(directory):
-    """Apache opens its own socket: its port was free a moment ago."""
-    modules = next(path for path in ("/usr/lib/apache2/modules", "/usr/lib64/httpd/modules") if os.path.isdir(path))
-    for _ in range(5):
-        reserved = listener(socket.AF_INET, "127.0.0.1", is_listening=False)
-        port = reserved.getsockname()[1]
-        reserved.close()
-        text = (HERE / "apache.conf").read_text()
-        for name, value in {"DIRECTORY": directory, "APACHE": port, "MODULES": modules}.items():
-            text = text.replace(f"@{name}@", str(value))
-        (directory / "apache.conf").write_text(text)
-        command = ["apache2", "-f", directory / "apache.conf", "-D", "FOREGROUND"]
-        server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                return port
-            except OSError:
-                if server.poll() is not None:
-                    break
-                try:
-                    server.wait(0.05)
-                except subprocess.TimeoutExpired:
-                    pass
-    sys.exit("Apache does not start")
 
 
 def serve_tus(directory, listening, ended):
@@ -82,7 +55,7 @@ def run(directory, command):
     threading.Thread(target=python.serve_forever, daemon=True).start()
     ports = {name: pair() for name in ("plain", "tls")}
     places = {name: sockets[0].getsockname()[1] for name, sockets in ports.items()}
-    places |= {"python": python.server_address[1], "apache": start_apache(directory)}
+    places |= start_apache(directory, HERE / "apache.conf", ["apache"], {}) | {"python": python.server_address[1]}
     listening = listener(socket.AF_INET, "127.0.0.1")
     places["tus"] = listening.getsockname()[1]
     ended = threading.Event()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import LocalServers
 import PulseKit
 import Testing
 
@@ -125,23 +126,8 @@ extension SSLPinningPolicy.PinSet {
 }
 
 extension PulseResponse {
-    var text: String { String(decoding: data, as: UTF8.self) }
     /// nginx's number of the request's connection.
     var connection: String? { headers["X-Connection"] }
-}
-
-/// Runs `body` with a transport, which is shut down whatever the outcome.
-func withTransport<Value>(
-    _ transport: any Transport = StandardTransport(), _ body: (any Transport) async throws -> Value
-) async throws -> Value {
-    do {
-        let value = try await body(transport)
-        await transport.shutdown()
-        return value
-    } catch {
-        await transport.shutdown()
-        throw error
-    }
 }
 
 /// Runs `body` with a client that trusts the servers' authority by default, and retries nothing.

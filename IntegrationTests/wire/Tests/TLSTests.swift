@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import LocalServers
 import PulseKit
 import Testing
 

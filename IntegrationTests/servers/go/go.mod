@@ -1,0 +1,3 @@
+module pulsekit.invalid/servers
+
+go 1.19
