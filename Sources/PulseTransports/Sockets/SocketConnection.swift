@@ -43,12 +43,12 @@ final class SocketConnection: ReusableConnection, EagerConnection {
                     let channel = try state.openChannel
                     let result = pulse_socket_connect_result(channel.descriptor)
                     // Under the lock, so that the loop notes a later event later.
-                    state.hasRoom = result != EINPROGRESS
+                    (state.writing.turn, state.writing.hasRoom) = (.free, result != EINPROGRESS)
                     return result
                 }
                 if result == 0 { return }
                 guard result == EINPROGRESS else { throw ConnectionFailure(number: result) }
-                await event { !$0.hasRoom }
+                await wait(in: .writing) { !$0.writing.hasRoom }
                 try Task.checkCancellation()
             }
         } catch {
@@ -69,10 +69,10 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             // From now on the session is closed with the connection, and before its descriptor.
             try state.withLock { state in
                 _ = try state.openChannel
-                state.channel = SocketChannel(session)
+                state.phase = .open(SocketChannel(session))
             }
             while try !handshake(session) {
-                await event { !$0.isReadable && !$0.hasRoom }
+                await wait(in: .writing) { !$0.reading.isReadable && !$0.writing.hasRoom }
                 try Task.checkCancellation()
             }
         } catch {
@@ -86,36 +86,37 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         try state.withLock { state in
             _ = try state.openChannel
             // Before the handshake looks: an event from now on lets it look again.
-            (state.isReadable, state.hasRoom) = (false, false)
+            (state.reading.isReadable, state.writing.hasRoom) = (false, false)
             // The computation would hold up the loop at the lock.
-            state.isFlushing = true
+            (state.writing.turn, state.writing.sender) = (.free, .borrower)
         }
         let outcome = Result { try session.handshake() }
         return try state.withLock { state in
-            state.isFlushing = false
-            state.closing.take()?.close(loop.core.poller)
+            state.regain(loop.core.poller)
             let isDone = try outcome.get()
             _ = try state.openChannel
             // No event tells of bytes that have left the socket already.
-            if isDone { (state.isReadable, state.hasRoom) = (true, true) }
+            if isDone { (state.reading.isReadable, state.writing.hasRoom) = (true, true) }
             return isDone
         }
     }
 
-    /// Waits for the socket's next event, or the end of the connection.
+    /// Waits for the loop in the turn of a direction, which the task keeps.
     ///
     /// - Parameter hasReason: false if what to wait for has happened.
-    private func event(_ hasReason: @Sendable (State) -> Bool) async {
+    private func wait(in direction: Direction, _ hasReason: @Sendable (inout State) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                wait(waiter) { state in
-                    guard hasReason(state) else { return false }
-                    state.writer = waiter
-                    return true
+                let deadline = state.withLock { state -> TimeInterval? in
+                    // A cancellation that came earlier has found no waiter.
+                    guard state.end == nil, !Task.isCancelled, hasReason(&state) else { return nil }
+                    state[direction] = .waiting(waiter)
+                    return state.deadline
                 }
+                if let deadline { loop.core.note(deadline) } else { waiter.resume() }
             }
         } onCancel: {
-            state.withLock { $0.writer.take() }?.resume()
+            state.withLock { $0[direction].takeWaiter() }?.resume()
         }
     }
 
@@ -131,17 +132,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             }
             // The cooperative pool has few threads.
             if attempts % 16 == 0 { await Task.yield() }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    wait(waiter) { state in
-                        guard !state.mayRead, state.reader == nil else { return false }
-                        state.reader = waiter
-                        return true
-                    }
-                }
-            } onCancel: {
-                state.withLock { $0.reader.take() }?.resume()
-            }
+            await wait(in: .reading) { !$0.mayRead }
         }
     }
 
@@ -151,11 +142,11 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         let isAlone = loop.core.beginFilling()
         defer { if isAlone { loop.core.endFilling() } }
-        guard let whole = BodyBuffer(begun, count: count) else {
+        guard let body = BodyBuffer(begun, count: count) else {
             throw TransportFailure(code: .resourceUnavailable, phase: .maybeSent)
         }
-        state.withLock { ($0.whole, $0.isFilledByLoop) = (whole, isAlone) }
-        defer { state.withLock { $0.whole = nil } }
+        state.withLock { $0.reading.target = .whole(body, isFilledByLoop: isAlone) }
+        defer { state.withLock { $0.reading.target = .pieces } }
         guard isAlone else { return try await read() }
         // The task would have the lock while the loop wants it.
         return try await withTaskExecutorPreference(loop.core) { try await read() }
@@ -179,52 +170,34 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
-    /// Waits, unless there is nothing to wait for.
-    ///
-    /// - Parameter register: stores the waiter; false without a reason to wait.
-    private func wait(_ waiter: Waiter, _ register: (inout State) -> Bool) {
-        let deadline = state.withLock { state -> TimeInterval? in
-            // A cancellation that came earlier has found no waiter.
-            guard state.end == nil, !Task.isCancelled, register(&state) else { return nil }
-            return state.deadline
-        }
-        if let deadline { loop.core.note(deadline) } else { waiter.resume() }
-    }
-
     // MARK: Writing
 
     func begin(idleTimeout: TimeInterval) {
         let now = pulse_monotonic_now()
-        state.withLock { state in
-            (state.idleTimeout, state.lastActivity, state.sentCount) = (idleTimeout, now, 0)
-            (state.mayHaveSent, state.hasReadAll, state.blocks, state.restsUntil) = (false, false, nil, nil)
-        }
+        state.withLock { $0.begin(idleTimeout: idleTimeout, now: now) }
     }
 
     func rest(for seconds: TimeInterval) {
         let deadline = pulse_monotonic_now() + seconds
-        let isOver = state.withLock { state in
-            state.restsUntil = deadline
-            return state.endRestIfOver(loop.core.poller)
-        }
+        let isOver = state.withLock { $0.rest(until: deadline, loop.core.poller) }
         if !isOver { loop.core.note(deadline) }
     }
 
     func beginStreaming() {
-        state.withLock { $0.blocks = ByteBlocks() }
+        state.withLock { $0.reading.target = .stream(ByteBlocks()) }
     }
 
     func endReading() {
-        state.withLock { ($0.hasReadAll, $0.blocks) = (true, nil) }
+        state.withLock { $0.reading.target = .finished }
     }
 
-    var mayHaveSent: Bool { state.withLock { $0.mayHaveSent } }
+    var mayHaveSent: Bool { state.withLock { $0.writing.mayHaveSent } }
 
     func limitIdleTime(to timeout: TimeInterval) {
         let now = pulse_monotonic_now()
         let deadline = state.withLock { state in
             (state.idleTimeout, state.lastActivity) = (timeout, now)
-            return state.reader == nil && state.writer == nil ? .infinity : state.deadline
+            return state.isAwaited ? state.deadline : .infinity
         }
         if deadline < .infinity { loop.core.note(deadline) }
     }
@@ -232,17 +205,17 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func upgrade(unread: Data) {
         state.withLock { state in
             state.idleTimeout = .infinity
-            if !unread.isEmpty, state.channel != nil { state.arrival = .bytes(unread) }
+            if !unread.isEmpty, state.channel != nil { state.reading.arrival = .bytes(unread) }
         }
     }
 
     var sent: (count: Int, time: TimeInterval) {
-        state.withLock { ($0.sentCount, $0.sentAt) }
+        state.withLock { $0.writing.sent }
     }
 
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool) {
         let isLeft = state.withLock { state in
-            state.start(bytes, ifIdle: ifIdle)
+            state.writing.start(bytes, ifIdle: ifIdle)
             if !isBatched { state.flush() }
             return state.maySend
         }
@@ -281,31 +254,15 @@ final class SocketConnection: ReusableConnection, EagerConnection {
                 throw CancellationError()
             }
             // The lock would go to this task again, and not to a reader or the loop that waits for it.
-            if next == .waits { await room() } else { await Task.yield() }
+            if next == .sends { await Task.yield() }
+            // Until the loop has sent all bytes, or a failure.
+            if next == .waits { await wait(in: .writing) { $0.writing.isSending && $0.failure == nil } }
             next = try step { try $0.continueWriting() }
         }
     }
 
-    /// Waits until the loop has sent all bytes, or a failure.
-    private func room() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                wait(waiter) { state in
-                    guard state.isSending, state.sendFailure == nil else { return false }
-                    state.writer = waiter
-                    return true
-                }
-            }
-        } onCancel: {
-            state.withLock { $0.writer.take() }?.resume()
-        }
-    }
-
     func finishWriting() {
-        state.withLock { state in
-            state.finishesWhenSent = true
-            state.finishIfSent()
-        }
+        state.withLock { $0.finishWriting() }
     }
 
     // MARK: Loop side
@@ -325,17 +282,12 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         let isLeft = state.withLock { state in
             state.note(event)
             if state.endRestIfOver(loop.core.poller) { return false }
-            if state.hasRoom, !state.isUnsent { state.flush() }
-            if state.reader != nil, state.mayRead {
-                if let whole = state.whole {
-                    if state.isFilledByLoop { state.receive(into: whole, now: now) }
-                } else if state.blocks == nil {
-                    // A stream's reader takes more at a time than the loop has room for.
-                    state.receive(with: buffer, now: now)
-                }
-                if state.mayRead { waiters += state.reader.take() }
+            if state.writing.hasRoom, !state.isUnsent { state.flush() }
+            if state.reading.turn.isWaiting, state.mayRead {
+                state.receive(with: buffer, now: now)
+                if state.mayRead { waiters += state.reading.turn.takeWaiter() }
             }
-            if !state.isSending { waiters += state.writer.take() }
+            if !state.writing.isSending { waiters += state.writing.turn.takeWaiter() }
             waiters += state.takeEnded()
             return state.maySend && !state.isUnsent
         }
@@ -346,7 +298,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     func flush(_ waiters: inout [Waiter]) {
         let isLeft = state.withLock { state in
             state.flush()
-            if !state.isSending { waiters += state.writer.take() }
+            if !state.writing.isSending { waiters += state.writing.turn.takeWaiter() }
             waiters += state.takeEnded()
             return state.maySend
         }
@@ -357,17 +309,18 @@ final class SocketConnection: ReusableConnection, EagerConnection {
     /// time of the next check.
     func checkTimeout(now: TimeInterval) -> TimeInterval {
         let (waiters, next) = state.withLock { state -> ([Waiter], TimeInterval) in
-            if let end = state.restsUntil {
+            if case .resting(_, let end) = state.phase {
                 return ([], state.endRestIfOver(loop.core.poller, now: now) ? .infinity : end)
             }
-            guard state.reader != nil || state.writer != nil else { return ([], .infinity) }
+            guard state.isAwaited else { return ([], .infinity) }
             guard state.deadline <= now else { return ([], state.deadline) }
             // After a suspension of the process, the response may be waiting to be read.
-            if !state.isUnsent, !state.hasReadAll, !state.isSilent {
-                state.isReadable = true
-                return (state.reader.take().map { [$0] } ?? [], .infinity)
+            if !state.isUnsent, !state.reading.isFinished, !state.isSilent {
+                state.reading.isReadable = true
+                return (state.reading.turn.takeWaiter().map { [$0] } ?? [], .infinity)
             }
-            return (state.end(TransportFailure(code: .timedOut, phase: .maybeSent)), .infinity)
+            state.fail(TransportFailure(code: .timedOut, phase: .maybeSent))
+            return (state.takeEnded(), .infinity)
         }
         for waiter in waiters { waiter.resume() }
         return next

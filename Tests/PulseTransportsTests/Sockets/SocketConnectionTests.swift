@@ -130,6 +130,19 @@ struct SocketConnectionTests {
         #expect(connection.checkTimeout(now: now + 200) == .infinity && pair.isFinished)
     }
 
+    /// Its failure may have come with the last bytes of a response.
+    @Test func aFailedConnectionClosesInsteadOfResting() throws {
+        let other = try SocketPair()
+        var state = SocketConnection.State(SocketChannel(other.near))
+        state.fail(TransportFailure(code: .secureConnectionFailed, phase: .maybeSent))
+        #expect(other.isOpen)
+        let isOver = state.rest(until: .infinity, loop.core.poller)
+        #expect(isOver && other.isFinished)
+        state.begin(idleTimeout: .infinity, now: 0)
+        let failure = #expect(throws: TransportFailure.self) { try state.read(isAgain: false) }
+        #expect(failure?.code == .secureConnectionFailed)
+    }
+
     @Test func anExchangeEndsTheRest() async throws {
         connection.rest(for: 100)
         connection.begin(idleTimeout: .infinity)
@@ -475,13 +488,13 @@ struct SocketConnectionTests {
         var state = SocketConnection.State(SocketChannel(other.near))
         #expect(try state.read(isAgain: false) == nil)
         other.say([1])
-        state.isReadable = true
+        state.reading.isReadable = true
         #expect(throws: PulseError.self) { try state.read(isAgain: false) }
         #expect(try state.read(isAgain: true) != nil)
         #expect(try state.read(isAgain: false) == nil)
 
         #expect(try state.writeNow(large) == .waits)
-        while state.isSending {
+        while state.writing.isSending {
             _ = other.taken()
             state.flush()
         }
@@ -499,7 +512,7 @@ struct SocketConnectionTests {
         // Unread bytes make it a reset.
         other.cut()
         if isNoticedByARead {
-            state.isReadable = true
+            state.reading.isReadable = true
             #expect(throws: TransportFailure.self) { try state.read(isAgain: false) }
         } else {
             state.flush()
