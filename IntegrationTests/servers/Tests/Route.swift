@@ -47,6 +47,10 @@ struct Route: Sendable, CustomTestStringConvertible {
     /// eleven: it does not count the first.
     var endsConnections: Bool { server != .apache || version != .http2 }
 
+    /// Whether the server may close a connection without naming the last request that it has processed, so that nobody knows of
+    /// one that crosses the end. Hummingbird does so after a GOAWAY for all streams.
+    var endsWithoutLastStream: Bool { server == .hummingbird && version == .http2 }
+
     private var httpVersions: PulseConfiguration.HTTPVersions { version == .http1 ? .http1 : .automatic }
     private var isSecure: Bool { version != .plain }
     private var name: String { "\(server.rawValue)_\(isSecure ? "tls" : "plain")" }
