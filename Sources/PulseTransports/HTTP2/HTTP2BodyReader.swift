@@ -68,20 +68,20 @@ final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
         } catch {
             throw source.upload?.failure ?? error
         }
-        end(.noError)
+        end()
         return nil
     }
 
     func cancel() {
-        end(.cancel)
+        end()
     }
 
-    private func end(_ code: HTTP2Session.ErrorCode) {
+    private func end() {
         guard let source = state.withLock({ $0.source.take() }) else { return }
         let known = source.stream.state
         state.withLock { $0.note(known, startedAt: startedAt) }
         source.upload?.cancel()
-        source.stream.release(code)
+        source.stream.release()
     }
 }
 

@@ -144,16 +144,16 @@ extension HTTP2Connection.State {
     }
 
     /// Ends a stream that its exchange is done with, and forgets it.
-    mutating func release(_ id: Int32, _ code: HTTP2Session.ErrorCode, now: TimeInterval) -> Effects {
+    mutating func release(_ id: Int32, now: TimeInterval) -> Effects {
         var effects = Effects()
         guard let stream = streams.removeValue(forKey: id) else { return effects }
         uploads.remove(id)
         effects.resume(stream.reader)
         effects.resume(stream.writer?.waiter)
         if stream.isOpen {
-            session.reset(id, code)
+            session.reset(id, .cancel)
             effects.sends = true
-            if code == .cancel, now - stream.openedAt >= Self.patience { doubt(stream, &effects) }
+            if now - stream.openedAt >= Self.patience { doubt(stream, &effects) }
             openCount -= 1
             freePlace(&effects, now: now)
         }

@@ -121,9 +121,9 @@ final class HTTP2Connection: Sendable {
     }
 
     /// Ends a stream, with a RST_STREAM unless both sides have ended it, and forgets it.
-    func release(_ id: Int32, _ code: HTTP2Session.ErrorCode) {
+    func release(_ id: Int32) {
         let now = clock.uptime
-        let effects = state.withLock { $0.release(id, code, now: now) }
+        let effects = state.withLock { $0.release(id, now: now) }
         perform(effects)
         if effects.sends { pump() }
     }

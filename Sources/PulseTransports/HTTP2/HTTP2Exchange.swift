@@ -58,7 +58,7 @@ struct HTTP2Exchange: Sendable {
             }
         } catch {
             upload?.cancel()
-            stream.release(.cancel)
+            stream.release()
             if let failure = upload?.failure { throw failure }
             guard let failure = try failure(error, received, isReused: isReused) else { return nil }
             guard received.head != nil else { throw failure }
@@ -102,7 +102,7 @@ struct HTTP2Exchange: Sendable {
         let known = stream.state
         upload?.cancel()
         // The rest of a body that is cut is of no use, nor is that of a request that was refused.
-        stream.release(received.body.isTruncated ? .cancel : .noError)
+        stream.release()
         var timings = timings
         if let known { timings.note(known, startedAt: startedAt) }
         timings.lastByte = timings.lastByte ?? SystemClock().uptime - startedAt

@@ -119,6 +119,7 @@ extension HTTP2Session {
     /// Forgets a stream. What this side has reset keeps its code.
     func close(_ id: Int32, _ code: ErrorCode, isUnprocessed: Bool) {
         guard let stream = streams.removeValue(forKey: id) else { return }
+        sendingBodies.remove(id)
         pendingEvents.append(
             .closed(
                 stream: id, code: stream.resetCode ?? code,
@@ -156,11 +157,14 @@ extension HTTP2Session {
     }
 
     private func readBody(of id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)? {
-        guard !isHoldingBodies else {
+        guard let stream = streams[id] else { return nil }
+        // A turn is a frame: nghttp2 1.67 and later would send one body to its end before they begin the next.
+        guard !isHoldingBodies, sendingBodies.count <= 1 || turns.insert(id).inserted else {
             heldBodies.append(id)
             return nil
         }
-        return streams[id]?.body.read(into: buffer)
+        defer { if stream.body.count == 0 { sendingBodies.remove(id) } }
+        return stream.body.read(into: buffer)
     }
 }
 

@@ -15,7 +15,7 @@ extension HTTP2Session {
     /// ``receive(_:)``.
     func takeOutgoing(atMost limit: Int) throws -> Outgoing {
         let wasFine = failure == nil
-        while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit, moveFrame() {}
+        while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit, moveFrame() || resumeBodies() {}
         if wasFine, let failure { throw failure }
         return unsent.take(atMost: limit)
     }
@@ -26,11 +26,18 @@ extension HTTP2Session {
         isHoldingBodies = true
         while moveFrame() {}
         isHoldingBodies = false
-        for stream in heldBodies { pulse_http2_resume(session, stream) }
-        heldBodies = []
+        resumeBodies()
         if unsent.acknowledgmentCount > Self.acknowledgmentLimit {
             fail(Failure(code: .enhanceYourCalm, text: "too many PING or SETTINGS frames"))
         }
+    }
+
+    /// Lets nghttp2 ask for the held bodies again. False without any.
+    @discardableResult
+    private func resumeBodies() -> Bool {
+        defer { (heldBodies, turns) = ([], []) }
+        for stream in heldBodies { pulse_http2_resume(session, stream) }
+        return !heldBodies.isEmpty
     }
 
     /// Moves at most one frame of nghttp2. False if there is none.

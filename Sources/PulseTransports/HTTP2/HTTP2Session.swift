@@ -90,8 +90,12 @@ final class HTTP2Session: @unchecked Sendable {
     /// What ``receive(_:)`` returns next. After it has thrown: the events before the fault.
     var pendingEvents: [Event] = []
     var unsent = Unsent()
-    /// Bodies stay out of what is sent, and these have been asked for one.
+    /// The streams whose bodies have unsent bytes, and those that have had their turn.
+    var sendingBodies: Set<Int32> = []
+    var turns: Set<Int32> = []
+    /// Whether bodies stay out of what is sent.
     var isHoldingBodies = false
+    /// The streams that nghttp2 has asked for their body in vain.
     var heldBodies: [Int32] = []
     var failure: Failure?
     /// Why a handler has stopped nghttp2.
@@ -187,6 +191,7 @@ final class HTTP2Session: @unchecked Sendable {
     func send(_ bytes: Data, isLast: Bool, on stream: Int32) {
         guard failure == nil, let sender = streams[stream], sender.resetCode == nil else { return }
         sender.body.append(bytes, isLast: isLast)
+        if !bytes.isEmpty { sendingBodies.insert(stream) }
         pulse_http2_resume(session, stream)
     }
 
@@ -204,6 +209,7 @@ final class HTTP2Session: @unchecked Sendable {
         guard failure == nil, let ended = streams[stream], ended.resetCode == nil else { return }
         ended.resetCode = code
         ended.body = Body()
+        sendingBodies.remove(stream)
         guard pulse_http2_reset(session, stream, code.rawValue) else { return fail(.noMemory) }
         // nghttp2 would say so only when the HEADERS had their turn.
         if !ended.isBegun { close(stream, code, isUnprocessed: true) }

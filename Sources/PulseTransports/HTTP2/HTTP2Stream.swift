@@ -21,15 +21,15 @@ final class HTTP2Stream: Sendable {
     }
 
     deinit {
-        release(.cancel)
+        release()
     }
 
     /// What is known of the stream; nil once it is released.
     var state: HTTP2Connection.StreamState? { connection.stream(id) }
 
-    /// Ends the stream, with a RST_STREAM of that code unless both sides have ended it.
-    func release(_ code: HTTP2Session.ErrorCode) {
-        connection.release(id, code)
+    /// Ends the stream, with a RST_STREAM unless both sides have ended it.
+    func release() {
+        connection.release(id)
     }
 
     // MARK: Response

@@ -180,8 +180,8 @@ struct HTTP2SessionSendingTests {
         let first = try log.session.takeOutgoing(atMost: 1 << 20)
         var sent = bodies(first.bytes)
         #expect(sent.values.map(\.count).reduce(0, +) == 65_535)
-        // Both have had their turns.
-        #expect(sent.values.allSatisfy { $0.count > 16_000 })
+        // They take turns.
+        #expect(sent.values.allSatisfy { $0.count >= 32_767 })
         log.receive(F.windowUpdate(0, 100_000))
         let rest = try log.session.takeOutgoing(atMost: 1 << 20)
         for (stream, body) in bodies(rest.bytes) { sent[stream, default: []] += body }
@@ -275,8 +275,10 @@ struct HTTP2SessionSendingTests {
         for _ in 0..<64 { log.receive(F.data(1, bytes: F.zeros(16_384))) }
         #expect(log.take().count == 2)
         log.receive(F.data(1, bytes: [1]))
-        #expect(log.take().last == "closed 1 FLOW_CONTROL_ERROR")
-        #expect(try log.sent() == ["RST_STREAM 1 3"])
+        // nghttp2 1.67 and later end the connection.
+        let isOfConnection = log.failure != nil
+        #expect(log.take().last == (isOfConnection ? "failed" : "closed 1") + " FLOW_CONTROL_ERROR")
+        if !isOfConnection { #expect(try log.sent() == ["RST_STREAM 1 3"]) }
     }
 
     /// It counts, and nobody can read it.
