@@ -87,8 +87,7 @@ public final class SocketTransport: Transport {
         exchange.isBatched = underWay.wrappingAdd(1, ordering: .relaxed).oldValue >= few
         defer { underWay.wrappingSubtract(1, ordering: .relaxed) }
         while true {
-            // An idle connection needs no wait, in which a cancellation would be noticed.
-            try Task.checkCancellation()
+            // Each way notices a cancellation itself, and gives back what it was given.
             var outcome: PulseResponse?
             switch try exchange.next() {
             case .reuse(let pooled):

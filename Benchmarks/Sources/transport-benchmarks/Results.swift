@@ -140,7 +140,12 @@ extension Results {
         }
         if let connections {
             report.heading("Connections over TLS", ["each"])
-            report.row("\(connections.count) idle ones", [Report.decimal(connections.kibibytes, 1) + " KiB"])
+            report.row(
+                "\(connections.count) idle ones",
+                [
+                    Report.decimal(connections.kibibytes, 1) + " KiB",
+                    "with what is free " + Report.decimal(connections.untrimmedKibibytes, 1) + " KiB",
+                ])
             report.row("handshake, system's authorities, the first", [Report.decimal(connections.first, 2) + " ms"])
             report.row("a later one", [Report.decimal(connections.later, 2) + " ms"])
         }

@@ -7,9 +7,11 @@ import Reporting
 
 /// What connections over TLS cost: a handshake, and one that is kept for later requests.
 struct SecureConnections: Codable {
-    /// The number of idle connections, and the resident memory of each.
+    /// The number of idle connections, and the resident memory of each: after the allocator has given back what is
+    /// free, and before.
     let count: Int
     let kibibytes: Double
+    let untrimmedKibibytes: Double
     /// Milliseconds until a certificate is refused that no authority of the system has signed: the first time, which
     /// reads the authorities, and later.
     let first: Double
@@ -26,7 +28,9 @@ struct SecureConnections: Codable {
                 var later = Double.infinity
                 for _ in 0..<(isShort ? 1 : 5) { later = min(later, try await handshake(server, count: 20)) }
                 outcome.result = .success(
-                    SecureConnections(count: count, kibibytes: idle, first: first, later: later))
+                    SecureConnections(
+                        count: count, kibibytes: idle.trimmed, untrimmedKibibytes: idle.untrimmed, first: first,
+                        later: later))
             } catch {
                 outcome.result = .failure(error)
             }
@@ -42,21 +46,35 @@ struct SecureConnections: Codable {
     }
 
     /// Opens connections by as many requests at a time, and measures once all are idle.
-    private static func idleKibibytes(server: URL, authority: Data?, count: Int) async throws -> Double {
+    private static func idleKibibytes(
+        server: URL, authority: Data?, count: Int
+    ) async throws -> (trimmed: Double, untrimmed: Double) {
         let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
         let configuration = PulseConfiguration(baseURL: server).with(\.tls, value: tls)
             .with(\.httpVersions, value: .http1).with(\.maximumConnectionsPerHost, value: count)
         let client = PulseClient(configuration: configuration)
         // What the process loads once, and the memory of calls.
         _ = try await client.request(GetUser())
+        trim()
         let before = ResidentMemory.size ?? 0
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count { group.addTask { _ = try await client.request(GetUser()) } }
             try await group.waitForAll()
         }
-        let grown = (ResidentMemory.size ?? 0) - before
+        let all = (ResidentMemory.size ?? 0) - before
+        trim()
+        let kept = (ResidentMemory.size ?? 0) - before
         await client.shutdown()
-        return Double(grown) / 1024 / Double(count)
+        return (Double(kept) / 1024 / Double(count), Double(all) / 1024 / Double(count))
+    }
+
+    /// Gives the memory that is free back to the system: that of a thousand handshakes at a time belongs to no idle
+    /// connection.
+    private static func trim() {
+        #if canImport(Glibc)
+        typealias Trim = @convention(c) (Int) -> Int32
+        if let symbol = dlsym(nil, "malloc_trim") { _ = unsafeBitCast(symbol, to: Trim.self)(0) }
+        #endif
     }
 
     private static func handshake(_ server: URL, count: Int) async throws -> Double {

@@ -117,9 +117,9 @@ struct SocketExchange: Sendable {
     func send(
         over pooled: PooledConnection, _ timings: PulseResponse.Timings? = nil, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
-        // The wait for a new connection ends with the connection, also if the request was cancelled at that moment.
-        if timings != nil, Task.isCancelled {
-            pooled.connection.close()
+        // No wait comes any more in which a cancellation would be noticed.
+        guard !Task.isCancelled else {
+            if timings == nil { pool.keep(pooled, now: SystemClock().uptime) } else { pooled.connection.close() }
             throw CancellationError()
         }
         let exchange = try http1 ?? makeHTTP1()

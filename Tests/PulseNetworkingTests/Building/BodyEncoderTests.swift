@@ -26,9 +26,12 @@ struct BodyEncoderTests {
     }
 
     private static func withFile<Value>(_ data: Data, _ body: (URL) async throws -> Value) async throws -> Value {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        // In a directory of its own: other tests use the threads of the temporary one.
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let url = directory.appendingPathComponent("file")
         try data.write(to: url)
-        defer { try? FileManager.default.removeItem(at: url) }
         return try await body(url)
     }
 

@@ -9,26 +9,27 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct SocketExchangeTests {
-    /// The connection may be open by then.
-    @Test func aRequestThatIsCancelledWhileItsConnectionOpensIsNotSent() async throws {
+    /// The connection may be open by then, or have been idle.
+    @Test(arguments: [false, true])
+    func aCancelledRequestIsNotSent(isReused: Bool) async throws {
         let url = try #require(URL(string: "http://a.test/"))
         let origin = try #require(Origin(url))
         var urlRequest = URLRequest(url: url)
         urlRequest.httpMethod = "POST"
         let request = TransportRequest(urlRequest: urlRequest, body: .bytes(Data("body".utf8)), proxy: .direct)
+        let pool = ConnectionPool(limit: 4)
         let exchange = try SocketExchange(
-            request, url, origin, nil, Connector(environment: { _ in nil }), ConnectionPool(limit: 4),
-            offersHTTP2: false, startedAt: 0)
+            request, url, origin, nil, Connector(environment: { _ in nil }), pool, offersHTTP2: false, startedAt: 0)
         let slot = try await ConnectionSlots(limit: 1).slot(origin, for: request)
-        let connection = FakeConnection()
-        let pooled = PooledConnection(connection: connection, key: exchange.key)
+        let pooled = PooledConnection(connection: FakeConnection(), key: exchange.key)
         let call = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await exchange.send(over: pooled, PulseResponse.Timings(), holding: slot)
+            return try await exchange.send(over: pooled, isReused ? nil : PulseResponse.Timings(), holding: slot)
         }
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
-        #expect(connection.sent.count == 0)
+        // Another request can use an idle one.
+        #expect(pool.sizes.idle == (isReused ? 1 : 0))
     }
 }
 #endif
