@@ -67,7 +67,7 @@ struct Results: Codable {
             "download with progress: processor time / without", .atMost, 1.02,
             ratio(speeds[TransferResult.reportedDownload]?.processor, speeds[TransferResult.download]?.processor),
             margin: full)
-        promise("KiB of memory for an idle connection over TLS", .atMost, 64, connections?.kibibytes, margin: 0)
+        promise("KiB of memory for an idle connection over TLS", .atMost, 48, connections?.kibibytes, margin: 0)
         promise(
             "handshake with the system's authorities: time / the first one's, which reads them", .atMost, 0.3,
             ratio(connections?.later, connections?.first), margin: calm)
