@@ -86,8 +86,12 @@ public final class SocketTransport: Transport {
             request, url, origin, file, connector, pool, offersHTTP2: offersHTTP2, startedAt: start)
         exchange.isBatched = underWay.wrappingAdd(1, ordering: .relaxed).oldValue >= few
         defer { underWay.wrappingSubtract(1, ordering: .relaxed) }
+        var wasTold = false
         while true {
-            // Each way notices a cancellation itself, and gives back what it was given.
+            // An idle connection needs no wait, in which a cancellation would be noticed. A request that was told of a
+            // place asks for it in any case, and gives it back.
+            if !wasTold { try Task.checkCancellation() }
+            wasTold = false
             var outcome: PulseResponse?
             switch try exchange.next() {
             case .reuse(let pooled):
@@ -97,6 +101,7 @@ public final class SocketTransport: Transport {
             case .wait(let id):
                 let waited = try await pool.wait(id, for: exchange.key, within: exchange.connectTimeout)
                 exchange.waited += waited
+                wasTold = true
             case .open(let offersHTTP2, let isAwaited):
                 switch try await exchange.open(offersHTTP2: offersHTTP2, isAwaited: isAwaited, over: sockets) {
                 case .http1(let pooled, let timings):

@@ -15,7 +15,9 @@ extension HTTP2Session {
     /// ``receive(_:)``.
     func takeOutgoing(atMost limit: Int) throws -> Outgoing {
         let wasFine = failure == nil
-        while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit, moveFrame() || resumeBodies() {}
+        while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit {
+            guard moveFrame() || resumeBodies(endsTurns: true) else { break }
+        }
         if wasFine, let failure { throw failure }
         return unsent.take(atMost: limit)
     }
@@ -26,18 +28,23 @@ extension HTTP2Session {
         isHoldingBodies = true
         while moveFrame() {}
         isHoldingBodies = false
-        resumeBodies()
+        resumeBodies(endsTurns: false)
         if unsent.acknowledgmentCount > Self.acknowledgmentLimit {
             fail(Failure(code: .enhanceYourCalm, text: "too many PING or SETTINGS frames"))
         }
     }
 
     /// Lets nghttp2 ask for the held bodies again. False without any.
+    ///
+    /// - Parameter endsTurns: whether all have had theirs. Otherwise the first would have one more after each frame of
+    ///   the peer, and the last none.
     @discardableResult
-    private func resumeBodies() -> Bool {
-        defer { (heldBodies, turns) = ([], []) }
+    private func resumeBodies(endsTurns: Bool) -> Bool {
+        guard !heldBodies.isEmpty else { return false }
         for stream in heldBodies { pulse_http2_resume(session, stream) }
-        return !heldBodies.isEmpty
+        heldBodies = []
+        if endsTurns { turns = [] }
+        return true
     }
 
     /// Moves at most one frame of nghttp2. False if there is none.

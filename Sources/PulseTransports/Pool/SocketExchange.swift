@@ -119,7 +119,7 @@ struct SocketExchange: Sendable {
     ) async throws -> PulseResponse? {
         // No wait comes any more in which a cancellation would be noticed.
         guard !Task.isCancelled else {
-            if timings == nil { pool.keep(pooled, now: SystemClock().uptime) } else { pooled.connection.close() }
+            pooled.connection.close()
             throw CancellationError()
         }
         let exchange = try http1 ?? makeHTTP1()

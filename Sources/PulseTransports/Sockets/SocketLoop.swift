@@ -179,10 +179,12 @@ final class SocketLoop: Sendable {
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
             defer { buffer.deallocate() }
             while turn(with: buffer) {}
-            let all = state.withLock { state in
+            // Released outside the lock, which the last reference to a connection takes.
+            let (all, sends, works) = state.withLock { state in
                 defer { (state.connections, state.sends, state.works) = ([], [], []) }
-                return state.connections.map(\.connection)
+                return (state.connections.map(\.connection), state.sends, state.works)
             }
+            withExtendedLifetime((sends, works)) {}
             for connection in all { connection?.close() }
             state.withLock { $0.hasLeft = true }
             runJobs()

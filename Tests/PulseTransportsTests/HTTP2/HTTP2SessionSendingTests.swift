@@ -173,6 +173,35 @@ struct HTTP2SessionSendingTests {
         #expect(log.failure == nil)
     }
 
+    /// Each time that the peer lets the connection go on, the next body has its turn.
+    @Test func bodiesTakeTurnsHoweverLittleTheWindowOpens() throws {
+        let log = try HTTP2SessionLog.open([(4, 1 << 20)])
+        let streams = try (0..<2).map { _ in try log.request("POST", hasBody: true) }
+        for stream in streams { log.session.send(Self.bytes(150_000), isLast: true, on: stream) }
+        var counts: [UInt32: Int] = [:]
+        for _ in 0..<20 {
+            let outgoing = try log.session.takeOutgoing(atMost: 1 << 20)
+            for (stream, body) in bodies(outgoing.bytes) { counts[stream, default: 0] += body.count }
+            log.receive(F.windowUpdate(0, 4096))
+        }
+        #expect(counts.count == streams.count && counts.values.allSatisfy { $0 > 60_000 }, "\(counts)")
+    }
+
+    /// The socket takes three frames at a time, and the peer sends something in between.
+    @Test func bodiesTakeTurnsThoughFramesCome() throws {
+        let log = try HTTP2SessionLog.open([(4, 1 << 20)])
+        log.receive(F.windowUpdate(0, 1 << 22))
+        let streams = try (0..<5).map { _ in try log.request("POST", hasBody: true) }
+        for stream in streams { log.session.send(Self.bytes(150_000), isLast: true, on: stream) }
+        var counts: [UInt32: Int] = [:]
+        for _ in 0..<10 {
+            let outgoing = try log.session.takeOutgoing(atMost: 64 << 10)
+            for (stream, body) in bodies(outgoing.bytes) { counts[stream, default: 0] += body.count }
+            log.receive(F.ping())
+        }
+        #expect(counts.count == streams.count && counts.values.allSatisfy { $0 > 60_000 }, "\(counts)")
+    }
+
     @Test func theConnectionsWindowBoundsAllBodies() throws {
         let log = try HTTP2SessionLog.open([(4, 1 << 20)])
         let streams = try (0..<2).map { _ in try log.request("POST", hasBody: true) }
