@@ -82,7 +82,7 @@ struct CancellationStressTests {
         }
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
-        _ = try await client.send(GetUser(), options, delivery: .file(file, resumeOffset: 0)) { _, _ in }
+        _ = try await client.perform(client.plan(GetUser(), options, CallShape(delivery: .file(file, resumeOffset: 0))))
     }
 
     @Test func cancellingBeforeTheStartSendsNothing() async throws {

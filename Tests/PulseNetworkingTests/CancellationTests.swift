@@ -308,7 +308,8 @@ struct CancellationTests {
         let transport = MockTransport { PulseResponse(statusCode: 200, data: Data("abc".utf8), request: $0) }
         let client = Self.client(
             clock, transport, plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
-        let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+        let response = try await client.perform(
+            client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
         #expect(!sink.names.contains("requestCompleted"))
         #expect(!log.all.contains("a didComplete"))
         let body = try await #require(response.bytes).collect(upTo: 10)
@@ -333,7 +334,8 @@ struct CancellationTests {
                 return response
             }
             let client = Self.client(clock, transport)
-            let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+            let response = try await client.perform(
+                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             let stream = try #require(response.bytes)
             let reader = Task {
                 for try await _ in stream {}

@@ -19,7 +19,8 @@ struct PulseClientRunTests {
         let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
         weak var stream: ByteStream?
         do {
-            let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+            let response = try await client.perform(
+                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             stream = response.bytes
             #expect(stream != nil)
         }
@@ -38,7 +39,8 @@ struct PulseClientRunTests {
             server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server), transport: SocketTransport(), events: bus)
-            let response = try await client.send(GetUser(), RequestOptions(), delivery: .streamed) { _, _ in }
+            let response = try await client.perform(
+                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
             #expect(response.timings?.firstByte != nil)
             #expect(response.timings?.lastByte == nil)
             for try await _ in try #require(response.bytes) {}

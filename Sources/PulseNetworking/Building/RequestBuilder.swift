@@ -34,7 +34,7 @@ final class RequestBuilder: Sendable {
     private let environment: CallEnvironment
     private let encoder: any RequestEncoder
     private let decoder: any ResponseDecoder
-    private let graphQL: GraphQLSettings
+    private let configuration: PulseConfiguration
     private let defaultQuery: [URLQueryItem]
     /// The default fields for any origin. The home defaults also include the secret fields.
     private let publicDefaults: DefaultHeaders
@@ -52,7 +52,7 @@ final class RequestBuilder: Sendable {
         self.environment = environment
         encoder = configuration.encoder
         decoder = configuration.decoder
-        graphQL = configuration.graphQL
+        self.configuration = configuration
         defaultQuery = configuration.defaultQueryItems
         defaults = configuration.headersOfEveryRequest
         homeDefaults = DefaultHeaders(defaults, decoder: decoder)
@@ -84,7 +84,7 @@ final class RequestBuilder: Sendable {
         isForeign: Bool = false
     ) throws -> BuiltRequest {
         if let defect { throw defect }
-        let operation = body.graphQL
+        let content = body.callContent
         let query = Self.query(of: endpoint)
         var url = try composer.url(path: path, query: query)
         let destination = AbsoluteURL.hasScheme(path) ? Destination(Origin(url), home: environment.home) : base
@@ -95,14 +95,14 @@ final class RequestBuilder: Sendable {
         let method = endpoint.method
         if method != .get { request.httpMethod = method.rawValue }
         let accept =
-            accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : operation?.accept ?? "*/*")
+            accept ?? (E.usesDecoder ? (options.decoder ?? decoder).contentType : content?.accept ?? "*/*")
         let headers = endpoint.headers.overridden(by: options.headers ?? [:])
         let encoder = options.encoder ?? encoder
         var built = try finish(
-            &request, url, destination, headers, operation?.body(.document, using: encoder) ?? body, accept: accept,
+            &request, url, destination, headers, content?.body(using: encoder) ?? body, accept: accept,
             options, isForeign: isForeign)
         built.defaultQuery = defaultQuery
-        try operation?.complete(&built, graphQL, using: encoder)
+        try content?.complete(&built, in: configuration, using: encoder)
         return built
     }
 

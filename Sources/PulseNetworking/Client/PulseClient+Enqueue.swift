@@ -56,9 +56,9 @@ extension PulseClient {
             throw PulseError.noConnection
         }
         let body = endpoint.body
-        let graphQL = body.graphQL.map { GraphQLPlan($0, configuration.graphQL) }
-        if let name = graphQL?.name, options.route == nil { options.route = name }
-        let path = Result { try endpoint.path.requestPath.text }.map { graphQL?.path($0) ?? $0 }
+        let content = body.callContent
+        if options.route == nil, let route = content?.route { options.route = route }
+        let path = path(of: endpoint, content)
         let call = call(to: (try? path.get()) ?? "", E.self, endpoint.method, options)
         // Registered, so that a shutdown waits for the write to the journal.
         let active = ActiveCall(call, asked, in: calls)
@@ -67,7 +67,7 @@ extension PulseClient {
         do {
             try check()
             if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
-            try graphQL?.check()
+            try content?.check()
             var built = try builder.build(endpoint, path: path.get(), body, options, accept: accept)
             built.writeIdempotencyKey(of: call)
             if asked.hasPlugins {

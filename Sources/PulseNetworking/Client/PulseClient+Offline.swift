@@ -47,12 +47,10 @@ extension PulseClient {
         // An accepted 401 would bypass the auth plugin, and a replay has no caller to handle it.
         options.acceptedStatuses = options.acceptedStatuses?.without(401)
         // Still queueable, so that the call records whether a server has responded.
-        let (call, pipeline) = call(replaying: replay, options, isQueueable: true)
+        let plan = plan(replaying: replay, options, isQueueable: true)
+        let call = plan.call
         do {
-            let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
-                try builder.rebuild(replay, call.options)
-            }
-            return ReplayOutcome(result: .success(response))
+            return ReplayOutcome(result: .success(try await perform(plan)))
         } catch {
             let failure = PulseError(wrapping: error)
             return ReplayOutcome(
@@ -62,27 +60,23 @@ extension PulseClient {
         }
     }
 
-    /// The call of a stored request, which is only sent for its account, and its chain.
-    ///
-    /// - Parameter background: stands in for the client's transport; nil for that.
-    func call(
-        replaying replay: Replay, _ options: RequestOptions, _ delivery: TransportRequest.Delivery? = nil,
-        isQueueable: Bool = false, by background: BackgroundTransport? = nil
-    ) -> (Call, PluginPipeline) {
+    /// The call of a stored request, which is only sent for its account.
+    func plan(
+        replaying replay: Replay, _ options: RequestOptions, _ shape: CallShape = CallShape(), isQueueable: Bool = false
+    ) -> CallPlan {
         var options = options
         resolve(&options, idleTimeout: 0)
-        let environment = background.map { self.environment(for: $0) } ?? environment
-        let wire = background.map { self.wire(over: $0, environment) } ?? pipeline.wire
+        let wire = shape.substitute.map { self.wire(over: $0) } ?? pipeline.wire
         let pipeline = pipeline(for: [], retry: nil) { request, context, plugins in
             guard !context.call.isOfOtherAccount else { throw PulseError.custom(PulseError.AccountMismatch()) }
             return try await wire(request, context, plugins)
         }
         let call = call(
             to: replay.request.url?.absoluteString ?? "", nil,
-            HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options, delivery,
-            isQueueable: isQueueable, environment: environment)
+            HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options,
+            shape.delivery, isQueueable: isQueueable, environment: shape.substitute?.environment)
         PluginContext.Store(call: call)[ExpectedAccount.self] = replay.account
-        return (call, pipeline)
+        return CallPlan(call, pipeline, shape.carrier ?? DirectCarrier()) { try builder.rebuild(replay, call.options) }
     }
 }
 

@@ -36,12 +36,8 @@ public final class PulseClient: Sendable {
     let hasStreams: Bool
     /// Whether nothing is retried, whatever an endpoint, a call or a plugin says.
     private let isPreview: Bool
-    /// Whether the servers of this client know persisted GraphQL queries.
-    let persistedQueries = PersistedQueryPlugin.Support()
-    /// The GraphQL subscriptions.
-    let subscriptions = SubscriptionHubs()
-    /// The requests of models.
-    let requestTable = RequestTable()
+    /// What features keep for this client.
+    let features = ClientFeatures()
     #if DEBUG
     let endpointCheck: EndpointCheck
     #endif
@@ -196,8 +192,9 @@ public final class PulseClient: Sendable {
     }
 
     /// The wire to another transport than the client's.
-    func wire(over transport: any Transport, _ environment: CallEnvironment) -> PluginChain.Wire {
-        let wire = Wire(transport, configuration, environment: environment, calls: calls)
+    func wire(over substitute: CallShape.Substitute) -> PluginChain.Wire {
+        let wire = Wire(
+            substitute.transport, configuration, environment: substitute.environment, calls: calls)
         return { try await wire.send($0, for: $1, plugins: $2) }
     }
 

@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 
 /// What the client knows of a GraphQL operation when it builds the request.
-struct GraphQLContent: OperationContent {
+struct GraphQLContent: Sendable {
     /// How a request names its document.
     enum Form {
         case document, hash, both
@@ -111,19 +111,6 @@ struct GraphQLContent: OperationContent {
         }
     }
 
-    /// Gives a built POST the form that the settings ask for.
-    func complete(
-        _ built: inout BuiltRequest, _ settings: GraphQLSettings, using encoder: any RequestEncoder
-    ) throws {
-        if !uploads.isEmpty {
-            built.urlRequest.requirePreflight()
-        } else if settings.queriesUseGET, settings.persistedQueries == .off, try operation().kind == .query,
-            try built.urlRequest.makeGET(of: self, .document, using: encoder), let url = built.urlRequest.url
-        {
-            built.url = url
-        }
-    }
-
     /// A place that is not there, or that has a value, would lose the file or the value.
     private func checkPlaces(in variables: Data?) throws {
         let root = try variables.map { try JSONDecoder().decode(JSONValue.self, from: $0) } ?? .object([:])
@@ -170,12 +157,5 @@ extension URLRequest {
     /// Marks a request that a browser would send from any page, for servers that refuse those (CSRF).
     mutating func requirePreflight() {
         setHeader("Apollo-Require-Preflight", to: "true")
-    }
-}
-
-extension RequestBody {
-    /// The GraphQL operation of this body; nil for any other body.
-    var graphQL: GraphQLContent? {
-        if case .operation(let operation) = content { operation as? GraphQLContent } else { nil }
     }
 }

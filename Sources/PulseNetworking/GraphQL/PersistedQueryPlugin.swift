@@ -7,7 +7,7 @@ import PulseCore
 /// Outermost in the chain, so that each of its requests is authenticated, signed, counted and retried like any other.
 struct PersistedQueryPlugin: PulsePlugin {
     /// Whether the servers of a client know persisted queries, as far as it has seen.
-    final class Support: Sendable {
+    final class Support: ClientFeature {
         private let isSupported = Locked(true)
 
         var isThere: Bool { isSupported.withLock { $0 } }

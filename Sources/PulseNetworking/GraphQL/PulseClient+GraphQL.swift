@@ -84,7 +84,7 @@ extension PulseClient {
     ) -> GraphQLSubscription<Value> {
         let settings = configuration.graphQL
         let own = (try? path.get()) ?? ""
-        let hub = subscriptions.hub(at: own.isEmpty ? settings.socketPath ?? settings.path : own)
+        let hub = features[SubscriptionHubs.self].hub(at: own.isEmpty ? settings.socketPath ?? settings.path : own)
         let (content, encoder) = (content(), options.encoder ?? configuration.encoder)
         let operation = Result { try content.operation() }
         let name = (try? operation.get())?.name

@@ -283,7 +283,7 @@ private struct GraphQLSocket: SocketEndpoint {
 }
 
 /// The hubs of a client by their paths, as long as they are in use.
-final class SubscriptionHubs: Sendable {
+final class SubscriptionHubs: ClientFeature {
     private struct Entry {
         weak var hub: SubscriptionHub?
     }

@@ -75,13 +75,14 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
         let loaded = loaded
         do {
             let page = try await client.decoded(endpoint) { decode in
-                try await client.send(
-                    endpoint, client.options(of: endpoint, asksServer: asksServer), delivery: nil,
-                    inspect: { request in
-                        fingerprint = RequestFingerprint(request, of: endpoint)
-                        isRepeated = fingerprint.map(loaded.contains) ?? false
-                        if isRepeated { throw PageFault.failure("the next page is one that was fetched before") }
-                    }, decode: decode)
+                var plan = client.plan(
+                    endpoint, client.options(of: endpoint, asksServer: asksServer), decode: decode)
+                plan.inspect { request in
+                    fingerprint = RequestFingerprint(request, of: endpoint)
+                    isRepeated = fingerprint.map(loaded.contains) ?? false
+                    if isRepeated { throw PageFault.failure("the next page is one that was fetched before") }
+                }
+                return try await client.perform(plan)
             }
             if let fingerprint { self.loaded.insert(fingerprint) }
             return page

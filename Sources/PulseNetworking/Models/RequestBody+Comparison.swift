@@ -11,18 +11,12 @@ extension RequestBody {
         case .file(let url): AnyHashable(url)
         case .json(let value): Self.comparisonValue(of: value)
         case .encoded(let encode): (try? encode()).map(AnyHashable.init)
-        case .operation:
-            graphQL.flatMap { operation in
-                guard operation.uploads.isEmpty else { return nil }
-                let variables = Self.comparisonValue(of: operation.variables)
-                let extensions = Self.comparisonValue(of: operation.extensions)
-                return AnyHashable([operation.document, operation.operationName, variables, extensions])
-            }
+        case .operation: callContent?.comparisonValue
         case .multipart, .stream: nil
         }
     }
 
-    private static func comparisonValue(of value: any Encodable) -> AnyHashable? {
+    static func comparisonValue(of value: any Encodable) -> AnyHashable? {
         if let value = value as? any Hashable { return AnyHashable(value) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

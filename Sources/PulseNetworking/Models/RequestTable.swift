@@ -4,7 +4,7 @@ import PulseCore
 
 /// The requests of a client's models.
 @MainActor
-final class RequestTable {
+final class RequestTable: ClientFeature {
     private var requests: [RequestKey: any AnySharedRequest] = [:]
     private var lastMember = 0
     /// The requests with a visible model that waits for the network.
@@ -115,4 +115,8 @@ final class RequestTable {
         guard reconnect.closeWindow(number) else { return }
         for request in all { request.trigger(.reconnect) }
     }
+}
+
+extension PulseClient {
+    var requestTable: RequestTable { features[RequestTable.self] }
 }

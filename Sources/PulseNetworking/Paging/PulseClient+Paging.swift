@@ -94,9 +94,9 @@ extension PulseClient {
         for endpoint: E, _ options: RequestOptions, in walk: PageWalk, isForeign: Bool = false
     ) async throws -> DecodedResponse<E.Response> {
         try await decoded(endpoint) { decode in
-            try await self.send(
-                endpoint, options, delivery: nil, isForeign: isForeign,
-                inspect: { try walk.check($0, of: endpoint) }, decode: decode)
+            var plan = self.plan(endpoint, options, CallShape(isForeign: isForeign), decode: decode)
+            plan.inspect { try walk.check($0, of: endpoint) }
+            return try await self.perform(plan)
         }
     }
 }

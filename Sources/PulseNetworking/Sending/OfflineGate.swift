@@ -25,10 +25,9 @@ final class OfflineGate: Sendable {
     }
 
     /// Sends the request, or throws ``PulseError/queuedOffline(id:)`` once it is in the journal.
-    func send(
-        _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
-    ) async throws -> PulseResponse {
-        var pipeline = pipeline
+    func send(_ built: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
+        let call = route.call
+        var pipeline = route.pipeline
         var isBehind = false
         if let wirelessPipeline, try await queue.hasPending(tag: call.options.tag) {
             (pipeline, isBehind) = (wirelessPipeline, true)
@@ -38,7 +37,7 @@ final class OfflineGate: Sendable {
         if asksForAccount, call.account == .none { call.account = .unknown }
         if policy.queuedFailures.contains(.noConnection) { PluginContext.Store(call: call)[QueuesAtOnce.self] = true }
         do {
-            return try await follower.send(built, for: call, through: pipeline)
+            return try await route.follower.send(built, for: call, through: pipeline)
         } catch {
             let failure = PulseError(wrapping: error)
             let queueing = failure.queueing.flatMap { policy.queuedFailures.contains($0) ? $0 : nil }

@@ -13,25 +13,19 @@ extension PulseClient {
     ) async throws -> PulseResponse {
         let headers = try SocketUpgrade.headers(
             subprotocols: endpoint.subprotocols, compresses: endpoint.socketOptions.compression == .offered)
-        let handshake = SocketHandshakeCall(endpoint: endpoint)
         var options = endpoint.options
         options.headers = (options.headers ?? [:]).overridden(by: headers)
         options.acceptedStatuses = .only(101)
         (options.cache, options.progress) = (.bypass, nil)
         if isReconnect { options.retry = .never }
-        let own = options
-        resolve(&options, idleTimeout: 0)
-        let path = Result { try handshake.path }
-        let pipeline = pipeline(for: endpoint.plugins, options)
-        let call = call(to: (try? path.get()) ?? "", E.self, .get, options, .upgrade)
-        began(call.id)
-        let response = try await perform(call, pipeline, .response(nil) { _, _ in }) {
-            #if DEBUG
-            endpointCheck.check(endpoint)
-            #endif
-            try checkParts(own, .get, isQueueable: false, pipeline)
-            return try builder.build(handshake, path: path.get(), .none, call.options, accept: "*/*")
-        }
+        #if DEBUG
+        endpointCheck.check(endpoint)
+        #endif
+        let plan = plan(
+            SocketHandshakeCall(endpoint: endpoint), options,
+            CallShape(delivery: .upgrade, accept: "*/*", routeType: E.self))
+        began(plan.call.id)
+        let response = try await perform(plan)
         guard response.connection != nil else {
             response.discard()
             throw PulseError.unsupported("the transport has no sockets")
@@ -59,4 +53,5 @@ private struct SocketHandshakeCall<E: SocketEndpoint>: Endpoint {
     var headers: [String: String] { endpoint.headers }
     var queryParameters: [String: String] { endpoint.queryParameters }
     var queryItems: [URLQueryItem] { endpoint.queryItems }
+    var plugins: [any PulsePlugin] { endpoint.plugins }
 }

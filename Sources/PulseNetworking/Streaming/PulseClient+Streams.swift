@@ -16,7 +16,7 @@ extension PulseClient {
     public func bytes<E: Endpoint>(
         _ endpoint: E, options: RequestOptions = RequestOptions()
     ) async throws -> (bytes: ByteStream, response: PulseResponse) {
-        var response = try await send(endpoint, options, delivery: .streamed, accept: "*/*") { _, _ in }
+        var response = try await perform(plan(endpoint, options, CallShape(delivery: .streamed, accept: "*/*")))
         let bytes = response.stream
         // The caller may keep the response and drop the stream, which ends the call.
         if response.bytes != nil { response.removeStream() }
@@ -118,7 +118,7 @@ extension PulseClient {
         _ endpoint: E, _ options: RequestOptions, accept: String,
         check: @escaping @Sendable (PulseResponse) throws -> Void = { _ in }
     ) async throws -> StreamedResponse {
-        let response = try await send(endpoint, options, delivery: .streamed, accept: accept) { response, _ in
+        let plan = plan(endpoint, options, CallShape(delivery: .streamed, accept: accept)) { response, _ in
             do {
                 try check(response)
             } catch {
@@ -126,7 +126,7 @@ extension PulseClient {
                 throw error
             }
         }
-        return StreamedResponse(response, environment)
+        return StreamedResponse(try await perform(plan), environment)
     }
 }
 

@@ -102,9 +102,8 @@ extension PulseClient {
         let run = DownloadRun(
             target, download, merged.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
             progress: progress ?? merged.progress)
-        return try await send(
-            endpoint, options.ofDownload(endpoint), delivery: delivery(of: run), accept: "*/*", download: run
-        ) { _, _ in }
+        let shape = CallShape(delivery: try delivery(of: run), accept: "*/*", carrier: run)
+        return try await perform(plan(endpoint, options.ofDownload(endpoint), shape))
     }
 
     private func delivery(
@@ -126,8 +125,9 @@ extension PulseClient {
             target, download, configuration.retryPolicy, inOnePiece: background != nil || !hasStreams,
             background: background, restarted: restarted, progress: progress)
         let options = replay.options.with(\.cache, value: .bypass).with(\.acceptedStatuses, value: .successful)
-        let (call, pipeline) = try call(replaying: replay, options, delivery(of: run, background), by: background)
-        return try await perform(call, pipeline, .download(run)) { try builder.rebuild(replay, call.options) }
+        let shape = CallShape(
+            delivery: try delivery(of: run, background), carrier: run, substitute: background.map(substitute))
+        return try await perform(plan(replaying: replay, options, shape))
     }
 }
 

@@ -30,10 +30,11 @@ extension PulseClient {
         var own = options
         // A stored response would tell an offset of the past.
         own.cache = .bypass
-        let run = TusRun(
-            resuming, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress)
-        return try await decoded(endpoint) { decode in
-            try await send(endpoint, own, delivery: nil, upload: run, decode: decode)
+        return try await decoded(endpoint) { [merged] decode in
+            let run = TusRun(
+                resuming, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress,
+                decode: decode)
+            return try await perform(plan(endpoint, own, CallShape(carrier: run)))
         }.value
     }
 
@@ -109,7 +110,7 @@ extension PulseClient {
         let transport = BackgroundTransport(background, id: nil, clock: configuration.clock)
         do {
             let value = try await decoded(endpoint) { decode in
-                try await send(endpoint, own, delivery: nil, background: transport, decode: decode)
+                try await perform(plan(endpoint, own, CallShape(substitute: substitute(transport)), decode: decode))
             }.value
             await transport.end(nil)
             return value

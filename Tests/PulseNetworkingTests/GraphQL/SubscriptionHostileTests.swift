@@ -206,7 +206,7 @@ struct SubscriptionHostileTests {
         #expect(try await reader.next()?.data?.number == 0)
         // To its end: a reader that left after the first response would tell the server so, perhaps before the slow one.
         async let other = client.subscribe(Ticks()).all()
-        while client.subscriptions.hub(at: "/graphql").count < 2 { await Task.yield() }
+        while client.features[SubscriptionHubs.self].hub(at: "/graphql").count < 2 { await Task.yield() }
         slow.cancel()
         let (numbers, error) = await other
         #expect(numbers == [7] && error == nil)

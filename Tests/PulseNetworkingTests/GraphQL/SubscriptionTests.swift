@@ -80,7 +80,7 @@ struct SubscriptionTests {
         var first: GraphQLSubscription.Iterator? = client.subscribe(Ticks()).makeAsyncIterator()
         #expect(try await first?.next()?.data?.number == 10)
         async let second = client.subscribe(Ticks()).all()
-        while client.subscriptions.hub(at: "/graphql").count < 2 { await Task.yield() }
+        while client.features[SubscriptionHubs.self].hub(at: "/graphql").count < 2 { await Task.yield() }
         async let third = client.subscribe(Ticks()).all()
         #expect(try await first?.next()?.data?.number == 11)
         first = nil

@@ -100,7 +100,7 @@ struct ActiveCallScheduleTests {
             let seconds = random.next() % 3 == 0 ? TimeInterval(1 + random.next() % 4) : nil
             options.deadline = seconds
             let task = Task.startingNow { [client, options] in
-                try await client.send(GetUser(path: "\(id)"), options, delivery: .streamed) { _, _ in }
+                try await client.perform(client.plan(GetUser(path: "\(id)"), options, CallShape(delivery: .streamed)))
             }
             guard shutdown == nil else {
                 await #expect(throws: PulseError.self) { try await task.value }

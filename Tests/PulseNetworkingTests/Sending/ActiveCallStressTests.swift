@@ -23,7 +23,8 @@ struct ActiveCallStressTests {
                 let (tag, end, body, delay) = (random.next() % 2, random.next() % 3, random.next() % 4, random.next())
                 group.addTask {
                     let options = RequestOptions().with(\.tag, value: "\(tag)")
-                    let response = try? await client.send(GetUser(path: id), options, delivery: .streamed) { _, _ in }
+                    let response = try? await client.perform(
+                        client.plan(GetUser(path: id), options, CallShape(delivery: .streamed)))
                     switch end {
                     case 0: response?.discard()
                     case 1: _ = try? await response?.bytes?.collect(upTo: 10)

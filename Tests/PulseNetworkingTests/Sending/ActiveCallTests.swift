@@ -144,7 +144,7 @@ struct ActiveCallTests {
         let client = PulseClient(
             configuration: .test(), plugins: [gated], transport: gated, events: PulseEventBus(sink: gated))
         let sent = Task.startingNow {
-            try await client.send(GetUser(path: "1"), .init(), delivery: .streamed) { _, _ in }
+            try await client.perform(client.plan(GetUser(path: "1"), .init(), CallShape(delivery: .streamed)))
         }
         await eventually("the request is sent") { gated["1"].isSent }
         let stream = ByteStream([Data("abc".utf8)])

@@ -52,10 +52,10 @@ struct ProgressTests {
         let request = Request<Data>(.put, "/a").body(body)
         let (bus, sink) = (PulseEventBus(), RecordingSink())
         let (client, transport) = PulseClient.responding(events: bus)
-        _ = try await client.send(request, RequestOptions(), delivery: delivery) { _, _ in }
+        _ = try await client.perform(client.plan(request, RequestOptions(), CallShape(delivery: delivery)))
         bus.addSink(sink)
-        _ = try await client.send(request, RequestOptions(), delivery: delivery) { _, _ in }
-        _ = try await client.send(request, options, delivery: delivery) { _, _ in }
+        _ = try await client.perform(client.plan(request, RequestOptions(), CallShape(delivery: delivery)))
+        _ = try await client.perform(client.plan(request, options, CallShape(delivery: delivery)))
         #expect(transport.transportRequests.map { $0.progress != nil } == [false, isMeasured, true])
         await client.shutdown()
     }
@@ -93,9 +93,8 @@ struct ProgressTests {
                 }))
             return response
         }
-        let response = try await client.send(
-            Request<Data>(.put, "/a").body(.text("x")), options, delivery: .streamed
-        ) { _, _ in }
+        let response = try await client.perform(
+            client.plan(Request<Data>(.put, "/a").body(.text("x")), options, CallShape(delivery: .streamed)))
         #expect(heard.completed == [1])
         for try await _ in try #require(response.bytes) {}
         #expect(heard.completed == [1, 2])

@@ -175,9 +175,8 @@ struct ProgressWireTests {
             server.on(.get, "/a") { _ in .data(Data(repeating: 7, count: size)) }
             try await Self.withFile(of: 0) { file in
                 let client = client(server)
-                _ = try await client.send(
-                    Request<Data>(.get, "/a"), options, delivery: .file(file, resumeOffset: 0)
-                ) { _, _ in }
+                _ = try await client.perform(
+                    client.plan(Request<Data>(.get, "/a"), options, CallShape(delivery: .file(file, resumeOffset: 0))))
                 #expect(heard.reports.last == .init(completed: Int64(size), total: Int64(size)))
                 #expect(heard.reports.count <= 2)
                 #expect(try Data(contentsOf: file).count == size)
@@ -193,9 +192,8 @@ struct ProgressWireTests {
             }
             try await Self.withFile(of: 50) { file in
                 let client = client(server)
-                _ = try await client.send(
-                    Request<Data>(.get, "/a"), options, delivery: .file(file, resumeOffset: 50)
-                ) { _, _ in }
+                _ = try await client.perform(
+                    client.plan(Request<Data>(.get, "/a"), options, CallShape(delivery: .file(file, resumeOffset: 50))))
                 #expect(heard.reports.last == .init(completed: 100, total: 100))
                 await client.shutdown()
             }

@@ -57,7 +57,8 @@ struct PartialFileTests {
         let (client, _) = client()
         let run = DownloadRun(.file(target), options, .none, disk: disk, progress: nil)
         do {
-            _ = try await client.send(Fetch(), RequestOptions(), delivery: .streamed, download: run) { _, _ in }
+            _ = try await client.perform(
+                client.plan(Fetch(), RequestOptions(), CallShape(delivery: .streamed, carrier: run)))
             return nil
         } catch {
             return PulseError(wrapping: error)
@@ -223,7 +224,7 @@ struct PartialFileTests {
             events: PulseEventBus())
         let run = DownloadRun(.file(target), Download.Options(), .default, disk: disk, progress: progress)
         do {
-            _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }
+            _ = try await client.perform(client.plan(Fetch(), options, CallShape(delivery: .streamed, carrier: run)))
             return (nil, transport.requests.map { $0.header("Range") })
         } catch {
             return (PulseError(wrapping: error), transport.requests.map { $0.header("Range") })
@@ -497,7 +498,8 @@ struct PartialFileTests {
             let options = RequestOptions().with(\.deadline, value: byDeadline ? 2 : nil)
             let call = Task {
                 defer { isOver.withLock { $0 = true } }
-                _ = try await client.send(Fetch(), options, delivery: .streamed, download: run) { _, _ in }
+                _ = try await client.perform(
+                    client.plan(Fetch(), options, CallShape(delivery: .streamed, carrier: run)))
             }
             await hanging.asked()
             if byDeadline { await clock.advance(by: 2) } else { call.cancel() }

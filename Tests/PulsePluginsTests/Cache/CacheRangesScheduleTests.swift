@@ -136,10 +136,9 @@ private final class RangeTrace: Sendable {
         options.cache = request.mode
         var response: PulseResponse
         do {
-            response = try await client.send(
-                Request<EmptyResponse>(.get, PathTemplate(request.path)), options,
-                delivery: request.isStreamed ? .streamed : nil
-            ) { _, _ in }
+            let endpoint = Request<EmptyResponse>(.get, PathTemplate(request.path))
+            let shape = CallShape(delivery: request.isStreamed ? .streamed : nil)
+            response = try await client.perform(client.plan(endpoint, options, shape))
             if let bytes = response.bytes { response.data = try await bytes.collect(upTo: .max) }
         } catch {
             count("failed")

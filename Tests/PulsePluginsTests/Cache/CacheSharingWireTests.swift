@@ -454,9 +454,9 @@ struct ReadStream: Equatable {
 
 extension CacheStage {
     func open(_ path: String) async throws -> PulseResponse {
-        try await client.send(Request<EmptyResponse>(.get, PathTemplate(path)), RequestOptions(), delivery: .streamed) {
-            _, _ in
-        }
+        try await client.perform(
+            client.plan(
+                Request<EmptyResponse>(.get, PathTemplate(path)), RequestOptions(), CallShape(delivery: .streamed)))
     }
 
     func stream(_ path: String) async throws -> ReadStream {

@@ -99,9 +99,8 @@ extension CacheStage {
         var options = RequestOptions()
         options.headers = headers
         options.acceptedStatuses = .any
-        return try await client.send(
-            Request<EmptyResponse>(.get, PathTemplate(path)), options, delivery: .streamed
-        ) { _, _ in }
+        return try await client.perform(
+            client.plan(Request<EmptyResponse>(.get, PathTemplate(path)), options, CallShape(delivery: .streamed)))
     }
 
     /// The `Range` and `If-Range` of the last request.

@@ -221,10 +221,11 @@ extension PulseResponse {
 
 extension PulseClient {
     /// What the calls of a background transfer share. The system waits for connections.
-    func environment(for transport: BackgroundTransport) -> CallEnvironment {
-        CallEnvironment(
-            configuration, events: environment.events,
-            clock: BackgroundClock(base: configuration.clock, transport: transport), connectivity: nil)
+    func substitute(_ transport: BackgroundTransport) -> CallShape.Substitute {
+        let clock = BackgroundClock(base: configuration.clock, transport: transport)
+        return CallShape.Substitute(
+            transport: transport,
+            environment: CallEnvironment(configuration, events: environment.events, clock: clock, connectivity: nil))
     }
 }
 

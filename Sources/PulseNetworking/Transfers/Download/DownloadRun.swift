@@ -5,7 +5,7 @@ import PulsePlatform
 import PulseStorage
 
 /// One download: a call of several requests, whose bodies it writes to a file until that is whole.
-final class DownloadRun: Sendable {
+final class DownloadRun: Carrier {
     enum Target: Sendable {
         case file(URL)
         /// The server names the file.
@@ -73,27 +73,24 @@ final class DownloadRun: Sendable {
     }
 
     /// Returns the response to the last request, with the file as its body. A failure names the file.
-    func response(
-        to built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
-    ) async throws -> PulseResponse {
+    func response(to built: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
         do {
-            return try await stored(built, for: call, through: pipeline, follower)
+            return try await stored(built, over: route)
         } catch {
             throw PulseError(wrapping: error).naming(
-                request: PulseError.text(of: built.urlRequest, maskedBy: call.environment.redaction), file: file)
+                request: PulseError.text(of: built.urlRequest, maskedBy: route.call.environment.redaction), file: file)
         }
     }
 
-    private func stored(
-        _ built: BuiltRequest, for call: Call, through pipeline: PluginPipeline, _ follower: RedirectFollower
-    ) async throws -> PulseResponse {
+    private func stored(_ built: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
+        let call = route.call
         try Self.check(built.urlRequest, options)
         let name = options.contentKey ?? built.storableURL.absoluteString
         let place = try target.place(wholeKey ?? name)
         if !options.replacesFile { try await place.pool.read { try place.checkIsFree() } }
         if let background {
             return try await response(by: background, at: place, for: call) {
-                try await follower.send(built, for: call, through: pipeline)
+                try await route.send(built)
             }
         }
         let key = wholeKey == nil ? Self.digest(of: name) : nil
@@ -105,7 +102,7 @@ final class DownloadRun: Sendable {
             restarted: restarted)
         do {
             let response = try await work.response { offset, condition in
-                try await follower.send(built.asking(from: offset, condition), for: call, through: pipeline)
+                try await route.send(built.asking(from: offset, condition))
             }
             await meter.end()
             return response

@@ -7,10 +7,9 @@ extension TusRun {
     struct Work {
         let run: TusRun
         let built: BuiltRequest
-        let call: Call
+        let route: CallRoute
         let record: UploadRecord
         let meter: UploadMeter
-        private let send: Send
         private var file: UploadedFile
         private var fruitless = 0
         /// The most bytes that the server has confirmed.
@@ -20,17 +19,18 @@ extension TusRun {
         private var hasChanged = false
 
         init(
-            run: TusRun, built: BuiltRequest, call: Call, record: UploadRecord, meter: UploadMeter, file: UploadedFile,
-            send: @escaping Send
+            run: TusRun, built: BuiltRequest, route: CallRoute, record: UploadRecord, meter: UploadMeter,
+            file: UploadedFile
         ) {
             self.run = run
             self.built = built
-            self.call = call
+            self.route = route
             self.record = record
             self.meter = meter
             self.file = file
-            self.send = send
         }
+
+        var call: Call { route.call }
 
         /// How the requests for one upload on the server end.
         private enum End {
@@ -284,7 +284,7 @@ extension TusRun {
         /// Each request of the protocol is another one: a plugin must not give it the key of the one before.
         private func respond(to request: BuiltRequest) async throws -> PulseResponse {
             call.idempotencyKey = request.urlRequest.header("Idempotency-Key")
-            return try await send(request)
+            return try await route.send(request)
         }
     }
 }

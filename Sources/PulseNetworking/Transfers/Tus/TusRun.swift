@@ -7,49 +7,51 @@ import PulseStorage
 ///
 /// `OPTIONS` may tell whether the server has the protocol. `POST` creates the upload, `HEAD` asks how much of it has
 /// come, and `PATCH` sends the rest.
-final class TusRun: Sendable {
+final class TusRun: Carrier {
     static let version = "1.0.0"
     static let maximumFruitlessAttempts = 5
 
     let resumption: UploadResumption
     let retryPolicy: RetryPolicy
     private let progress: (@Sendable (TransferProgress) -> Void)?
+    private let decode: PulseClient.Decode
 
     init(
-        _ resumption: UploadResumption, _ retryPolicy: RetryPolicy, progress: (@Sendable (TransferProgress) -> Void)?
+        _ resumption: UploadResumption, _ retryPolicy: RetryPolicy, progress: (@Sendable (TransferProgress) -> Void)?,
+        decode: @escaping PulseClient.Decode
     ) {
         self.resumption = resumption
         self.retryPolicy = retryPolicy
         self.progress = progress
+        self.decode = decode
     }
 
-    /// Sends a request of the call.
-    typealias Send = (BuiltRequest) async throws -> PulseResponse
-
     /// Returns the response to the last part; of an empty file, to its creation.
-    func response(to built: BuiltRequest, for call: Call, by send: @escaping Send) async throws -> PulseResponse {
+    func response(to built: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
         if let fault = resumption.fault { throw PulseError.invalidRequest(reason: fault) }
         guard case .file(let url) = built.body else {
             throw PulseError.unsupported("a resumable upload needs a body that is a file")
         }
+        let response: PulseResponse
         do {
-            return try await sent(url, built, call, send)
+            response = try await sent(url, built, route)
         } catch {
             throw PulseError(wrapping: error).naming(
-                request: PulseError.text(of: built.urlRequest, maskedBy: call.environment.redaction), file: url)
+                request: PulseError.text(of: built.urlRequest, maskedBy: route.call.environment.redaction), file: url)
         }
+        try route.call.accept(response, decode, .successful)
+        return response
     }
 
-    private func sent(
-        _ url: URL, _ built: BuiltRequest, _ call: Call, _ send: @escaping Send
-    ) async throws -> PulseResponse {
+    private func sent(_ url: URL, _ built: BuiltRequest, _ route: CallRoute) async throws -> PulseResponse {
+        let call = route.call
         let file = try await UploadedFile.at(url)
         let record = try await UploadRecord.open(
             url, to: built.storableURL, in: resumption.directory, clock: call.environment.clock)
         if let warning = record.warning { call.environment.warnings.emit(warning, to: call.environment.events) }
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter
-        var work = Work(run: self, built: built, call: call, record: record, meter: meter, file: file, send: send)
+        var work = Work(run: self, built: built, route: route, record: record, meter: meter, file: file)
         let result: Result<PulseResponse, any Error>
         do {
             result = .success(try await work.response())

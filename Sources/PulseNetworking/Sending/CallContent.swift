@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// The content of an endpoint whose request is more than its body: it also decides how the call is named, where it goes
+/// and what its outcome is.
+protocol CallContent: OperationContent {
+    /// The `Accept` of a request that does not set it.
+    var accept: String { get }
+    /// Names a call whose options do not; nil for the endpoint's type.
+    var route: String? { get }
+    /// A value that is equal for equal contents; nil for contents that cannot be compared.
+    var comparisonValue: AnyHashable? { get }
+
+    /// Throws if the content cannot be sent as a request.
+    func check() throws
+    /// The path of a call whose endpoint has that one.
+    func path(_ path: String, in configuration: PulseConfiguration) -> String
+    /// The plugins of a call with a buffered response, around those of the endpoint.
+    func plugins(in client: PulseClient) -> [any PulsePlugin]
+    /// Tells the chain what it has to know of the call.
+    func prepare(_ call: Call)
+    func body(using encoder: any RequestEncoder) throws -> RequestBody
+    /// Gives the built request its last form.
+    func complete(
+        _ built: inout BuiltRequest, in configuration: PulseConfiguration, using encoder: any RequestEncoder) throws
+}
+
+extension RequestBody {
+    /// Nil for a body that is only bytes.
+    var callContent: (any CallContent)? {
+        if case .operation(let operation) = content { operation as? any CallContent } else { nil }
+    }
+}
+
+/// Whether a response is the outcome of a call although its status is not accepted.
+enum CallOutcome: PluginContext.Key {
+    typealias Value = @Sendable (PulseResponse, RequestOptions.AcceptedStatuses) -> Bool
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+
+/// A call before it begins: its request, its chain, and what carries the request to a response.
+struct CallPlan {
+    let call: Call
+    let pipeline: PluginPipeline
+    let carrier: any Carrier
+    /// The built request, or the error with which the call ends. The end is an event of the call too.
+    private(set) var request: Result<BuiltRequest, any Error>
+
+    init(_ call: Call, _ pipeline: PluginPipeline, _ carrier: any Carrier, build: () throws -> BuiltRequest) {
+        self.call = call
+        self.pipeline = pipeline
+        self.carrier = carrier
+        request = Result { try build() }
+    }
+
+    /// Refuses a built request for which `body` throws, before anything is sent.
+    mutating func inspect(_ body: (BuiltRequest) throws -> Void) {
+        request = request.flatMap { request in Result { try body(request) }.map { request } }
+    }
+}
+
+/// How the call of an endpoint differs from a buffered response to one request.
+struct CallShape {
+    /// Nil for a buffered body.
+    var delivery: TransportRequest.Delivery?
+    /// The `Accept` of a request that does not set it; nil for the media type of the decoder.
+    var accept: String?
+    /// Whether the URL is the choice of another server, so that no secret may go there although the client has no home.
+    var isForeign = false
+    /// Names the route if the options do not; nil for the endpoint's type.
+    var routeType: Any.Type?
+    /// Nil for one that sends the request once, past the offline gate if the endpoint has one. Any other reports the
+    /// progress itself.
+    var carrier: (any Carrier)?
+    /// Stands in for the client's transport; nil for that.
+    var substitute: Substitute?
+
+    /// A transport for some of a client's calls, with the environment of these.
+    struct Substitute {
+        let transport: any Transport
+        let environment: CallEnvironment
+    }
+}
+
+/// Carries the request of a call to its response: sends it as it is, in parts, or until a file is whole.
+protocol Carrier: Sendable {
+    func response(to request: BuiltRequest, over route: CallRoute) async throws -> PulseResponse
+}
+
+/// The way of a call's requests: redirects are followed around the chain.
+struct CallRoute: Sendable {
+    let call: Call
+    let pipeline: PluginPipeline
+    let follower: RedirectFollower
+
+    /// Sends a request and follows its redirects. Returns the last response, with any status.
+    func send(_ request: BuiltRequest, cache: RequestOptions.Cache? = nil) async throws -> PulseResponse {
+        try await follower.send(request, for: call, through: pipeline, cache: cache)
+    }
+}
+
+/// Sends the request as it is, past the offline gate if there is one, and decodes the response.
+struct DirectCarrier: Carrier {
+    let gate: OfflineGate?
+    let decode: PulseClient.Decode
+
+    init(_ gate: OfflineGate? = nil, decode: @escaping PulseClient.Decode = { _, _ in }) {
+        self.gate = gate
+        self.decode = decode
+    }
+
+    func response(to request: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
+        let call = route.call
+        let response =
+            if let gate { try await gate.send(request, over: route) } else { try await route.send(request) }
+        do {
+            try call.accept(response, decode)
+            return response
+        } catch let error as PulseError
+            where error.isOfTheBody && response.origin.isStored && request.mayStartAgain
+            && call.options.cache != .onlyIfCached
+        {
+            // A stored body may be damaged, or older than the app's types, so the client reloads it once. A reload
+            // resends the first hop, so it requires an idempotent request: it must not repeat a POST.
+            let fresh = try await route.send(request, cache: .reload)
+            try call.accept(fresh, decode)
+            return fresh
+        }
+    }
+}
+
+extension Call {
+    /// Decodes a response with an accepted status, and throws the error of any other.
+    ///
+    /// - Parameter accepted: nil for the statuses that the call accepts.
+    func accept(
+        _ response: PulseResponse, _ decode: PulseClient.Decode, _ accepted: RequestOptions.AcceptedStatuses? = nil
+    ) throws {
+        let accepted = accepted ?? options.acceptedStatuses ?? .successful
+        if let error = PulseError(validating: response, accepted: accepted, now: environment.clock.now),
+            PluginContext.Store(call: self)[CallOutcome.self]?(response, accepted) != true
+        {
+            response.discard()
+            throw error
+        }
+        try decode(response, options.decoder ?? .json)
+    }
+}
+
+extension PulseError {
+    /// Whether the body of the response is missing or cannot be decoded.
+    fileprivate var isOfTheBody: Bool {
+        switch kind {
+        case .decodingFailed, .emptyBody: true
+        default: false
+        }
+    }
+}
