@@ -28,6 +28,8 @@ let package = Package(
         .target(name: "PulseUI", dependencies: ["PulseCore", "PulseObservability"]),
         // Loads what the system has; without it on other systems than Linux.
         .target(name: "CPulsePlatform"),
+        // Certificates, TLS and HTTP/2 for servers of tests, by the same libraries.
+        .target(name: "CPulseTesting", dependencies: ["CPulsePlatform"]),
         // What the modules share of threads, hashes and standard error. No product, as the transports are none.
         .target(
             name: "PulsePlatform",
@@ -61,6 +63,7 @@ let package = Package(
                 "PulseCore", "PulsePlatform", "PulseNetworking", "PulseObservability", "PulseStorage",
                 "PulseTransports",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+                .target(name: "CPulseTesting", condition: .when(platforms: [.linux])),
             ]),
         .target(
             name: "PulseKit",

@@ -10,14 +10,11 @@
 #include "deflate.h"
 #include "hash.h"
 #include "http2.h"
-#include "http2_server.h"
 #include "netlink.h"
 #include "network.h"
 #include "poller.h"
 #include "tls_client.h"
-#include "tls_identity.h"
 #include "tls_library.h"
-#include "tls_server.h"
 
 #endif
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 #if canImport(CPulsePlatform)
-import CPulsePlatform
+import CPulseTesting
 import PulseCore
 import TestSupport
 import Testing
