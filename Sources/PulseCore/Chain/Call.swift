@@ -23,8 +23,8 @@ package final class Call: Sendable {
     package let endpointPath: String
     package let method: HTTPMethod
     package let options: RequestOptions
-    /// The decoder of the call's responses, as they keep it: nil for JSON with Foundation's defaults.
-    package let decoder: (any ResponseDecoder)?
+    /// What its responses keep of the call.
+    package let marks: PulseResponse.Marks?
     package let delivery: TransportRequest.Delivery
     package let startedAt: Date
     package let startUptime: TimeInterval
@@ -68,7 +68,7 @@ package final class Call: Sendable {
         self.method = method
         self.host = host
         self.options = options
-        decoder = options.decoder?.unlessPlainJSON
+        marks = PulseResponse.Marks.of(decoder: options.box?.ownDecoder, redaction: environment.redaction)
         self.delivery = delivery
         self.environment = environment
         startedAt = environment.clock.now
@@ -89,7 +89,7 @@ package final class Call: Sendable {
         host = call.host
         // Several calls may wait for the work, or none: it has no one listener.
         options = call.options.progress == nil ? call.options : call.options.with(\.progress, value: nil)
-        decoder = call.decoder
+        marks = call.marks
         delivery = call.delivery
         environment = call.environment
         startedAt = call.environment.clock.now

@@ -46,37 +46,30 @@ public struct PluginChain: Sendable {
     ) async -> Result<PulseResponse, PulseError> {
         // A plugin of a detached chain may pass a context of the call that the chain was detached from.
         let context = context?.rebased(onto: self.context.call) ?? self.context
+        let call = context.call
         let isWire = index == pipeline.plugins.count
         do {
             if pipeline.isCompleted[index] {
-                guard context.call.enter(index, with: context) else { throw PulseError.cancelled }
-            } else if context.call.isComplete {
+                guard call.enter(index, with: context) else { throw PulseError.cancelled }
+            } else if call.isComplete {
                 throw PulseError.cancelled
             }
-            var response: PulseResponse
+            let response: PulseResponse
             if isWire {
                 response = try await pipeline.wire(request, context, pipeline.observers)
             } else {
                 let rest = PluginChain(pipeline, index: index + 1, context: context)
                 response = try await pipeline.plugins[index].intercept(request, for: context, next: rest)
             }
-            // The response of a transport has none, nor has that of a plugin that responds itself.
-            if response.decoder == nil, let decoder = context.call.decoder { response.decoder = decoder }
-            response.mask(with: context.call.environment.redaction)
-            return .success(response)
+            return .success(call.marks == nil ? response : call.marking(response))
         } catch {
-            let failure = PulseError(
-                wrapping: error, request: request, maskedBy: context.call.environment.redaction)
-            if isWire, failure.phase == .beforeSend { context.call.record(.unsent) }
-            return .failure(failure)
+            return .failure(call.failure(error, of: request, isOfWire: isWire))
         }
     }
 
     /// Runs the chain as the work of its call: plugins may make calls that it needs, although the client closes.
     package func run(_ request: URLRequest) async -> Result<PulseResponse, PulseError> {
-        // A call without plugins makes no other call, and never becomes complete.
-        guard pipeline.hasPlugins else { return await result(request) }
-        return await CurrentWork.run(context.call) { await result(request) }
+        await CurrentWork.run(context.call) { await result(request) }
     }
 
     // MARK: Other calls
@@ -124,5 +117,25 @@ public struct PluginChain: Sendable {
         for (index, context) in call.takeEntered().reversed() {
             await pipeline.plugins[index].didComplete(context)
         }
+    }
+}
+
+// Not inlined: their variables would be in the frame of each plugin, which then no longer fits the slab of its task. The
+// row "ten plugins that do nothing" in Docs/Benchmarks.md shows it.
+extension Call {
+    /// A response with the marks of the call, unless it has some: that of a transport has none, nor has that of a plugin
+    /// that responds itself.
+    @inline(never)
+    fileprivate func marking(_ response: consuming PulseResponse) -> PulseResponse {
+        if let marks, response.marks == nil { response.marks = marks }
+        return response
+    }
+
+    /// - Parameter isOfWire: whether the failure is that of the wire, where it tells whether the request was sent.
+    @inline(never)
+    fileprivate func failure(_ error: any Error, of request: URLRequest, isOfWire: Bool) -> PulseError {
+        let failure = PulseError(wrapping: error, request: request, maskedBy: environment.redaction)
+        if isOfWire, failure.phase == .beforeSend { record(.unsent) }
+        return failure
     }
 }

@@ -32,9 +32,12 @@ extension RequestOptions {
 
     final class Box: Sendable {
         let fields: Fields
+        /// Nil for JSON with Foundation's defaults. Looked for once: most calls share the options of their client.
+        let ownDecoder: (any ResponseDecoder)?
 
         init(_ fields: Fields) {
             self.fields = fields
+            ownDecoder = fields.decoder?.unlessPlainJSON
         }
     }
 

@@ -50,9 +50,7 @@ public struct PulseResponse: Sendable {
         var timings: Timings?
         var isTruncated = false
         var isDecoded = false
-        var decoder: (any ResponseDecoder)?
-        /// Nil for the standard rules.
-        var redaction: Redaction?
+        var marks: Marks?
         var redirects: [Redirect] = []
         var foundationResponse: HTTPURLResponse?
     }
@@ -180,19 +178,32 @@ public struct PulseResponse: Sendable {
         set { values.isDecoded = newValue }
     }
 
-    /// The decoder of the call that received the response; nil for JSON with Foundation's defaults.
-    package var decoder: (any ResponseDecoder)? {
-        get { box.values.decoder }
-        set { if newValue != nil || box.values.decoder != nil { values.decoder = newValue } }
+    /// What a response keeps of the call that received it.
+    package final class Marks: Sendable {
+        fileprivate let decoder: (any ResponseDecoder)?
+        fileprivate let redaction: Redaction
+
+        private init(_ decoder: (any ResponseDecoder)?, _ redaction: Redaction) {
+            (self.decoder, self.redaction) = (decoder, redaction)
+        }
+
+        /// Nil for what a response has without: a plain decoder, and the standard rules. Most calls need no more, and
+        /// each plugin of a call looks for it.
+        package static func of(decoder: (any ResponseDecoder)? = nil, redaction: Redaction) -> Marks? {
+            decoder == nil && !redaction.hasOwnNames ? nil : Marks(decoder, redaction)
+        }
     }
+
+    package var marks: Marks? {
+        get { box.values.marks }
+        set { if newValue !== box.values.marks { values.marks = newValue } }
+    }
+
+    /// The decoder of the call that received the response; nil for JSON with Foundation's defaults.
+    package var decoder: (any ResponseDecoder)? { box.values.marks?.decoder }
 
     /// The rules that mask the texts of the response and of its errors: those of the client that received it.
-    package var redaction: Redaction { box.values.redaction ?? .standard }
-
-    /// Sets ``redaction``, unless the response has it or the rules are the standard ones.
-    package mutating func mask(with redaction: Redaction) {
-        if redaction.hasOwnNames, box.values.redaction == nil { values.redaction = redaction }
-    }
+    package var redaction: Redaction { box.values.marks?.redaction ?? .standard }
 
     /// The redirects that led to this response, in order.
     public var redirects: [Redirect] {

@@ -43,4 +43,12 @@ public struct TransportCapabilities: OptionSet, Sendable {
     public static let httpVersions = TransportCapabilities(rawValue: 1 << 4)
     /// No network at all: every policy counts as satisfied.
     public static let simulated = TransportCapabilities(rawValue: 1 << 3)
+
+    // What a transport of an app, which has no capability by default, is not taken to lack.
+    /// Bodies are not streamed at the pace of their reader.
+    package static let noStreams = TransportCapabilities(rawValue: 1 << 16)
+    /// Connecting counts as idle time.
+    package static let noConnectTimeout = TransportCapabilities(rawValue: 1 << 17)
+    /// Nothing is retried, whatever an endpoint, a call or a plugin says.
+    package static let noRetries = TransportCapabilities(rawValue: 1 << 18)
 }

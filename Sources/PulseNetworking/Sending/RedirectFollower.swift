@@ -23,7 +23,9 @@ final class RedirectFollower: Sendable {
             var outgoing = hop.request
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
             let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
-            switch await PluginChain(pipeline, context: context).run(outgoing) {
+            let chain = PluginChain(pipeline, context: context)
+            // A call without plugins makes no other call, and never becomes complete.
+            switch await pipeline.hasPlugins ? chain.run(outgoing) : chain.result(outgoing) {
             case .success(var response):
                 guard try follow(after: &response, &hop, context, from: built) else { return response }
             case .failure(let error):

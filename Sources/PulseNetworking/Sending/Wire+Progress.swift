@@ -20,15 +20,6 @@ extension PluginContext {
 }
 
 extension TransportRequest {
-    /// The request with its body's progress told to the meter of its call.
-    func measured(by meter: any BodyMeter) async -> TransportRequest {
-        // Without a body, a transport reports the progress of the response.
-        if case .none = body { return self }
-        var copy = self
-        copy.progress = await meter.beginBody()
-        return copy
-    }
-
     fileprivate var isLargeTransfer: Bool {
         switch body {
         case .file, .stream: return true
@@ -41,6 +32,15 @@ extension TransportRequest {
 }
 
 extension Transport {
+    /// Sends the request and tells the meter of its call the progress of its body.
+    func send(_ request: TransportRequest, measuredBy meter: any BodyMeter) async throws -> PulseResponse {
+        // Without a body, a transport reports the progress of the response.
+        if case .none = request.body { return try await send(request) }
+        var request = request
+        request.progress = await meter.beginBody()
+        return try await send(request)
+    }
+
     /// Sends the request and lets the meter report its progress, for the last time before this returns or throws. A
     /// streamed response may arrive before the request's body is sent: then the reports end with the stream.
     func send(_ request: TransportRequest, measuredBy meter: ProgressMeter) async throws -> PulseResponse {

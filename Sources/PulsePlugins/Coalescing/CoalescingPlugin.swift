@@ -61,7 +61,7 @@ public struct CoalescingPlugin: PulsePlugin {
         }
         var response = try flight.outcome.get()
         response.request = request
-        response.decoder = context.call.decoder
+        response.marks = context.call.marks
         // A response from a store keeps its origin: if its body does not decode, it is fetched again.
         switch response.origin {
         case .network, .mock: response.origin = .coalesced
