@@ -290,10 +290,10 @@ struct URLSessionPinningTests {
     }
 
     @Test func settingsAreACapabilityWhereThereIsASecurityLibrary() async throws {
-        #expect(transport().capabilities == [.pinning, .tls, .proxy])
+        #expect(transport().capabilities.isSuperset(of: [.pinning, .tls, .proxy]))
         #expect(SessionProxy.hasConfigurations == false)
         let without = transport(nil)
-        #expect(without.capabilities == [])
+        #expect(without.capabilities.isDisjoint(with: [.pinning, .tls, .proxy]))
         let refused = [
             try request(pins: Self.pins(Self.other)), try request(tls: TLSSettings(minimumVersion: .tls13)),
             try request(proxy: .direct),

@@ -44,7 +44,7 @@ extension PulseClient {
             texts.append(
                 "the option `waitsForConnectivity` has no effect: a retry plugin of your own is in the loop's place")
         }
-        if options.connectTimeout != nil, hasNoConnectTimeout {
+        if options.connectTimeout != nil, capabilities.contains(.noConnectTimeout) {
             texts.append(
                 "the option `connectTimeout` has no effect: URLSessionTransport counts connecting as idle time")
         }

@@ -29,7 +29,7 @@ extension PulseClient {
 struct PreviewTransport: Transport {
     let respond: (@Sendable (URLRequest) async throws -> PulseResponse)?
 
-    var capabilities: TransportCapabilities { .simulated }
+    var capabilities: TransportCapabilities { [.simulated, .noRetries] }
 
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         guard let respond else { throw PulseError.unsupported("a client for previews sends nothing") }

@@ -153,8 +153,13 @@ extension PulseClient {
         return path.map { content.path($0, in: configuration) }
     }
 
-    /// Runs a call in a task of its own, which the caller, a tag, the deadline or a shutdown can cancel.
     func perform(_ plan: CallPlan) async throws -> PulseResponse {
+        try await begin(plan).response()
+    }
+
+    /// Begins a call in a task of its own, which the caller, a tag, the deadline or a shutdown can cancel. Its response
+    /// must be waited for.
+    func begin(_ plan: CallPlan) throws -> RunningCall {
         let active = ActiveCall(plan.call, plan.pipeline, in: calls)
         try active.begin()
         let work = Task.startingNow { [follower] in
@@ -164,6 +169,6 @@ extension PulseClient {
             return try await plan.carrier.response(
                 to: request, over: CallRoute(call: plan.call, pipeline: plan.pipeline, follower: follower))
         }
-        return try await active.response(of: work, deadlines)
+        return RunningCall(active: active, work: work, deadlines: deadlines)
     }
 }

@@ -30,12 +30,8 @@ public final class PulseClient: Sendable {
     private let transport: any Transport
     private let wire: Wire
     private let ownsTransport: Bool
-    /// Whether the transport counts connecting as idle time.
-    let hasNoConnectTimeout: Bool
-    /// Whether the transport streams response bodies.
-    let hasStreams: Bool
-    /// Whether nothing is retried, whatever an endpoint, a call or a plugin says.
-    private let isPreview: Bool
+    /// Those of the transport.
+    let capabilities: TransportCapabilities
     /// What features keep for this client.
     let features = ClientFeatures()
     #if DEBUG
@@ -64,9 +60,7 @@ public final class PulseClient: Sendable {
         defaults = RequestOptions(configuration)
         self.transport = transport ?? StandardTransport(configuration).base
         ownsTransport = transport == nil
-        hasNoConnectTimeout = self.transport is URLSessionTransport
-        isPreview = self.transport is PreviewTransport
-        hasStreams = (self.transport as? URLSessionTransport)?.appliesBackpressure ?? true
+        capabilities = self.transport.capabilities
         let sink: any EventSink =
             configuration.logLevel == .none ? events : LevelLogger(configuration.logLevel, bus: events)
         environment = CallEnvironment(
@@ -92,7 +86,7 @@ public final class PulseClient: Sendable {
         endpointCheck = EndpointCheck(environment)
         for plugin in plugins { endpointCheck.check(plugin) }
         #endif
-        for problem in configuration.problems(with: self.transport.capabilities, in: environment) where sink.isActive {
+        for problem in configuration.problems(with: capabilities, in: environment) where sink.isActive {
             sink.emit(.warning(problem))
         }
         offline?.start { [weak self] replay in
@@ -205,7 +199,8 @@ public final class PulseClient: Sendable {
     ) -> PluginPipeline {
         PluginPipeline(
             client: self.plugins.filter(isChosen), endpoint: plugins.filter(isChosen),
-            retry: isPreview ? .never : retry, configured: configuration.retryPolicy, wire: wire)
+            retry: capabilities.contains(.noRetries) ? .never : retry, configured: configuration.retryPolicy, wire: wire
+        )
     }
 }
 

@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 
 /// What the client knows of a GraphQL operation when it builds the request.
-struct GraphQLContent: Sendable {
+final class GraphQLContent: Sendable {
     /// How a request names its document.
     enum Form {
         case document, hash, both

@@ -75,9 +75,9 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
         let loaded = loaded
         do {
             let page = try await client.decoded(endpoint) { decode in
-                var plan = client.plan(
-                    endpoint, client.options(of: endpoint, asksServer: asksServer), decode: decode)
-                plan.inspect { request in
+                let plan = client.plan(
+                    endpoint, client.options(of: endpoint, asksServer: asksServer), decode: decode
+                ).inspected { request in
                     fingerprint = RequestFingerprint(request, of: endpoint)
                     isRepeated = fingerprint.map(loaded.contains) ?? false
                     if isRepeated { throw PageFault.failure("the next page is one that was fetched before") }

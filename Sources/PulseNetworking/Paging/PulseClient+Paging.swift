@@ -94,9 +94,8 @@ extension PulseClient {
         for endpoint: E, _ options: RequestOptions, in walk: PageWalk, isForeign: Bool = false
     ) async throws -> DecodedResponse<E.Response> {
         try await decoded(endpoint) { decode in
-            var plan = self.plan(endpoint, options, CallShape(isForeign: isForeign), decode: decode)
-            plan.inspect { try walk.check($0, of: endpoint) }
-            return try await self.perform(plan)
+            let plan = self.plan(endpoint, options, CallShape(isForeign: isForeign), decode: decode)
+            return try await self.perform(plan.inspected { try walk.check($0, of: endpoint) })
         }
     }
 }

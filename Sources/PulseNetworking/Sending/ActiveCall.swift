@@ -139,3 +139,20 @@ struct ActiveCall: Sendable {
         return canceller
     }
 }
+
+/// A call that has begun. It ends while its response is waited for.
+struct RunningCall: Sendable {
+    let active: ActiveCall
+    let work: Task<PulseResponse, any Error>
+    let deadlines: DeadlineHeap
+
+    /// Called once.
+    func response() async throws -> PulseResponse {
+        try await active.response(of: work, deadlines)
+    }
+
+    /// Cancels the call as its caller does. Safe from any thread, at any time.
+    func cancel() {
+        work.cancel()
+    }
+}

@@ -4,7 +4,7 @@ import PulseCore
 
 /// The content of an endpoint whose request is more than its body: it also decides how the call is named, where it goes
 /// and what its outcome is.
-protocol CallContent: OperationContent {
+protocol CallContent: OperationContent, AnyObject {
     /// The `Accept` of a request that does not set it.
     var accept: String { get }
     /// Names a call whose options do not; nil for the endpoint's type.

@@ -3,12 +3,14 @@
 import PulseCore
 
 /// A call before it begins: its request, its chain, and what carries the request to a response.
-struct CallPlan {
+///
+/// A class: its request would be copied into the task of the call.
+final class CallPlan: Sendable {
     let call: Call
     let pipeline: PluginPipeline
     let carrier: any Carrier
     /// The built request, or the error with which the call ends. The end is an event of the call too.
-    private(set) var request: Result<BuiltRequest, any Error>
+    let request: Result<BuiltRequest, any Error>
 
     init(_ call: Call, _ pipeline: PluginPipeline, _ carrier: any Carrier, build: () throws -> BuiltRequest) {
         self.call = call
@@ -17,9 +19,13 @@ struct CallPlan {
         request = Result { try build() }
     }
 
-    /// Refuses a built request for which `body` throws, before anything is sent.
-    mutating func inspect(_ body: (BuiltRequest) throws -> Void) {
-        request = request.flatMap { request in Result { try body(request) }.map { request } }
+    /// The plan of the same call, which ends before anything is sent if `body` throws for the built request.
+    func inspected(by body: (BuiltRequest) throws -> Void) -> CallPlan {
+        CallPlan(call, pipeline, carrier) {
+            let request = try request.get()
+            try body(request)
+            return request
+        }
     }
 }
 

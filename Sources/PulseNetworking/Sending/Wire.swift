@@ -40,7 +40,8 @@ final class Wire: Sendable {
         var (request, url) = try checked(request, for: context)
         if let cookies { request = try await withCookiesOfNow(request, to: url, for: context, from: cookies) }
         try checkAuth(of: request, at: url, for: context)
-        let upgrade = SocketUpgrade(&request, for: context.delivery, environment.randomness)
+        let check =
+            context.delivery == .upgrade ? context.store[Handshake.self]?(&request, environment.randomness) : nil
         let outgoing = try transportRequest(request, url, for: context)
         context.call.record(.request(request))
         for plugin in plugins {
@@ -55,7 +56,7 @@ final class Wire: Sendable {
             context.emit(.attemptStarted(context.summary(sending: request)))
             let response = try await exchange(outgoing, for: context)
             context.call.record(.responded(status: response.statusCode))
-            try upgrade?.check(response)
+            try check?(response)
             if let cookies { await store(response, from: url, in: cookies) }
             if case .failed(let error) = response.body, context.wantsBody(of: response) { throw error }
             context.emit(
@@ -103,7 +104,7 @@ final class Wire: Sendable {
         do {
             var response =
                 if let meter = context.call.bodyMeter {
-                    try await transport.send(outgoing.measured(by: meter))
+                    try await transport.send(outgoing, measuredBy: meter)
                 } else if let meter = context.progressMeter(for: outgoing) {
                     try await transport.send(outgoing, measuredBy: meter)
                 } else {
@@ -243,6 +244,12 @@ final class Wire: Sendable {
     private func unsupported(_ what: String) -> PulseError {
         .unsupported("\(type(of: transport)) cannot enforce the configuration's \(what)")
     }
+}
+
+/// Completes a request for an upgrade as it is sent, and returns the check of its response.
+enum Handshake: PluginContext.Key {
+    typealias Check = @Sendable (PulseResponse) throws -> Void
+    typealias Value = @Sendable (inout URLRequest, any Randomness) -> Check
 }
 
 extension PluginContext {

@@ -3,14 +3,10 @@
 import PulseCore
 
 extension PulseClient {
-    /// Makes a handshake: a call of its own, which ends with the response. Returns the 101, whose body is the
-    /// connection.
+    /// The handshake: a call of its own, which ends with the response.
     ///
     /// - Parameter isReconnect: whether the call is not retried.
-    /// - Parameter began: is told the id of the call before its first event.
-    func upgrade<E: SocketEndpoint>(
-        _ endpoint: E, isReconnect: Bool, began: @Sendable (UUID) -> Void
-    ) async throws -> PulseResponse {
+    func handshake<E: SocketEndpoint>(_ endpoint: E, isReconnect: Bool) throws -> CallPlan {
         let headers = try SocketUpgrade.headers(
             subprotocols: endpoint.subprotocols, compresses: endpoint.socketOptions.compression == .offered)
         var options = endpoint.options
@@ -24,13 +20,8 @@ extension PulseClient {
         let plan = plan(
             SocketHandshakeCall(endpoint: endpoint), options,
             CallShape(delivery: .upgrade, accept: "*/*", routeType: E.self))
-        began(plan.call.id)
-        let response = try await perform(plan)
-        guard response.connection != nil else {
-            response.discard()
-            throw PulseError.unsupported("the transport has no sockets")
-        }
-        return response
+        PluginContext.Store(call: plan.call)[Handshake.self] = { SocketUpgrade(&$0, $1).check }
+        return plan
     }
 }
 

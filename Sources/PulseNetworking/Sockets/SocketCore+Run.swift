@@ -13,7 +13,7 @@ extension SocketCore {
             case .connect(let attempt):
                 action = await connect(attempt: attempt)
             case .wait(let seconds, _, _):
-                _ = try? await interruptible { [environment] in await environment.wait(seconds) }
+                await wait(seconds)
                 await waitForRoom()
                 action = state.withLock { $0.machine.waited() }
             case .rest(let error):
@@ -25,14 +25,12 @@ extension SocketCore {
         }
     }
 
-    /// Runs work that ``beginClose(_:because:)`` and ``leave(_:)`` cancel.
-    private func interruptible<Value: Sendable>(
-        _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        let task = Task.startingNow { try await work() }
+    /// Waits until the next attempt; ``beginClose(_:because:)`` and ``leave(_:)`` end the wait.
+    private func wait(_ seconds: TimeInterval) async {
+        let task = Task.startingNow { [environment] in await environment.wait(seconds) }
         interrupt { task.cancel() }
         defer { state.withLock { $0.interruption = nil } }
-        return try await task.value
+        _ = try? await task.value
     }
 
     /// Registers what ends the work that is under way, or ends it at once.
@@ -63,12 +61,11 @@ extension SocketCore {
         }
         tell()
         do {
-            let response = try await interruptible { [self] in
-                try await handshake(isReconnect || isKept) { [self] id in
-                    state.withLock { $0.summary = $0.summary.caused(by: id) }
-                }
+            let response = try await handshake(isReconnect: isReconnect || isKept)
+            guard let connection = response.connection else {
+                response.discard()
+                throw PulseError.unsupported("the transport has no sockets")
             }
-            guard let connection = response.connection else { throw PulseError.unsupported("there is no socket") }
             do {
                 try receiver?.connected(self, with: response)
             } catch {
@@ -79,6 +76,17 @@ extension SocketCore {
         } catch {
             return await ended(.lost(PulseError(wrapping: error)))
         }
+    }
+
+    /// Returns the response to the handshake, which ``beginClose(_:because:)`` and ``leave(_:)`` cancel.
+    private func handshake(isReconnect: Bool) async throws -> PulseResponse {
+        let plan = try self.plan(isReconnect)
+        // Before the first event of the call.
+        state.withLock { $0.summary = $0.summary.caused(by: plan.call.id) }
+        let call = try client.begin(plan)
+        interrupt { call.cancel() }
+        defer { state.withLock { $0.interruption = nil } }
+        return try await call.response()
     }
 
     private func ended(_ end: SocketMachine.End) async -> SocketMachine.Action {

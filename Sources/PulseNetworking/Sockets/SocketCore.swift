@@ -7,10 +7,6 @@ import PulseCore
 final class SocketCore: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
     typealias ConnectReply = PendingReply<Result<Void, PulseError>>
-    typealias Handshake =
-        @Sendable (
-            _ isReconnect: Bool, _ began: @escaping @Sendable (UUID) -> Void
-        ) async throws -> PulseResponse
     typealias Greeter = @Sendable (PulseSocket.Greeting) async throws -> Void
 
     let client: PulseClient
@@ -19,7 +15,8 @@ final class SocketCore: Sendable {
     private let encoder: any RequestEncoder
     /// In seconds.
     let greetingTimeout: TimeInterval
-    let handshake: Handshake
+    /// The call that connects.
+    let plan: @Sendable (_ isReconnect: Bool) throws -> CallPlan
     let greeter: Greeter?
     /// Takes the messages; nil for the inbox.
     let receiver: (any SocketReceiver)?
@@ -42,7 +39,7 @@ final class SocketCore: Sendable {
         self.greetingTimeout = greetingTimeout ?? callOptions.timeout ?? client.configuration.timeout
         tag = callOptions.tag
         self.greeter = greeter
-        handshake = { try await client.upgrade(endpoint, isReconnect: $0, began: $1) }
+        plan = { try client.handshake(endpoint, isReconnect: $0) }
         let path = (try? endpoint.path.requestPath.text) ?? ""
         let summary = client.call(to: path, E.self, .get, callOptions, .upgrade).firstSummary
         state = Locked(
@@ -111,7 +108,7 @@ final class SocketCore: Sendable {
     func response(with bytes: Data) -> PulseResponse? {
         guard let request else { return nil }
         var response = PulseResponse(statusCode: 101, data: bytes, request: request)
-        response.mask(with: environment.redaction)
+        response.marks = PulseResponse.Marks.of(redaction: environment.redaction)
         return response
     }
 

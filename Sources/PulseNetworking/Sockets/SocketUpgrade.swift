@@ -34,11 +34,8 @@ struct SocketUpgrade: Sendable {
 
     private static let extensions = "Sec-WebSocket-Extensions"
 
-    /// Adds a new key to the handshake of a WebSocket; nil for any other request.
-    init?(_ request: inout URLRequest, for delivery: TransportRequest.Delivery, _ randomness: any Randomness) {
-        guard case .upgrade = delivery, request.header("Upgrade")?.equalsIgnoringASCIICase("websocket") == true else {
-            return nil
-        }
+    /// Adds a new key to the request.
+    init(_ request: inout URLRequest, _ randomness: any Randomness) {
         key = SocketHandshake.key(randomness)
         subprotocols = Self.members(request.header("Sec-WebSocket-Protocol"))
         offersCompression = DeflateParameters.offer.map { $0 == request.header(Self.extensions) } ?? false

@@ -104,10 +104,11 @@ extension EventStream {
 
         private func connect(attempt: Int) async -> StateMachine.Action {
             let id = stream.lastEventID
-            let task = Task.startingNow { [connection] in try await connection.open(id) }
             do {
-                try stream.connecting(by: task, attempt: attempt)
-                let response = try await task.value
+                let call = try connection.connect(id)
+                // A stream that has ended cancels the call, which must come to its end all the same.
+                try? stream.connecting(by: call, attempt: attempt)
+                let response = StreamedResponse(try await call.response(), connection.environment)
                 if response.head.statusCode == 204 {
                     _ = try await response.bytes.collect(upTo: 0)
                     return .finish(nil)

@@ -31,7 +31,7 @@ public final class EventStream: AsyncSequence, Sendable {
 
     private enum Phase: Sendable {
         case idle
-        case connecting(Task<StreamedResponse, any Error>)
+        case connecting(RunningCall)
         case open(ByteStream)
         case waiting(Task<Void, Never>)
         case closed(PulseError?)
@@ -39,7 +39,7 @@ public final class EventStream: AsyncSequence, Sendable {
         /// Ends what runs.
         func end(_ error: PulseError?) {
             switch self {
-            case .connecting(let task): task.cancel()
+            case .connecting(let call): call.cancel()
             case .open(let stream) where error == nil: stream.finish()
             case .open(let stream): stream.cancel()
             case .waiting(let task): task.cancel()
@@ -124,8 +124,8 @@ extension EventStream {
         if try isClosed() { connection.calls.remove(self) }
     }
 
-    func connecting(by task: Task<StreamedResponse, any Error>, attempt: Int) throws {
-        try enter(.connecting(task), .connecting(attempt: attempt))
+    func connecting(by call: RunningCall, attempt: Int) throws {
+        try enter(.connecting(call), .connecting(attempt: attempt))
     }
 
     func opened(_ response: StreamedResponse) throws {
@@ -188,6 +188,6 @@ struct EventConnection: Sendable {
     let tag: String?
     let calls: CallRegistry
     let environment: CallEnvironment
-    /// Sends a request with that `Last-Event-ID`, and returns the response if it is an event stream or a 204.
-    let open: @Sendable (_ lastEventID: String) async throws -> StreamedResponse
+    /// Sends a request with that `Last-Event-ID`. The response of the call is an event stream or a 204.
+    let connect: @Sendable (_ lastEventID: String) throws -> RunningCall
 }

@@ -94,12 +94,15 @@ extension PulseClient {
             ) { [own] id in
                 var options = own
                 if !id.isEmpty { options.headers = (own.headers ?? [:]).overridden(by: ["Last-Event-ID": id]) }
-                return try await self.open(endpoint, options, accept: "text/event-stream") { response in
-                    guard response.statusCode != 204, response.mediaType != "text/event-stream" else { return }
-                    throw TransportFailure(
-                        code: .cannotParseResponse, phase: .responseStarted,
-                        underlying: UnexpectedMediaType(expected: "text/event-stream", found: response.mediaType))
-                }
+                return try self.begin(
+                    self.plan(endpoint, options, CallShape(delivery: .streamed, accept: "text/event-stream")) {
+                        response, _ in
+                        guard response.statusCode != 204, response.mediaType != "text/event-stream" else { return }
+                        response.discard()
+                        throw TransportFailure(
+                            code: .cannotParseResponse, phase: .responseStarted,
+                            underlying: UnexpectedMediaType(expected: "text/event-stream", found: response.mediaType))
+                    })
             })
     }
 
@@ -112,20 +115,10 @@ extension PulseClient {
     }
 
     /// Sends an endpoint for a streamed response.
-    ///
-    /// - Parameter check: throws for a response that must not be read.
     private func open<E: Endpoint>(
-        _ endpoint: E, _ options: RequestOptions, accept: String,
-        check: @escaping @Sendable (PulseResponse) throws -> Void = { _ in }
+        _ endpoint: E, _ options: RequestOptions, accept: String
     ) async throws -> StreamedResponse {
-        let plan = plan(endpoint, options, CallShape(delivery: .streamed, accept: accept)) { response, _ in
-            do {
-                try check(response)
-            } catch {
-                response.discard()
-                throw error
-            }
-        }
+        let plan = plan(endpoint, options, CallShape(delivery: .streamed, accept: accept))
         return StreamedResponse(try await perform(plan), environment)
     }
 }

@@ -106,6 +106,8 @@ extension PulseClient {
         return try await perform(plan(endpoint, options.ofDownload(endpoint), shape))
     }
 
+    private var hasStreams: Bool { !capabilities.contains(.noStreams) }
+
     private func delivery(
         of run: DownloadRun, _ background: BackgroundTransport? = nil
     ) throws -> TransportRequest.Delivery {

@@ -25,7 +25,7 @@ public final class URLSessionTransport: Transport {
     let exchanges: SessionDelegate
     let upgrades: UpgradeConnector?
     /// Whether it streams bodies.
-    package let appliesBackpressure: Bool
+    private let appliesBackpressure: Bool
     /// The shared sessions, created by the first request with these settings.
     private let shared = Locked(LRUCache<SessionSettings, SessionLease>(capacity: 8))
 
@@ -80,7 +80,8 @@ public final class URLSessionTransport: Transport {
     }
 
     public var capabilities: TransportCapabilities {
-        exchanges.security == nil ? [] : [.pinning, .tls, .proxy]
+        let policies: TransportCapabilities = exchanges.security == nil ? [] : [.pinning, .tls, .proxy]
+        return policies.union(appliesBackpressure ? .noConnectTimeout : [.noConnectTimeout, .noStreams])
     }
 
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
