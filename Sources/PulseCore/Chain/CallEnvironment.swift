@@ -17,7 +17,7 @@ package final class CallEnvironment: Sendable {
     /// The monitor that a call may wait for after it failed for lack of a connection.
     package let connectivity: (any ConnectivityMonitor)?
     package let retryBudgets = RetryBudgets()
-    package let warnings = OneTimeWarnings()
+    private let warned = Locked<Set<String>>([])
     let typeNames = TypeNames()
 
     package init(
@@ -41,6 +41,14 @@ package final class CallEnvironment: Sendable {
     /// Emits a warning, if there is a listener.
     package func warn(_ text: @autoclosure () -> String) {
         if let events, events.isActive { events.emit(.warning(text())) }
+    }
+
+    /// Emits a warning that would be the same for every call, once for each client. Without a listener it is not
+    /// emitted yet.
+    package func warnOnce(_ text: @autoclosure () -> String) {
+        guard let events, events.isActive else { return }
+        let text = text()
+        if warned.withLock({ $0.insert(text).inserted }) { events.emit(.warning(text)) }
     }
 
     package func isHome(_ url: URL) -> Bool {

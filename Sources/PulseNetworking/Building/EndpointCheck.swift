@@ -14,16 +14,14 @@ struct EndpointCheck: Sendable {
 
     private static let findings = Locked(Findings())
 
-    private let events: (any EventSink)?
-    private let warnings: OneTimeWarnings
+    private let environment: CallEnvironment
     private let log: @Sendable (String) -> Void
 
     init(
         _ environment: CallEnvironment,
         log: @escaping @Sendable (String) -> Void = { LevelLogger.systemLog($0, .warning) }
     ) {
-        events = environment.events
-        warnings = environment.warnings
+        self.environment = environment
         self.log = log
     }
 
@@ -42,7 +40,7 @@ struct EndpointCheck: Sendable {
 
     private func tell(ofPath warning: String) {
         if Self.findings.withLock({ $0.ofPaths.insert(warning).inserted }) { log(warning) }
-        warnings.emit(warning, to: events)
+        environment.warnOnce(warning)
     }
 
     private func tell(of type: Any.Type, find: () -> [UnusedMember]) {
@@ -59,7 +57,7 @@ struct EndpointCheck: Sendable {
             }
             if isFirst { members.forEach { log($0.warning) } }
         }
-        for member in members { warnings.emit(member.warning, to: events) }
+        for member in members { environment.warnOnce(member.warning) }
     }
 }
 #endif

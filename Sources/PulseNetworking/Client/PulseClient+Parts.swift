@@ -19,7 +19,7 @@ extension PulseClient {
                 reason: "queuesBehindPending needs an endpoint with isQueueableWhenOffline")
         }
         for text in optionsWithoutParts(options, isQueueable: isQueueable, pipeline) {
-            environment.warnings.emit(text, to: environment.events)
+            environment.warnOnce(text)
         }
     }
 

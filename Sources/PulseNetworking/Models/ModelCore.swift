@@ -148,9 +148,9 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     /// Whether the body is that of the request before, as far as bodies can be compared.
     private func hasBody(of before: Target, _ target: Target, _ client: PulseClient) -> Bool {
         guard let old = before.body(), let new = target.body() else {
-            client.environment.warnings.emit(
+            client.environment.warnOnce(
                 "a property wrapper does not follow the body of \(target.name), which cannot be compared: make the "
-                    + "endpoint Hashable", to: client.environment.events)
+                    + "endpoint Hashable")
             return true
         }
         return old == new

@@ -44,9 +44,8 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
             guard let endpoint = next else { return }
             guard let page = try await page(endpoint, from: client) else {
                 next = nil
-                client.environment.warnings.emit(
-                    "the next page of \(E.self) is one that was loaded before: the list ends",
-                    to: client.environment.events)
+                client.environment.warnOnce(
+                    "the next page of \(E.self) is one that was loaded before: the list ends")
                 return
             }
             let following = try endpoint.next(after: page)

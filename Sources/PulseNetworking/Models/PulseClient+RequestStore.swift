@@ -46,9 +46,8 @@ extension PulseClient {
             _ key: RequestKey, _ retention: TimeInterval, _ work: @escaping SharedRequest<Content>.Work
         ) async {
             guard key.isShared else {
-                client.environment.warnings.emit(
-                    "a request with a body is not prefetched: its endpoint is not Hashable",
-                    to: client.environment.events)
+                client.environment.warnOnce(
+                    "a request with a body is not prefetched: its endpoint is not Hashable")
                 return
             }
             let request = table.request(key, of: client, work)

@@ -15,7 +15,6 @@ final class Wire: Sendable {
     /// The policies of requests without pins.
     private let policies: TransportRequest.Policies
     private let cookies: (any CookieStore)?
-    private let hasWarnedOfExpiry = Locked(false)
 
     init(
         _ transport: any Transport, _ configuration: PulseConfiguration, environment: CallEnvironment,
@@ -226,19 +225,9 @@ final class Wire: Sendable {
     private func pinSet(for url: URL, at clock: any PulseClock) throws -> SSLPinningPolicy.PinSet? {
         guard let pinning, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
         let now = clock.now
-        if pinning.hasExpired(by: now) { warnOfExpiry() }
+        // It may happen while the client is in use.
+        if pinning.hasExpired(by: now) { environment.warnOnce(SSLPinningPolicy.expiryWarning) }
         return try pinning.pinSet(forHost: host, now: now)
-    }
-
-    /// Warns that the pins have expired, which may happen while the client is in use. The warning is emitted once, and
-    /// not before the event sink is active.
-    private func warnOfExpiry() {
-        guard let events = environment.events, events.isActive else { return }
-        let isFirst = hasWarnedOfExpiry.withLock { hasWarned in
-            defer { hasWarned = true }
-            return !hasWarned
-        }
-        if isFirst { events.emit(.warning(SSLPinningPolicy.expiryWarning)) }
     }
 
     private func unsupported(_ what: String) -> PulseError {

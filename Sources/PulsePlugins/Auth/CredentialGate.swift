@@ -4,8 +4,6 @@ import PulseCore
 
 /// Decides which requests may carry credentials: the rules common to all authentication plugins.
 struct CredentialGate: Sendable {
-    private let hasWarned = Locked(false)
-
     /// False for a request that passes unchanged. Credentials are sent to home origins only. A call to another origin
     /// that requires them throws ``PulseError/invalidRequest(reason:)``.
     func admits(_ request: URLRequest, for context: PluginContext) throws -> Bool {
@@ -14,7 +12,11 @@ struct CredentialGate: Sendable {
             throw PulseError.invalidRequest(
                 reason: "the call requires authentication, and its URL is not of the client's home origins")
         }
-        if context.call.environment.home.isEmpty, context.options.auth != .anonymous { warn(in: context) }
+        let environment = context.call.environment
+        if environment.home.isEmpty, context.options.auth != .anonymous {
+            environment.warnOnce(
+                "the client has neither a base URL nor trusted origins, so its authentication applies to no call")
+        }
         return false
     }
 
@@ -28,20 +30,6 @@ struct CredentialGate: Sendable {
         response.statusCode == 401
             && !(context.options.acceptedStatuses ?? .successful).contains(response.statusCode)
             && !context.willFollow(response)
-    }
-
-    /// Warns once, if there is a listener.
-    private func warn(in context: PluginContext) {
-        guard context.call.environment.events?.isActive == true else { return }
-        let isFirst = hasWarned.withLock { hasWarned in
-            defer { hasWarned = true }
-            return !hasWarned
-        }
-        guard isFirst else { return }
-        context.emit(
-            .warning(
-                "the client has neither a base URL nor trusted origins, so its authentication applies to no call")
-        )
     }
 }
 

@@ -28,11 +28,11 @@ public import PulseCore
 public struct CoalescingPlugin: PulsePlugin {
     private let flights = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>(
         cancelled: .failure(.cancelled))
-    private let unseenCredentials = OneWarning(
+    private static let unseenCredentials =
         """
         calls whose credential a later plugin sets are not coalesced, since it is unknown which user a response \
         belongs to; put that plugin before the coalescing one
-        """)
+        """
 
     public var identifier: String { "com.pulse.coalescing" }
     public var scope: PluginScope { .call }
@@ -56,7 +56,7 @@ public struct CoalescingPlugin: PulsePlugin {
             CachePartition.unseenCredential(in: $0, seenIn: request, of: context.call)
         }
         guard unseen.isEmpty else {
-            unseenCredentials.emit(in: context)
+            context.call.environment.warnOnce(Self.unseenCredentials)
             return try await next(request)
         }
         var response = try flight.outcome.get()

@@ -19,9 +19,8 @@ public struct CompressionPlugin: PulsePlugin {
     private let minimumLength: Int
     private let includesStreams: Bool
     private let compressor: BodyCompressor?
-    private let missingWarning = OneWarning(
+    private static let missingWarning =
         "CompressionPlugin compresses nothing: the system has no compression library (on Linux, libz.so.1)"
-    )
 
     public var identifier: String { "com.pulse.compression" }
     public var scope: PluginScope { .call }
@@ -48,7 +47,7 @@ public struct CompressionPlugin: PulsePlugin {
     ) async throws -> PulseResponse {
         guard isCandidate(request, context) else { return try await next(request) }
         guard let compressor else {
-            missingWarning.emit(in: context)
+            context.call.environment.warnOnce(Self.missingWarning)
             return try await next(request)
         }
         return try await compress(request, by: compressor, for: context, next: next)

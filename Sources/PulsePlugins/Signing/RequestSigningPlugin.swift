@@ -28,8 +28,8 @@ public struct RequestSigningPlugin: PulsePlugin {
     private let sendsNonce: Bool
     /// Whether the header is secret by its name; otherwise it must be marked as secret.
     private let isWellKnownSecret: Bool
-    private let homelessWarning = OneWarning(
-        "RequestSigningPlugin signs nothing: the client has neither a base URL nor trusted origins")
+    private static let homelessWarning =
+        "RequestSigningPlugin signs nothing: the client has neither a base URL nor trusted origins"
 
     private struct Signer: Sendable {
         let key: SigningKey
@@ -138,7 +138,7 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     private func isHome(_ url: URL, _ context: PluginContext) -> Bool {
         if context.isTrusted(url) { return true }
-        if context.call.environment.home.isEmpty { homelessWarning.emit(in: context) }
+        if context.call.environment.home.isEmpty { context.call.environment.warnOnce(Self.homelessWarning) }
         return false
     }
 

@@ -202,9 +202,10 @@ struct CompressionPluginTests {
     @Test func withoutACompressionLibraryRequestsPassAndOneWarningIsEmitted() async throws {
         let log = WarningLog()
         let plugin = CompressionPlugin(minimumLength: 1024, includesStreams: false, make: nil)
+        let request = URLRequest.mock(.post, body: text)
+        let context = PluginContext.mock(for: request, events: log)
         for _ in 0..<3 {
-            let request = URLRequest.mock(.post, body: text)
-            let (sent, _) = try await sent(request, by: plugin, in: .mock(for: request, events: log))
+            let (sent, _) = try await sent(request, by: plugin, in: context)
             #expect(sent.httpBody == text)
             #expect(sent["Content-Encoding"] == nil)
         }

@@ -48,7 +48,7 @@ final class TusRun: Carrier {
         let file = try await UploadedFile.at(url)
         let record = try await UploadRecord.open(
             url, to: built.storableURL, in: resumption.directory, clock: call.environment.clock)
-        if let warning = record.warning { call.environment.warnings.emit(warning, to: call.environment.events) }
+        if let warning = record.warning { call.environment.warnOnce(warning) }
         let meter = UploadMeter(TransferMeter(call, progress))
         call.bodyMeter = meter
         var work = Work(run: self, built: built, route: route, record: record, meter: meter, file: file)

@@ -31,7 +31,7 @@ final class HTTPCache: Sendable {
     func begin(in context: PluginContext) -> Int {
         let environment = context.call.environment
         let events = environment.events
-        if let warning = disk?.folderWarning { environment.warnings.emit(warning, to: events) }
+        if let warning = disk?.folderWarning { environment.warnOnce(warning) }
         return log.withLock { log in
             if let events { log.note(events) }
             return log.sequence
