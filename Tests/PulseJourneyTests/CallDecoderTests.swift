@@ -68,6 +68,32 @@ struct CallDecoderTests {
         #expect(refusal == Self.sold)
     }
 
+    /// Responds with what another client has received.
+    private struct ForwardingPlugin: PulsePlugin {
+        let identifier = "forwarding"
+        let other: PulseClient
+
+        func intercept(
+            _ request: URLRequest, for context: PluginContext, next: PluginChain
+        ) async throws -> PulseResponse {
+            try await other.rawRequest(Request<EmptyResponse>(.get, "/refusal?lane=hidden"))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aResponseOfAnotherClientGetsOnlyWhatItLacks(hasDecoder: Bool) async throws {
+        let other = Self.client(decoder: hasDecoder ? Self.snake : .json)
+        let configuration = PulseConfiguration().with(\.baseURL, value: URL(string: "https://home.example.com"))
+            .with(\.decoder, value: hasDecoder ? .json : Self.snake).with(\.secretHeaders, value: ["lane"])
+        let client = PulseClient(
+            configuration: configuration, plugins: [ForwardingPlugin(other: other)],
+            transport: MockTransport(stubs: []),
+            events: PulseEventBus())
+        let response = try await client.rawRequest(GetRefusal())
+        #expect(try response.decode(Refusal.self) == Self.sold)
+        #expect("\(response)".contains("lane=") && !"\(response)".contains("hidden"))
+    }
+
     @Test func theOptionOfTheCallComesFirst() async throws {
         let options = RequestOptions().with(\.decoder, value: Self.snake)
         let response = try await Self.client(decoder: .json).rawRequest(GetRefusal(), options: options)

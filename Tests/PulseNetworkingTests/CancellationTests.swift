@@ -47,6 +47,48 @@ struct CancellationTests {
         #expect(log.all.isEmpty)
     }
 
+    /// Cancels all calls while its body is encoded.
+    private struct Leave: Endpoint {
+        typealias Response = EmptyResponse
+        let client: PulseClient
+        let path = "/leave"
+        let method = HTTPMethod.post
+        var body: RequestBody {
+            .encoded(contentType: "text/plain") { [client] in
+                client.cancelAll()
+                return Data("x".utf8)
+            }
+        }
+    }
+
+    @Test func aCancellationWhileTheRequestIsBuiltSendsNothing() async throws {
+        let clock = TestClock()
+        let transport = Self.stalled(clock)
+        let client = Self.client(clock, transport)
+        guard case .failure(.cancelled) = await client.result(of: Leave(client: client)) else {
+            Issue.record("not cancelled")
+            return
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aCallThatMustNotStartBuildsNoRequest() async throws {
+        let clock = TestClock()
+        let client = Self.client(clock, Self.stalled(clock))
+        await client.shutdown()
+        let built = Locked(false)
+        let endpoint = Request<EmptyResponse>(.post, "/late").body(
+            .encoded(contentType: "text/plain") {
+                built.withLock { $0 = true }
+                return Data()
+            })
+        guard case .failure(.cancelled) = await client.result(of: endpoint) else {
+            Issue.record("not cancelled")
+            return
+        }
+        #expect(!built.withLock { $0 })
+    }
+
     @Test func cancellingTheTaskEndsTheCallAndCompletesItsPlugins() async throws {
         let clock = TestClock()
         let transport = Self.stalled(clock)

@@ -290,7 +290,7 @@ struct URLSessionPinningTests {
     }
 
     @Test func settingsAreACapabilityWhereThereIsASecurityLibrary() async throws {
-        #expect(transport().capabilities.isSuperset(of: [.pinning, .tls, .proxy]))
+        #expect(transport().capabilities.isSuperset(of: [.pinning, .tls, .proxy, .noConnectTimeout]))
         #expect(SessionProxy.hasConfigurations == false)
         let without = transport(nil)
         #expect(without.capabilities.isDisjoint(with: [.pinning, .tls, .proxy]))

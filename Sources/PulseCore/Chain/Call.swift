@@ -23,7 +23,7 @@ package final class Call: Sendable {
     package let endpointPath: String
     package let method: HTTPMethod
     package let options: RequestOptions
-    /// What its responses keep of the call.
+    /// The decoder and the masking rules of the call, for its responses.
     package let marks: PulseResponse.Marks?
     package let delivery: TransportRequest.Delivery
     package let startedAt: Date
@@ -132,6 +132,7 @@ package final class Call: Sendable {
             (state.store.typed, state.secrets) = before
             // A query may need a login, which writes.
             _ = state.store.set(nil, for: ObjectIdentifier(OnlyReads.self))
+            _ = state.store.set(nil, for: ObjectIdentifier(CallOutcome.self))
             state.idempotencyKey = request.header("Idempotency-Key")
         }
         return other

@@ -123,11 +123,11 @@ public struct PluginChain: Sendable {
 // Not inlined: their variables would be in the frame of each plugin, which would not fit the slab of its task then. The
 // row "ten plugins that do nothing" in Docs/Benchmarks.md shows it.
 extension Call {
-    /// A response with the marks of the call, unless it has some: that of a transport has none, nor has that of a
-    /// plugin that responds itself.
+    /// A response with the marks of the call. That of a transport has none, nor has that of a plugin that responds
+    /// itself; that of another client has its own.
     @inline(never)
     fileprivate func marking(_ response: consuming PulseResponse) -> PulseResponse {
-        if let marks, response.marks == nil { response.marks = marks }
+        if let marks, response.marks !== marks { response.marks = marks.filling(response.marks) }
         return response
     }
 

@@ -59,3 +59,8 @@ extension URLRequest {
         !(header("Idempotency-Key") ?? "").isEmpty
     }
 }
+
+/// Whether a response is the outcome of the call's own request although its status is not accepted.
+package enum CallOutcome: PluginContext.Key {
+    package typealias Value = @Sendable (PulseResponse, RequestOptions.AcceptedStatuses) -> Bool
+}

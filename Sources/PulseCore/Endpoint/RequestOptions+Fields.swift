@@ -32,7 +32,7 @@ extension RequestOptions {
 
     final class Box: Sendable {
         let fields: Fields
-        /// Nil for JSON with Foundation's defaults. Looked for once: most calls share the options of their client.
+        /// Nil for JSON with Foundation's defaults. Computed once, since most calls share the options of their client.
         let ownDecoder: (any ResponseDecoder)?
 
         init(_ fields: Fields) {

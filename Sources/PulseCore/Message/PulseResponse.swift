@@ -187,10 +187,18 @@ public struct PulseResponse: Sendable {
             (self.decoder, self.redaction) = (decoder, redaction)
         }
 
-        /// Nil for what a response has without: a plain decoder, and the standard rules. Most calls need no more, and
-        /// each plugin of a call looks for it.
+        /// Nil for JSON with Foundation's defaults and the standard rules, which a response without marks has. Most
+        /// calls have no marks, and each of their plugins looks for them.
         package static func of(decoder: (any ResponseDecoder)? = nil, redaction: Redaction) -> Marks? {
             decoder == nil && !redaction.hasOwnNames ? nil : Marks(decoder, redaction)
+        }
+
+        /// The marks of a response, with what they lack.
+        func filling(_ marks: Marks?) -> Marks {
+            guard let marks else { return self }
+            let (lacksDecoder, lacksNames) = (marks.decoder == nil, !marks.redaction.hasOwnNames)
+            guard lacksDecoder && decoder != nil || lacksNames && redaction.hasOwnNames else { return marks }
+            return Marks(lacksDecoder ? decoder : marks.decoder, lacksNames ? redaction : marks.redaction)
         }
     }
 

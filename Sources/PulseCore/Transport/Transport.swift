@@ -44,7 +44,7 @@ public struct TransportCapabilities: OptionSet, Sendable {
     /// No network at all: every policy counts as satisfied.
     public static let simulated = TransportCapabilities(rawValue: 1 << 3)
 
-    // What a transport of an app, which has no capability by default, is not taken to lack.
+    // Limitations, not capabilities: a transport that declares nothing has none of them.
     /// Bodies are not streamed at the pace of their reader.
     package static let noStreams = TransportCapabilities(rawValue: 1 << 16)
     /// Connecting counts as idle time.

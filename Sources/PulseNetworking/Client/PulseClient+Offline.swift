@@ -76,7 +76,9 @@ extension PulseClient {
             HTTPMethod(rawValue: replay.request.httpMethod ?? "GET") ?? .get, options,
             shape.delivery, isQueueable: isQueueable, environment: shape.substitute?.environment)
         PluginContext.Store(call: call)[ExpectedAccount.self] = replay.account
-        return CallPlan(call, pipeline, shape.carrier ?? DirectCarrier()) { try builder.rebuild(replay, call.options) }
+        return CallPlan(call, pipeline, shape.carrier ?? DirectCarrier()) { [builder] in
+            try builder.rebuild(replay, call.options)
+        }
     }
 }
 

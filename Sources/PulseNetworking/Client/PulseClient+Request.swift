@@ -70,7 +70,7 @@ extension PulseClient {
         resolve(&options, idleTimeout: timeout)
         let pipeline = pipeline(for: [], options)
         let call = call(to: request.url?.absoluteString ?? "", nil, method ?? .get, options)
-        let plan = CallPlan(call, pipeline, DirectCarrier()) {
+        let plan = CallPlan(call, pipeline, DirectCarrier()) { [self] in
             try checkParts(own, method ?? .get, isQueueable: false, pipeline)
             guard method != nil else { throw PulseError.invalidRequest(reason: "the method is not a token") }
             return try builder.build(request, call.options)
@@ -107,7 +107,7 @@ extension PulseClient {
         try await perform(plan(endpoint, options, decode: decode))
     }
 
-    /// The call of an endpoint, with its built request.
+    /// The call of an endpoint. Nothing of it has begun.
     ///
     /// - Parameter decode: takes the response to a request that is sent as it is; another carrier has its own.
     func plan<E: Endpoint>(
@@ -135,7 +135,7 @@ extension PulseClient {
             to: (try? path.get()) ?? "", shape.routeType ?? E.self, endpoint.method, options, shape.delivery,
             isQueueable: gate != nil, environment: shape.substitute?.environment)
         content?.prepare(call)
-        return CallPlan(call, pipeline, shape.carrier ?? DirectCarrier(gate, decode: decode)) {
+        return CallPlan(call, pipeline, shape.carrier ?? DirectCarrier(gate, decode: decode)) { [self, own] in
             #if DEBUG
             endpointCheck.check(endpoint)
             #endif
@@ -157,17 +157,20 @@ extension PulseClient {
         try await begin(plan).response()
     }
 
-    /// Begins a call in a task of its own, which the caller, a tag, the deadline or a shutdown can cancel. Its response
-    /// must be waited for.
+    /// Begins a call in a task of its own, which the caller, a tag, the deadline or a shutdown can cancel. The caller
+    /// must await the response, or the call never ends.
     func begin(_ plan: CallPlan) throws -> RunningCall {
-        let active = ActiveCall(plan.call, plan.pipeline, in: calls)
+        let (call, pipeline, carrier) = (plan.call, plan.pipeline, plan.carrier)
+        let active = ActiveCall(call, pipeline, in: calls)
         try active.begin()
+        // Built here, so that no closure has to capture the parts for the task. The task reports a failed build.
+        let built = Result { try active.unlessCancelled(try plan.build()) }
         let work = Task.startingNow { [follower] in
             try Task.checkCancellation()
-            var request = try plan.request.get()
-            request.writeIdempotencyKey(of: plan.call)
-            return try await plan.carrier.response(
-                to: request, over: CallRoute(call: plan.call, pipeline: plan.pipeline, follower: follower))
+            var request = try built.get()
+            request.writeIdempotencyKey(of: call)
+            return try await carrier.response(
+                to: request, over: CallRoute(call: call, pipeline: pipeline, follower: follower))
         }
         return RunningCall(active: active, work: work, deadlines: deadlines)
     }

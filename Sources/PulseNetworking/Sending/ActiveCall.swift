@@ -118,6 +118,12 @@ struct ActiveCall: Sendable {
         calls.remove(self)
     }
 
+    /// Throws if the call was cancelled while the value was made.
+    func unlessCancelled<Value>(_ value: Value) throws -> Value {
+        if state.withLock({ $0.canceller != nil }) { throw PulseError.cancelled }
+        return value
+    }
+
     /// Cancels what runs, or else what runs next.
     func cancel(by canceller: Canceller) {
         let phase = state.withLock { state in
@@ -140,13 +146,13 @@ struct ActiveCall: Sendable {
     }
 }
 
-/// A call that has begun. It ends while its response is waited for.
+/// A call that has begun. It ends only if its response is awaited.
 struct RunningCall: Sendable {
     let active: ActiveCall
     let work: Task<PulseResponse, any Error>
     let deadlines: DeadlineHeap
 
-    /// Called once.
+    /// Called exactly once.
     func response() async throws -> PulseResponse {
         try await active.response(of: work, deadlines)
     }

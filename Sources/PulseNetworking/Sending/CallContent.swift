@@ -18,7 +18,7 @@ protocol CallContent: OperationContent, AnyObject {
     func path(_ path: String, in configuration: PulseConfiguration) -> String
     /// The plugins of a call with a buffered response, around those of the endpoint.
     func plugins(in client: PulseClient) -> [any PulsePlugin]
-    /// Tells the chain what it has to know of the call.
+    /// Stores what the chain and the client look for in the call.
     func prepare(_ call: Call)
     func body(using encoder: any RequestEncoder) throws -> RequestBody
     /// Gives the built request its last form.
@@ -31,9 +31,4 @@ extension RequestBody {
     var callContent: (any CallContent)? {
         if case .operation(let operation) = content { operation as? any CallContent } else { nil }
     }
-}
-
-/// Whether a response is the outcome of a call although its status is not accepted.
-enum CallOutcome: PluginContext.Key {
-    typealias Value = @Sendable (PulseResponse, RequestOptions.AcceptedStatuses) -> Bool
 }

@@ -3,26 +3,24 @@
 import PulseCore
 
 /// A call before it begins: its request, its chain, and what carries the request to a response.
-///
-/// A class: its request would be copied into the task of the call.
-final class CallPlan: Sendable {
+struct CallPlan {
     let call: Call
     let pipeline: PluginPipeline
     let carrier: any Carrier
-    /// The built request, or the error with which the call ends. The end is an event of the call too.
-    let request: Result<BuiltRequest, any Error>
+    /// Builds the request, once the call has begun. An error ends the call.
+    let build: () throws -> BuiltRequest
 
-    init(_ call: Call, _ pipeline: PluginPipeline, _ carrier: any Carrier, build: () throws -> BuiltRequest) {
+    init(_ call: Call, _ pipeline: PluginPipeline, _ carrier: any Carrier, build: @escaping () throws -> BuiltRequest) {
         self.call = call
         self.pipeline = pipeline
         self.carrier = carrier
-        request = Result { try build() }
+        self.build = build
     }
 
     /// The plan of the same call, which ends before anything is sent if `body` throws for the built request.
-    func inspected(by body: (BuiltRequest) throws -> Void) -> CallPlan {
+    func inspected(by body: @escaping (BuiltRequest) throws -> Void) -> CallPlan {
         CallPlan(call, pipeline, carrier) {
-            let request = try request.get()
+            let request = try build()
             try body(request)
             return request
         }
@@ -39,8 +37,8 @@ struct CallShape {
     var isForeign = false
     /// Names the route if the options do not; nil for the endpoint's type.
     var routeType: Any.Type?
-    /// Nil for one that sends the request once, past the offline gate if the endpoint has one. Any other reports the
-    /// progress itself.
+    /// Nil for a ``DirectCarrier``. Any other reports progress itself, so the call's own listener is not told of its
+    /// requests.
     var carrier: (any Carrier)?
     /// Stands in for the client's transport; nil for that.
     var substitute: Substitute?
@@ -57,7 +55,7 @@ protocol Carrier: Sendable {
     func response(to request: BuiltRequest, over route: CallRoute) async throws -> PulseResponse
 }
 
-/// The way of a call's requests: redirects are followed around the chain.
+/// Sends the requests of a call through its chain, and follows their redirects.
 struct CallRoute: Sendable {
     let call: Call
     let pipeline: PluginPipeline

@@ -105,9 +105,9 @@ extension EventStream {
         private func connect(attempt: Int) async -> StateMachine.Action {
             let id = stream.lastEventID
             do {
+                try stream.connecting(attempt: attempt)
                 let call = try connection.connect(id)
-                // A stream that has ended cancels the call, which must come to its end all the same.
-                try? stream.connecting(by: call, attempt: attempt)
+                stream.connecting(by: call)
                 let response = StreamedResponse(try await call.response(), connection.environment)
                 if response.head.statusCode == 204 {
                     _ = try await response.bytes.collect(upTo: 0)

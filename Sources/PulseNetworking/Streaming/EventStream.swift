@@ -31,7 +31,8 @@ public final class EventStream: AsyncSequence, Sendable {
 
     private enum Phase: Sendable {
         case idle
-        case connecting(RunningCall)
+        /// Nil before the call has begun.
+        case connecting(RunningCall?)
         case open(ByteStream)
         case waiting(Task<Void, Never>)
         case closed(PulseError?)
@@ -39,7 +40,7 @@ public final class EventStream: AsyncSequence, Sendable {
         /// Ends what runs.
         func end(_ error: PulseError?) {
             switch self {
-            case .connecting(let call): call.cancel()
+            case .connecting(let call): call?.cancel()
             case .open(let stream) where error == nil: stream.finish()
             case .open(let stream): stream.cancel()
             case .waiting(let task): task.cancel()
@@ -124,8 +125,18 @@ extension EventStream {
         if try isClosed() { connection.calls.remove(self) }
     }
 
-    func connecting(by call: RunningCall, attempt: Int) throws {
-        try enter(.connecting(call), .connecting(attempt: attempt))
+    func connecting(attempt: Int) throws {
+        try enter(.connecting(nil), .connecting(attempt: attempt))
+    }
+
+    /// Lets the end of the stream cancel the call that connects. A stream that has ended cancels it at once.
+    func connecting(by call: RunningCall) {
+        let isOpen = shared.withLock { shared in
+            if case .closed = shared.phase { return false }
+            shared.phase = .connecting(call)
+            return true
+        }
+        if !isOpen { call.cancel() }
     }
 
     func opened(_ response: StreamedResponse) throws {

@@ -390,6 +390,18 @@ struct StreamingTests {
         #expect(last.hasPrefix("closed(") && count == 1)
     }
 
+    /// The call is refused before it begins. The states tell of the attempt all the same.
+    @Test func aRefusedCallIsAnAttemptToo() async throws {
+        let (client, transport) = client(Stub().reply(.events([])))
+        let stream = client.events("/a", options: RequestOptions().with(\.timeout, value: -1))
+        let states = stream.states
+        let found = await all(stream)
+        #expect(found.error?.kind == .invalidRequest && transport.requests.isEmpty)
+        var names: [String] = []
+        for await state in states { names.append("\(state)".prefix { $0 != "(" }.description) }
+        #expect(names == ["idle", "connecting", "closed"])
+    }
+
     enum Canceller: CaseIterable, Sendable {
         case cancelAll, tag, shutdown, stream, task
     }

@@ -437,7 +437,9 @@ struct TLSSessionTests {
         #expect(peer.received == bytes)
         connection.close()
         peer.turn()
-        #expect(peer.end == .closed && peer.isAlone)
+        #expect(peer.end == .closed)
+        // A process that another test starts has the descriptor too, until it runs its program.
+        while !peer.isAlone { await Task.yield() }
     }
 }
 
