@@ -19,7 +19,7 @@ struct CancellationTests {
     }
 
     private static func client(
-        _ clock: TestClock, _ transport: MockTransport, plugins: [any PulsePlugin] = [],
+        _ clock: any PulseClock, _ transport: MockTransport, plugins: [any PulsePlugin] = [],
         policy: RetryPolicy = .none, events: PulseEventBus = PulseEventBus()
     ) -> PulseClient {
         PulseClient(
@@ -47,27 +47,31 @@ struct CancellationTests {
         #expect(log.all.isEmpty)
     }
 
-    /// Cancels all calls while its body is encoded.
-    private struct Leave: Endpoint {
-        typealias Response = EmptyResponse
-        let client: PulseClient
-        let path = "/leave"
-        let method = HTTPMethod.post
-        var body: RequestBody {
-            .encoded(contentType: "text/plain") { [client] in
-                client.cancelAll()
-                return Data("x".utf8)
-            }
-        }
+    /// What ends a call while its body is encoded.
+    enum EndWhileBuilding: CaseIterable {
+        case cancelAll, cancelledTask, deadline
     }
 
-    @Test func aCancellationWhileTheRequestIsBuiltSendsNothing() async throws {
-        let clock = TestClock()
-        let transport = Self.stalled(clock)
+    @Test(arguments: EndWhileBuilding.allCases)
+    func aCallThatEndsWhileItsRequestIsBuiltSendsNothing(end: EndWhileBuilding) async throws {
+        let clock = JumpingClock()
+        let transport = MockTransport { PulseResponse(statusCode: 200, request: $0) }
         let client = Self.client(clock, transport)
-        guard case .failure(.cancelled) = await client.result(of: Leave(client: client)) else {
-            Issue.record("not cancelled")
-            return
+        let endpoint = Request<EmptyResponse>(.post, "/leave").deadline(1).body(
+            .encoded(contentType: "text/plain") {
+                switch end {
+                case .cancelAll: client.cancelAll()
+                case .cancelledTask: withUnsafeCurrentTask { $0?.cancel() }
+                case .deadline: clock.jump(by: 1)
+                }
+                return Data("x".utf8)
+            })
+        let error = await #expect(throws: PulseError.self) {
+            try await Task { try await client.request(endpoint) }.value
+        }
+        switch (end, error) {
+        case (.deadline, .deadlineExceeded(last: nil)), (.cancelAll, .cancelled), (.cancelledTask, .cancelled): break
+        default: Issue.record("ended with \(String(describing: error))")
         }
         #expect(transport.requests.isEmpty)
     }

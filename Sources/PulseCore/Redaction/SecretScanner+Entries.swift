@@ -62,6 +62,13 @@ extension SecretScanner {
         entry.value = Entry.Value(name: name, range: start..<valueEnd(start, isEncoded: false), mark: mark)
     }
 
+    /// Whether that quote opens the name of an entry's member. It ends an unquoted value before it, as in
+    /// `token=abc\n{\u0022key\u0022:…`: without its name, the value of the entry would not be found.
+    func beginsEntry(_ quote: Quote) -> Bool {
+        let (content, next) = quoted(by: quote, maximumLength: 64)
+        return EntryRole(bytes[content]) != nil && isSeparator(skipBlanks(next))
+    }
+
     /// The text that names a value, and the index after it.
     private func entryName(from start: Int) -> (text: Range<Int>, next: Int) {
         if let quote = quote(from: start) {

@@ -301,7 +301,9 @@ extension SecretScanner {
                 let first = index
                 while byte(index) == UInt8(ascii: "\\") { index += 1 }
                 // Before a letter it may be part of a password, like an unescaped quote.
-                if let quote = quote(from: first), self.kind(index).isQuote || !isAlphanumeric(quote.range.upperBound) {
+                if let quote = quote(from: first),
+                    self.kind(index).isQuote || !isAlphanumeric(quote.range.upperBound) || beginsEntry(quote)
+                {
                     return first
                 }
                 continue
@@ -312,6 +314,7 @@ extension SecretScanner {
             case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: "<"), UInt8(ascii: ">"),
                 UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
                 if !isAlphanumeric(index + 1) { return index }
+                if let quote = quote(from: index), beginsEntry(quote) { return index }
             default: break
             }
             index += 1
@@ -332,7 +335,7 @@ extension SecretScanner {
         return next > index + 1 && isSeparator(next)
     }
 
-    private func isSeparator(_ index: Int) -> Bool {
+    func isSeparator(_ index: Int) -> Bool {
         let byte = byte(index)
         let meaning = byte == UInt8(ascii: "%") ? PercentEncoding.escape(in: bytes, at: index, end: end) : byte
         return meaning == UInt8(ascii: "=") || meaning == UInt8(ascii: ":")

@@ -164,7 +164,7 @@ extension PulseClient {
         let active = ActiveCall(call, pipeline, in: calls)
         try active.begin()
         // Built here, so that no closure has to capture the parts for the task. The task reports a failed build.
-        let built = Result { try active.unlessCancelled(try plan.build()) }
+        let built = Result { try active.unlessEnded(try plan.build()) }
         let work = Task.startingNow { [follower] in
             try Task.checkCancellation()
             var request = try built.get()

@@ -118,9 +118,10 @@ struct ActiveCall: Sendable {
         calls.remove(self)
     }
 
-    /// Throws if the call was cancelled while the value was made.
-    func unlessCancelled<Value>(_ value: Value) throws -> Value {
+    /// Throws if the call was cancelled, or its deadline expired, while the value was made.
+    func unlessEnded<Value>(_ value: Value) throws -> Value {
         if state.withLock({ $0.canceller != nil }) { throw PulseError.cancelled }
+        if let error = call.endBeforeStart { throw error }
         return value
     }
 

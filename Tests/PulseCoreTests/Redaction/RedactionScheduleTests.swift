@@ -55,7 +55,7 @@ struct RedactionScheduleTests {
         "name=", "value=", "value=\"", "name='", "name=pin value=", "value=a name=pin ", "name=pin}value=a ",
         "value=a}name=pin ", "\"value\":{", "{\"value\":{\"name\":\"pin\",\"a\":", "{\"value\":", "ghp_", "xoxb-",
         "AKIA",
-        "/token: ", "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
+        "/token: ", "a\"key\":", "\"key\"", "\\u0022key\\u0022", "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
     ])
     @HeavyWork func redactionTakesLinearTime(piece: String) {
         let text = String(repeating: piece, count: Self.size / piece.utf8.count)

@@ -213,6 +213,13 @@ struct RedactionTextTests {
                 "- name: HOST\n  value: a\n- name: DB_PASSWORD\n  value: b\n- name: X\n  value: c\n",
                 "- name: HOST\n  value: a\n- name: DB_PASSWORD\n  value: ***\n- name: X\n  value: c\n"
             ),
+            // After an unquoted value.
+            (
+                #"{"text":"token = a\n{\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022b\u0022}"}"#,
+                #"{"text":"token = ***\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022***\u0022}"}"#
+            ),
+            (#"token=a{"value":"b","name":"pin"}"#, #"token=***"value":"***","name":"pin"}"#),
+            (#"password=ab"name"ef"#, "password=***"),
             // Another entry, another object, no entry.
             ("<input name=\"pin\"><input value=\"a\">", "<input name=\"pin\"><input value=\"a\">"),
             (#"at [{"value":"a"},{"name":"pin"}]"#, #"at [{"value":"a"},{"name":"pin"}]"#),

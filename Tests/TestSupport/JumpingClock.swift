@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCore
+public import PulseCore
 
 /// A clock that a test advances at once, and on which every sleep lasts until it is cancelled.
-final class JumpingClock: PulseClock {
+public final class JumpingClock: PulseClock {
     private let time = Locked(0.0)
     private let sleeps = AsyncStream<TimeInterval>.makeStream()
 
-    var now: Date { Date(timeIntervalSince1970: uptime) }
-    var uptime: TimeInterval { time.withLock { $0 } }
+    public init() {}
 
-    func jump(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+    public var now: Date { Date(timeIntervalSince1970: uptime) }
+    public var uptime: TimeInterval { time.withLock { $0 } }
 
-    func nextSleep() async -> TimeInterval? {
+    public func jump(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
+
+    public func nextSleep() async -> TimeInterval? {
         for await sleep in sleeps.stream { return sleep }
         return nil
     }
 
-    func sleep(_ seconds: TimeInterval) async throws {
+    public func sleep(_ seconds: TimeInterval) async throws {
         try Task.checkCancellation()
         sleeps.continuation.yield(seconds)
         let (never, continuation) = AsyncStream<Void>.makeStream()
