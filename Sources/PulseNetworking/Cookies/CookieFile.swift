@@ -15,6 +15,8 @@ final class CookieFile: Sendable {
         var error: (any Error)?
     }
 
+    private static let format = "pulse-cookies 1"
+
     private let file: URL
     private let disk: Disk
     private let thread = BlockingThreadPool(count: 1)
@@ -104,18 +106,21 @@ final class CookieFile: Sendable {
 
     private func contents() throws -> [Cookie] {
         guard try SystemFile.privateDirectoryExists(directory.path) else { return [] }
-        let descriptor = disk.open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let error = Self.systemError
-            guard [POSIXErrorCode.ENOENT, .ENOTDIR, .ENAMETOOLONG].contains(error.code) else { throw error }
-            return []
-        }
-        defer { _ = SystemFile.close(descriptor) }
-        let bytes = try SystemFile.read(descriptor, from: 0, count: SystemFile.status(descriptor).size)
-        if let cookies = try? JSONDecoder().decode([Cookie].self, from: Data(bytes)) { return cookies }
+        guard let bytes = try bytes() else { return [] }
+        // Without its first line, as PulseKit wrote it earlier.
+        let content = SealedFile.content(of: bytes, Self.format) ?? Data(bytes)
+        if let cookies = try? JSONDecoder().decode([Cookie].self, from: content) { return cookies }
         try? FileManager.default.removeItem(at: damagedFile)
         try? FileManager.default.moveItem(at: file, to: damagedFile)
         return []
+    }
+
+    private func bytes() throws -> [UInt8]? {
+        do {
+            return try SystemFile.contents(file.path, using: disk)
+        } catch JournalFailure.system(_, code: ENAMETOOLONG) {
+            return nil
+        }
     }
 
     /// Writes the latest cookies: an earlier job may have done it.
@@ -129,16 +134,10 @@ final class CookieFile: Sendable {
 
     private func write(_ cookies: [Cookie]) throws {
         try SystemFile.makePrivateDirectory(directory.path, using: disk)
-        let data = try JSONEncoder().encode(cookies)
-        let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString)
-        do {
-            try Self.write(data, to: temporary)
-            FileProtection.apply(to: temporary.path)
-            guard rename(temporary.path, file.path) == 0 else { throw Self.systemError }
-        } catch {
-            try? FileManager.default.removeItem(at: temporary)
-            throw error
-        }
+        let bytes = SealedFile.sealed(try JSONEncoder().encode(cookies), Self.format)
+        // A name of its own, since several processes may write.
+        let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString).path
+        try SystemFile.replace(file.path, with: bytes, by: temporary, using: disk)
     }
 
     /// Empties the file if it cannot be removed, such as in a read-only directory.
@@ -146,17 +145,6 @@ final class CookieFile: Sendable {
         guard unlink(file.path) != 0, errno != ENOENT else { return }
         let error = Self.systemError
         guard truncate(file.path, 0) == 0 else { throw error }
-    }
-
-    /// Writes a new file, created with its final permissions.
-    private static func write(_ data: Data, to file: URL) throws {
-        let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw systemError }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try handle.write(contentsOf: data)
-        // Otherwise the rename might survive a power loss without the file's bytes.
-        try handle.synchronize()
-        try handle.close()
     }
 
     private static var systemError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

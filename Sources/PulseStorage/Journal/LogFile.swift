@@ -309,20 +309,8 @@ final class LogFile {
 
     /// Replaces the file atomically: a crash leaves the old or the new one.
     private func replace(_ fill: (inout [UInt8]) throws -> Void) throws {
-        let temporary = newPath
         var bytes: [UInt8] = []
         try fill(&bytes)
-        let file = try SystemFile.create(temporary, using: disk)
-        do {
-            defer { _ = SystemFile.close(file) }
-            try SystemFile.write(bytes, to: file, at: 0, using: disk)
-            guard disk.sync(file) == 0 else { throw JournalFailure("fdatasync") }
-            FileProtection.apply(to: temporary)
-            guard disk.rename(temporary, path) == 0 else { throw JournalFailure("rename") }
-        } catch {
-            unlink(temporary)
-            throw error
-        }
-        try SystemFile.syncDirectory(directory, using: disk)
+        try SystemFile.replace(path, with: bytes, by: newPath, using: disk)
     }
 }

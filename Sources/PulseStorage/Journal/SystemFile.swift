@@ -127,6 +127,45 @@ package enum SystemFile {
         }
     }
 
+    /// The bytes of a regular file; nil if it does not exist, or has more than `limit`.
+    package static func contents(_ path: String, limit: Int = .max, using disk: Disk) throws -> [UInt8]? {
+        let file: Int32
+        do {
+            file = try open(path, O_RDONLY, using: disk)
+        } catch JournalFailure.missing {
+            return nil
+        }
+        defer { _ = close(file) }
+        let size = try status(file).size
+        return size <= limit ? try read(file, from: 0, count: size) : nil
+    }
+
+    /// Replaces a file durably: a crash or a power failure leaves the old or the new one.
+    ///
+    /// - Parameter next: the name that the bytes are written to first, in the same directory. Only one writer at a time
+    ///   may use it.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], by next: String? = nil, using disk: Disk
+    ) throws {
+        let next = next ?? self.next(path)
+        let file = try create(next, using: disk)
+        do {
+            defer { _ = close(file) }
+            FileProtection.apply(to: next)
+            try write(bytes, to: file, at: 0, using: disk)
+            // Otherwise the new name could survive a power failure without the bytes.
+            guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
+            guard disk.rename(next, path) == 0 else { throw JournalFailure("rename") }
+        } catch {
+            unlink(next)
+            throw error
+        }
+        try syncDirectory((path as NSString).deletingLastPathComponent, using: disk)
+    }
+
+    /// The name that ``replace(_:with:by:using:)`` writes to first.
+    package static func next(_ path: String) -> String { path + "-new" }
+
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int, using disk: Disk) throws {
         try bytes.withUnsafeBytes { try write($0, to: descriptor, at: offset, using: disk) }
     }
@@ -144,7 +183,7 @@ package enum SystemFile {
 
     /// Makes the names in a directory as durable as their files.
     package static func syncDirectory(_ path: String, using disk: Disk) throws {
-        let descriptor = try openDirectory(path, using: disk)
+        let descriptor = try openDirectory(path.isEmpty ? "." : path, using: disk)
         defer { _ = close(descriptor) }
         try syncDirectory(descriptor, using: disk)
     }
@@ -169,7 +208,7 @@ package enum SystemFile {
             }
         }
         FileProtection.apply(to: path)
-        try syncDirectory(parent.isEmpty ? "." : parent, using: disk)
+        try syncDirectory(parent, using: disk)
     }
 
     /// Creates a directory for secrets. Throws ``JournalFailure/notPrivate`` if others may write to an existing one.

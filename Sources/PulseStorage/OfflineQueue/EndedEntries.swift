@@ -18,11 +18,7 @@ struct EndedEntries: Sendable {
 
     /// The entries, oldest first.
     func read() -> [(id: UUID, reason: QueueRemoval)] {
-        guard let file = try? SystemFile.open(path, O_RDONLY) else { return [] }
-        defer { _ = SystemFile.close(file) }
-        guard let size = try? SystemFile.status(file).size, size <= 64 << 10,
-            let bytes = try? SystemFile.read(file, from: 0, count: size)
-        else { return [] }
+        guard let bytes = try? SystemFile.contents(path, limit: 64 << 10, using: .system) else { return [] }
         return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let text = String(decoding: line, as: UTF8.self)
             guard let id = UUID(uuidString: String(text.prefix(36))) else { return nil }

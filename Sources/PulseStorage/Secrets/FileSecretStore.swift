@@ -63,17 +63,8 @@ public struct FileSecretStore: SecretStore {
         try withTypedErrors(.write) {
             try SystemFile.makePrivateDirectory(directory, using: disk)
             try withLock {
-                let temporary = path + Self.temporarySuffix
-                try remove(temporary)
-                do {
-                    try write(SecretRecord.encode(secret), to: temporary)
-                    guard disk.rename(temporary, path) == 0 else { throw JournalFailure("rename") }
-                } catch {
-                    // The reason is thrown already.
-                    try? remove(temporary)
-                    throw error
-                }
-                try SystemFile.syncDirectory(directory, using: disk)
+                try SystemFile.replace(
+                    path, with: SecretRecord.encode(secret), by: path + Self.temporarySuffix, using: disk)
             }
         }
     }
@@ -118,14 +109,6 @@ public struct FileSecretStore: SecretStore {
             }
         }
         return name
-    }
-
-    private func write(_ bytes: [UInt8], to path: String) throws {
-        let file = try SystemFile.open(path, O_WRONLY | O_CREAT | O_EXCL, using: disk)
-        defer { _ = SystemFile.close(file) }
-        FileProtection.apply(to: path)
-        try SystemFile.write(bytes, to: file, at: 0, using: disk)
-        guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
     }
 
     private func remove(_ path: String) throws {

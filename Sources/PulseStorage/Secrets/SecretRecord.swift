@@ -9,9 +9,7 @@ enum SecretRecord {
     static let maximumLineSize = 64
 
     static func encode(_ secret: some Collection<UInt8>) -> [UInt8] {
-        let secret = Array(secret)
-        let checksum = secret.withUnsafeBytes { String(Checksum.of($0), radix: 16) }
-        return Array("pulse-secret 1 \(secret.count) \(checksum)\n".utf8) + secret
+        SealedFile.sealed(secret, "pulse-secret 1 \(secret.count)")
     }
 
     /// Nil if the bytes are not exactly what ``encode(_:)`` writes for the secret in them.

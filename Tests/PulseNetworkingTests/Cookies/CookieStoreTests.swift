@@ -121,7 +121,6 @@ struct CookieStoreTests {
             // Not even root can remove this path; it leads to the file.
             let link = URL(fileURLWithPath: "/proc/self/fd/\(handle.fileDescriptor)")
             let store = FileCookieStore(file: link)
-            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
             await store.removeAll()
             #expect(await store.saveError == nil)
             #expect(try Data(contentsOf: file).isEmpty)
@@ -140,6 +139,36 @@ struct CookieStoreTests {
             #expect(await store.saveError != nil)
             #expect(FileManager.default.fileExists(atPath: file.path))
             #expect(await store.cookieHeader(for: Self.url, now: Self.now) == nil)
+        }
+    }
+
+    @Test func aFileWithoutASealIsReadAndSealed() async throws {
+        try await Self.withFile { file in
+            let line = ["kept=1; Max-Age=60"]
+            await FileCookieStore(file: file).store(setCookie: line, from: Self.url, now: Self.now)
+            let sealed = try Data(contentsOf: file)
+            try sealed.drop { $0 != UInt8(ascii: "\n") }.dropFirst().write(to: file)
+            let store = FileCookieStore(file: file)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == "kept=1")
+            await store.store(setCookie: ["other=2; Max-Age=60"], from: Self.url, now: Self.now)
+            #expect(try Data(contentsOf: file).starts(with: Data("pulse-cookies 1 ".utf8)))
+        }
+    }
+
+    @Test func aPlantedLinkIsNeitherReadNorFollowed() async throws {
+        try await Self.withFile { file in
+            let line = ["kept=1; Max-Age=60"]
+            await FileCookieStore(file: file).store(setCookie: line, from: Self.url, now: Self.now)
+            let other = file.appendingPathExtension("other")
+            try FileManager.default.moveItem(at: file, to: other)
+            let content = try Data(contentsOf: other)
+            #expect(symlink(other.path, file.path) == 0)
+            let store = FileCookieStore(file: file)
+            #expect(await store.cookieHeader(for: Self.url, now: Self.now) == nil)
+            await store.removeAll()
+            #expect(await store.saveError == nil)
+            #expect(try Data(contentsOf: other) == content)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
         }
     }
 

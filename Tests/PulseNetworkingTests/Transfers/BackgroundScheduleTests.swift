@@ -80,7 +80,7 @@ struct BackgroundScheduleTests {
 
         func load() -> [BackgroundEntry] {
             outside.entries.values.sorted { $0.id < $1.id }.map { entry in
-                var entry = BackgroundEntry(entry.bytes) ?? entry
+                var entry = (try? entry.coded()) ?? entry
                 if case .response(_, body: nil) = entry.outcome, !hasContent(of: entry.id) { entry.outcome = nil }
                 return entry
             }

@@ -107,3 +107,10 @@ final class BackgroundWorld: Sendable {
         }
     }
 }
+
+extension BackgroundEntry {
+    /// The entry as a later process reads it.
+    func coded() throws -> BackgroundEntry {
+        try JSONDecoder().decode(BackgroundEntry.self, from: JSONEncoder().encode(self))
+    }
+}

@@ -82,22 +82,8 @@ struct PartialFileTests {
             length: Int64(length))
     }
 
-    @Test func everyDamageToAStateIsFound() {
-        let state = Self.state(length: 5)
-        let bytes = state.bytes
-        #expect(PartialState(bytes) == state)
-        for end in bytes.indices { #expect(PartialState(Array(bytes[..<end])) == nil) }
-        for index in bytes.indices {
-            for bit in 0..<8 {
-                var damaged = bytes
-                damaged[index] ^= 1 << bit
-                #expect(PartialState(damaged) == nil, "bit \(bit) of byte \(index)")
-            }
-        }
-    }
-
-    @Test func aStateHasNoURLAndNoSecret() {
-        let text = String(decoding: Self.state(length: 5).bytes, as: UTF8.self)
+    @Test func aStateHasNoURLAndNoSecret() throws {
+        let text = String(decoding: try JSONEncoder().encode(Self.state(length: 5)), as: UTF8.self)
         #expect(!text.contains("example") && !text.contains("http"))
     }
 
@@ -107,13 +93,15 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             let partial = target.deletingLastPathComponent().appendingPathComponent(".file.bin.part")
             let isOfContent = Self.data.starts(with: stored)
-            var bytes = Self.state(length: 60_000).bytes
+            let stateFile = URL(fileURLWithPath: partial.path + "-state")
+            try Self.state(length: 60_000).write(stateFile.path, using: .system)
+            var bytes = try Data(contentsOf: stateFile)
             // Bytes of another content are never counted by a whole state: those were removed first.
             let damages = isDamaged || !isOfContent ? Array(stride(from: 0, to: bytes.count, by: 9)) : [-1]
             for index in damages {
                 if index >= 0 { bytes[index] ^= 4 }
                 try stored.write(to: partial)
-                try Data(bytes).write(to: URL(fileURLWithPath: partial.path + "-state"))
+                try bytes.write(to: stateFile)
                 if index >= 0 { bytes[index] ^= 4 }
                 let (client, transport) = Self.client()
                 try await client.download(Fetch(), to: target)
@@ -323,7 +311,7 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             let place = try DownloadPlace(file: target)
             #expect(link(target.path, place.partial) == 0)
-            try Data(Self.state(length: Self.old.count).bytes).write(to: URL(fileURLWithPath: place.state))
+            try Self.state(length: Self.old.count).write(place.state, using: .system)
             let failure = Self.lost
             let result = await Self.downloadInPieces(2, to: target, failure: failure)
             #expect(result.error != nil && result.ranges.first == .some(nil))
@@ -342,7 +330,7 @@ struct PartialFileTests {
             let other = target.deletingLastPathComponent().appendingPathComponent("other")
             let place = try DownloadPlace(file: target)
             let standard = place.standardPermissions()
-            for path in [place.partial, place.state, PartialState.next(place.state), place.partial + "-mode"] {
+            for path in [place.partial, place.state, SystemFile.next(place.state), place.partial + "-mode"] {
                 try? FileManager.default.removeItem(at: other)
                 try Self.old.write(to: target)
                 switch planted {
@@ -369,7 +357,7 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             let place = try DownloadPlace(file: target)
             try Data(repeating: 1, count: 60_000).write(to: URL(fileURLWithPath: place.partial))
-            try Data(Self.state(length: 60_000).bytes).write(to: URL(fileURLWithPath: place.state))
+            try Self.state(length: 60_000).write(place.state, using: .system)
             #expect(chown(place.partial, 65_534, getegid()) == 0)
             let (client, transport) = Self.client(.file(Self.data, etag: "\"a\""))
             try await client.download(Fetch(), to: target)
@@ -388,7 +376,7 @@ struct PartialFileTests {
             var state = Self.state(length: 60_000)
             state.content.total = nil
             try Data(Self.data.prefix(60_000) + [1, 2, 3]).write(to: URL(fileURLWithPath: place.partial))
-            try Data(state.bytes).write(to: URL(fileURLWithPath: place.state))
+            try state.write(place.state, using: .system)
             let (client, transport) = Self.client(.file(Self.data.prefix(60_000), etag: "\"a\""))
             let heard = Locked<[TransferProgress]>([])
             try await client.download(Fetch(), to: target) { progress in heard.withLock { $0.append(progress) } }

@@ -33,27 +33,6 @@ struct BackgroundEntry: Sendable, Equatable, Codable {
         (self.id, self.isUpload, self.request, self.account) = (id, isUpload, request, account)
     }
 
-    private static let version = 1
-
-    /// One line with the version and the checksum, and then JSON.
-    var bytes: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        let body = (try? encoder.encode(self)) ?? Data()
-        return Array("pulse-transfer \(Self.version) \(Self.checksum(body))\n".utf8) + body
-    }
-
-    /// Nil if the bytes are not exactly those of an entry of this version.
-    init?(_ bytes: some Collection<UInt8>) {
-        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-        let body = Data(bytes[bytes.index(after: end)...])
-        guard String(decoding: bytes[..<end], as: UTF8.self) == "pulse-transfer \(Self.version) \(Self.checksum(body))",
-            let entry = try? JSONDecoder().decode(BackgroundEntry.self, from: body)
-        else { return nil }
-        self = entry
-    }
-
-    private static func checksum(_ body: Data) -> String {
-        String(body.withUnsafeBytes { Checksum.of($0) }, radix: 16)
-    }
+    /// The format of its file, whose content is JSON.
+    static let format = "pulse-transfer 1"
 }

@@ -44,42 +44,35 @@ struct BackgroundDirectory: BackgroundStorage {
             guard name.hasSuffix(".transfer") else { return nil }
             // A file that cannot be read now, before the first unlock for example, is not a damaged one: its task would
             // be cancelled.
-            guard var entry = BackgroundEntry(try read(path + "/" + name)), name == entry.id + ".transfer" else {
-                return nil
-            }
+            guard let content = try record(path + "/" + name).read(),
+                var entry = try? JSONDecoder().decode(BackgroundEntry.self, from: content),
+                name == entry.id + ".transfer"
+            else { return nil }
             if case .response(_, body: nil) = entry.outcome, !hasContent(of: entry.id) { entry.outcome = nil }
             return entry
         }
     }
 
-    private func read(_ path: String) throws -> [UInt8] {
-        let file = try SystemFile.open(path, O_RDONLY, using: disk)
-        defer { _ = SystemFile.close(file) }
-        return try SystemFile.read(file, from: 0, count: try SystemFile.status(file).size)
+    private func record(_ path: String) -> SealedFile {
+        SealedFile(path, format: BackgroundEntry.format, using: disk)
     }
 
     func save(_ entry: BackgroundEntry) throws {
         if case .failure(let failure) = entry.outcome, let data = failure.resumeData {
             try saveResumeData(data, of: entry.id)
         }
-        try replace(file(entry.id, "transfer"), with: Data(entry.bytes))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        try record(file(entry.id, "transfer")).write(encoder.encode(entry))
     }
 
     func saveResumeData(_ data: Data, of id: String) throws {
-        try replace(file(id, "resume"), with: data)
+        try SystemFile.replace(file(id, "resume"), with: Array(data), using: disk)
     }
 
-    private func replace(_ path: String, with data: Data) throws {
-        let next = path + "-new"
-        let file = try SystemFile.create(next, using: disk)
-        defer { _ = SystemFile.close(file) }
-        try data.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
-        guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
-        guard disk.rename(next, path) == 0 else { throw JournalFailure("rename") }
-        try SystemFile.syncDirectory(self.path, using: disk)
+    func resumeData(of id: String) -> Data? {
+        (try? SystemFile.contents(file(id, "resume"), using: disk)).map { Data($0) }
     }
-
-    func resumeData(of id: String) -> Data? { FileManager.default.contents(atPath: file(id, "resume")) }
 
     func content(of id: String) -> URL { URL(fileURLWithPath: file(id, "content"), isDirectory: false) }
 
@@ -99,7 +92,7 @@ struct BackgroundDirectory: BackgroundStorage {
 
     /// From another volume.
     private func copy(_ file: URL, to target: String) throws {
-        let next = target + "-new"
+        let next = SystemFile.next(target)
         _ = unlink(next)
         guard (try? FileManager.default.copyItem(atPath: file.path, toPath: next)) != nil else {
             throw JournalFailure("copy")

@@ -261,10 +261,9 @@ final class PartialFile: @unchecked Sendable {
         isGone = true
         piece = Data()
         try? await finishSync()
-        try? await onDisk { [place] in
+        try? await onDisk { [place, disk] in
             // First, since the next download may begin once the bytes have no name.
-            _ = unlink(place.state)
-            _ = unlink(PartialState.next(place.state))
+            PartialState.file(place.state, using: disk).remove()
             _ = unlink(place.partial)
         }
     }
@@ -322,8 +321,7 @@ final class PartialFile: @unchecked Sendable {
             if isCancelled.withLock({ $0 }) { throw PulseError.cancelled }
             let file = try place.install(name, replacesFile: replacesFile, using: disk)
             isInstalled.withLock { $0 = true }
-            _ = unlink(place.state)
-            _ = unlink(PartialState.next(place.state))
+            PartialState.file(place.state, using: disk).remove()
             try SystemFile.syncDirectory(directory, using: disk)
             return file
         }

@@ -21,18 +21,14 @@ struct StoredUpload: Sendable, Equatable {
 /// A cancelled task soon stops waiting for a disk that hangs. From then on the record is left as it is: the job that
 /// hangs keeps it locked until it ends. A record that it writes then is as good: the server is asked for the offset.
 struct UploadRecord: Sendable {
-    private let directory: String
-    private let path: String
+    private let record: SealedFile
     private let lock: FileLock
-    private let disk: Disk
     private let clock: any PulseClock
     private let pool: BlockingThreadPool
     /// Whether a job on the disk was left alone, which may still run.
     private let isAbandoned = Locked(false)
     /// The warning that others may write to the directory; nil if they may not.
     let warning: String?
-
-    private var lockPath: String { path + ".lock" }
 
     /// Creates the directory if it is missing, and locks the record. Both fail before anything is sent.
     ///
@@ -58,45 +54,39 @@ struct UploadRecord: Sendable {
     private init(
         in directory: String, _ name: String, _ disk: Disk, _ clock: any PulseClock, _ warning: String?
     ) {
-        self.directory = directory
-        self.disk = disk
         self.clock = clock
         pool = .files(in: directory)
         self.warning = warning
-        path = directory + "/" + name + ".upload"
-        lock = FileLock(path: path + ".lock", disk: disk)
+        record = SealedFile("\(directory)/\(name).upload", format: "pulse-upload 2", using: disk)
+        lock = FileLock(path: record.path + ".lock", disk: disk)
     }
 
     /// Unlocks the record.
     func close() async {
-        try? await onDisk { [lockPath, lock] in
+        try? await onDisk { [record, lock] in
             // While it is held: afterwards the name may be that of another's lock.
-            try? FileManager.default.removeItem(atPath: lockPath)
+            try? FileManager.default.removeItem(atPath: record.path + ".lock")
             lock.close()
         }
     }
 
     /// The upload; nil if there is none, if the record is damaged, or if it is of another version of the file.
     func read(for file: UploadedFile) async -> StoredUpload? {
-        try? await pool.read { [path, disk] () -> StoredUpload? in
-            guard let upload = StoredUpload.read(path, using: disk), upload.stamp == file.stamp else { return nil }
+        try? await pool.read { [record] () -> StoredUpload? in
+            guard let upload = try record.read(limit: 64 << 10).flatMap(StoredUpload.init), upload.stamp == file.stamp
+            else {
+                return nil
+            }
             return upload
         }
     }
 
     func write(_ upload: StoredUpload) async throws {
-        try await onDisk { [self] in
-            let file = try SystemFile.create(path + "-new", using: disk)
-            defer { _ = SystemFile.close(file) }
-            try upload.bytes.withUnsafeBytes { try SystemFile.write($0, to: file, at: 0, using: disk) }
-            guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
-            guard disk.rename(path + "-new", path) == 0 else { throw JournalFailure("rename") }
-            try SystemFile.syncDirectory(directory, using: disk)
-        }
+        try await onDisk { [record] in try record.write(upload.text.utf8) }
     }
 
     func remove() async {
-        try? await onDisk { [path] in try? FileManager.default.removeItem(atPath: path) }
+        try? await onDisk { [record] in record.remove() }
     }
 
     /// What the record tells of an account.
@@ -141,34 +131,18 @@ extension JournalFailure {
 }
 
 extension StoredUpload {
-    private static let prefix = "pulse-upload 2 "
-    private static let limit = 64 << 10
-
-    /// The text of the record, of which the first line tells the checksum of the others.
-    fileprivate var bytes: [UInt8] {
-        let text = "\(url.absoluteString)\n\(stamp.size)\n\(stamp.modified)\n\(account ?? "")"
-        return Array("\(Self.prefix)\(Self.checksum(text))\n\(text)".utf8)
+    /// The content of the record.
+    fileprivate var text: String {
+        "\(url.absoluteString)\n\(stamp.size)\n\(stamp.modified)\n\(account ?? "")"
     }
 
-    /// The upload in that file; nil if there is none, or none that can be read.
-    fileprivate static func read(_ path: String, using disk: Disk) -> StoredUpload? {
-        guard let file = try? SystemFile.open(path, O_RDONLY, using: disk) else { return nil }
-        defer { _ = SystemFile.close(file) }
-        return (try? SystemFile.read(file, from: 0, count: limit)).flatMap { StoredUpload(Data($0)) }
-    }
-
-    /// Nil if the record is damaged.
-    fileprivate init?(_ bytes: Data) {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 5, lines[0] == Self.prefix + Self.checksum(lines[1...].joined(separator: "\n")),
-            let url = URL(string: String(lines[1])), let size = Int64(lines[2]), let modified = Int64(lines[3])
+    fileprivate init?(_ text: Data) {
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count == 4, let url = URL(string: String(lines[0])), let size = Int64(lines[1]),
+            let modified = Int64(lines[2])
         else { return nil }
         self.init(
             url: url, stamp: FileStamp(size: size, modified: modified),
-            account: lines[4].isEmpty ? nil : String(lines[4]))
-    }
-
-    private static func checksum(_ text: String) -> String {
-        String(Array(text.utf8).withUnsafeBytes { Checksum.of($0) }, radix: 16)
+            account: lines[3].isEmpty ? nil : String(lines[3]))
     }
 }
