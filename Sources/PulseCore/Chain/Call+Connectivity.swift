@@ -2,8 +2,8 @@
 
 extension Call {
     /// Suspends until `monitor` reports a network path, for at least `shortest` and at most `longest` seconds. A
-    /// monitor may be wrong: only an attempt to connect can tell. Throws `CancellationError` when the call is
-    /// cancelled.
+    /// monitor may be wrong: only a connection attempt shows whether there is a network. Throws `CancellationError`
+    /// when the call is cancelled.
     func waitForConnectivity(
         _ monitor: any ConnectivityMonitor, atLeast shortest: TimeInterval, atMost longest: TimeInterval
     ) async throws {
@@ -16,7 +16,7 @@ extension Call {
                     try? await clock.sleep(longest, for: .connectivity)
                     return true
                 }
-                // A monitor whose updates end reports nothing more. Then only the time limit counts.
+                // Once the monitor's updates have ended, only the time limit counts.
                 while let isOver = await group.next(), !isOver {}
                 group.cancelAll()
             }

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: MIT
 
 extension Call {
-    /// A fact that the chain learns while a call runs, and that other calls may need to know: see ``record(_:)``.
+    /// A fact about a running call that other calls may need to know: see ``record(_:)``.
     package enum Note: Sendable {
-        /// A server may have seen something of one more request.
+        /// One more request may have reached a server, in whole or in part.
         case sent
-        /// A request that was counted as sent was not sent: it failed before, or waits on the client's side.
+        /// A request that was counted as sent was not sent: it failed first, or waits on the client's side.
         case unsent
-        /// The request as it is sent to the wire. It tells a cache which request its response belongs to.
+        /// The request as it goes to the wire. A cache uses it to match the response to its request.
         case request(URLRequest)
         /// A server has responded with that status.
         case responded(status: Int)
-        /// The retry loop saw that failure, or has overcome it (nil). An exceeded deadline names the failure as its
-        /// cause.
+        /// The latest failure in the retry loop; nil once the loop has overcome it. An exceeded deadline names it as
+        /// its cause.
         case failure(PulseError?)
-        /// Whether the call fails because of other work that it waited for, such as a refresh of its token. Such a
-        /// failure says nothing about the call's own request, nor about its server.
+        /// Whether the call fails because of work that it waited for, such as a token refresh. Such a failure says
+        /// nothing about the call's own request or its server.
         case failsForOtherWork(Bool)
-        /// A header is secret; a signature belongs to one request alone.
+        /// A secret header. A signature is valid for one request only.
         case secret(header: String, isSignature: Bool)
     }
 
     /// The requests of a call that were sent, and whether a server has responded.
     struct SendLog: Sendable {
-        /// The number of requests of which a server may have seen something, including those of calls detached from
-        /// this call.
+        /// The number of requests that may have reached a server, including those of calls detached from this call.
         private(set) var count = 0
         /// The number of the call's own requests that reached the wire.
         private(set) var attempts = 0
@@ -50,7 +49,7 @@ extension Call {
     /// The headers that plugins have marked as secret, by lower-case names.
     struct MarkedSecrets: Sendable {
         private(set) var names: Set<String> = []
-        /// The secrets that belong to one request alone, and so do not identify users.
+        /// The secrets that are valid for one request only, and so do not identify users.
         private var signatures: Set<String> = []
 
         mutating func insert(_ header: String, isSignature: Bool) {
@@ -62,14 +61,14 @@ extension Call {
         func isSignature(_ header: String) -> Bool { signatures.contains(header.asciiLowercased) }
     }
 
-    /// The plugins whose `didComplete` is to run, in order of their first entry. Each has the context that it received
-    /// last.
+    /// The plugins whose `didComplete` will run, in order of their first entry, each with the last context that it
+    /// received.
     struct EnteredPlugins: Sendable {
         private var plugins: [(index: Int, context: PluginContext)] = []
         private(set) var isComplete = false
 
-        /// Returns false once the call is complete. The plugin's `didComplete` would never run, and its context would
-        /// keep the call alive.
+        /// Records an entered plugin. Returns false once the call is complete: the plugin's `didComplete` would never
+        /// run, and its context would keep the call alive.
         mutating func enter(_ index: Int, with context: PluginContext) -> Bool {
             guard !isComplete else { return false }
             if let known = plugins.firstIndex(where: { $0.index == index }) {
@@ -149,14 +148,14 @@ extension Call {
         }
     }
 
-    /// What measures the call's bodies in place of a meter for each request; nil for most calls. Work that is detached
-    /// from the call, and a plugin's own request, do not have it.
+    /// The meter for all bodies of the call, in place of one meter per request; nil for most calls. Detached work and a
+    /// plugin's own requests do not have it.
     package var bodyMeter: (any BodyMeter)? {
         get { state.withLock { $0.bodyMeter } }
         set { state.withLock { $0.bodyMeter = newValue } }
     }
 
-    /// The bytes that the call has received for a file; nil if it stores none.
+    /// The number of bytes that the call has stored in a file; nil if it stores none.
     package var storedByteCount: Int? {
         get { state.withLock { $0.storedByteCount } }
         set { state.withLock { $0.storedByteCount = newValue } }
@@ -166,7 +165,7 @@ extension Call {
         state.withLock { $0.sends.attempts }
     }
 
-    /// The number of requests of which a server may have seen something, as far as the client knows.
+    /// The number of requests that may have reached a server, as far as the client knows.
     package var sentCount: Int {
         state.withLock { $0.sends.count }
     }
@@ -187,7 +186,7 @@ extension Call {
         state.withLock { $0.lastFailure }
     }
 
-    /// Whether the call's failure is the failure of other work, see ``Note/failsForOtherWork(_:)``.
+    /// Whether the call fails because of other work, see ``Note/failsForOtherWork(_:)``.
     package var failsForOtherWork: Bool {
         state.withLock { $0.failsForOtherWork }
     }

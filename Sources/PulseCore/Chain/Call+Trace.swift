@@ -6,9 +6,9 @@ extension Call {
         package let high: UInt64
         package let low: UInt64
         package let isSampled: Bool
-        /// The state that tracing systems add for themselves (the `tracestate` header); nil for none.
+        /// The vendor-specific trace state (the `tracestate` header); nil for none.
         package let vendorState: String?
-        /// The caller's span that the trace continues.
+        /// The span of the app that the trace continues; nil for a new trace.
         package let parentSpan: UInt64?
 
         package init(high: UInt64, low: UInt64, isSampled: Bool, vendorState: String?, parentSpan: UInt64?) {

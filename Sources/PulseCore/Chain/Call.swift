@@ -36,8 +36,8 @@ package final class Call: Sendable {
     package let host: String
     /// Whether the call goes to the offline queue if there is no connection.
     package let isQueueable: Bool
-    /// The endpoint's type. Its name is the route if the options set none. Making that name takes longer than
-    /// everything else here.
+    /// The endpoint's type. Its name is the route if the options set none. Building that name takes longer than all
+    /// other work here.
     private let routeType: Any.Type?
     /// The call that this call was detached from, or is made for. A request of this call counts as sent for that call
     /// too.
@@ -87,7 +87,7 @@ package final class Call: Sendable {
         routeType = call.routeType
         method = call.method
         host = call.host
-        // Several calls may wait for the work, or none: it has no one listener.
+        // Several calls or none may wait for the work, so no single progress listener applies.
         options = call.options.progress == nil ? call.options : call.options.with(\.progress, value: nil)
         marks = call.marks
         delivery = call.delivery
@@ -100,7 +100,7 @@ package final class Call: Sendable {
         state.withLock { ($0.store.typed, $0.secrets, $0.idempotencyKey) = before }
     }
 
-    /// Whether the call is part of the work that those calls wait for, directly or through other shared work.
+    /// Whether the call is part of the work that a group of calls waits for, directly or through other shared work.
     package func isWork(for calls: CallGroup) -> Bool {
         waiting === calls || origin?.isWork(for: calls) == true
     }
@@ -119,7 +119,7 @@ package final class Call: Sendable {
     func auxiliaryRequest(_ request: URLRequest, to url: URL, limit: Int) -> Call {
         var options = options
         (options.route, options.deadline, options.redirectPolicy) = (nil, nil, .refuse)
-        // Its listener watches the call's own body.
+        // A progress listener watches the call's own body.
         if options.progress != nil { options.progress = nil }
         // This call's own request must be authenticated. The plugin's request may be the login itself.
         if options.auth == .required { options.auth = .optional }
@@ -130,7 +130,7 @@ package final class Call: Sendable {
         let before = state.withLock { ($0.store.typed, $0.secrets) }
         other.state.withLock { state in
             (state.store.typed, state.secrets) = before
-            // A query may need a login, which writes.
+            // A read-only call may need a login first, which writes.
             _ = state.store.set(nil, for: ObjectIdentifier(OnlyReads.self))
             _ = state.store.set(nil, for: ObjectIdentifier(CallOutcome.self))
             state.idempotencyKey = request.header("Idempotency-Key")
@@ -185,14 +185,14 @@ package final class Call: Sendable {
         set { state.withLock { $0.idempotencyKey = newValue } }
     }
 
-    /// The trace that the call is part of. The call and everything detached from it share one trace, whichever of them
-    /// begins it.
+    /// The trace that the call is part of. The call and everything detached from it share one trace, whichever starts
+    /// it.
     package var trace: Trace? {
         root.state.withLock { $0.trace }
     }
 
-    /// Makes the call part of a trace unless it already is, and returns the trace that was there before. If copies of a
-    /// call begin a trace at the same time, one copy succeeds.
+    /// Adds the call to a trace unless it already has one, and returns the existing trace. If copies of a call do this
+    /// at the same time, one copy succeeds.
     package func begin(_ trace: Trace) -> Trace? {
         root.state.withLock { state in
             guard state.trace == nil else { return state.trace }
@@ -212,7 +212,7 @@ package final class Call: Sendable {
         environment.redaction.isSecret(name) || markedSecrets.contains(name.asciiLowercased)
     }
 
-    /// The path for texts and events: a path parameter may be secret, such as `;jsessionid=…`.
+    /// The redacted path for descriptions and events: a path parameter may be secret, such as `;jsessionid=…`.
     package var shownPath: String { environment.redaction.url(endpointPath) }
 
     /// Whether a header identifies the sender of a request: it is secret, and not the signature of a single request.
@@ -226,7 +226,7 @@ package final class Call: Sendable {
 
     // MARK: Deadline
 
-    /// Returns whether the call is expired: not if its deadline was lifted before.
+    /// Expires the call unless its deadline was lifted. Returns whether the call is expired.
     @discardableResult
     package func expireDeadline() -> Bool {
         state.withLock { state in
@@ -235,8 +235,8 @@ package final class Call: Sendable {
         }
     }
 
-    /// Ends the effect of the deadline, unless it has expired: from here on the system carries out the call, and sets
-    /// its own limit.
+    /// Lifts the deadline unless it has expired. From then on the system carries out the call, under its own time
+    /// limit.
     package func liftDeadline() {
         state.withLock { state in
             if !state.isExpired { state.isDeadlineLifted = true }
@@ -264,7 +264,7 @@ package final class Call: Sendable {
         return NetworkEvent.CallSummary(identity, of: trace)
     }
 
-    /// The summary for the event of the call's start, for use before any other summary was made.
+    /// The summary for the event of the call's start, for use before any other summary is made.
     package var firstSummary: NetworkEvent.CallSummary {
         NetworkEvent.CallSummary(makeIdentity(), of: nil)
     }

@@ -43,8 +43,7 @@ package final class CallEnvironment: Sendable {
         if let events, events.isActive { events.emit(.warning(text())) }
     }
 
-    /// Emits a warning that would be the same for every call, once for each client. Without a listener it is not
-    /// emitted yet.
+    /// Emits a warning that would be the same for every call: once per client, at the first call with a listener.
     package func warnOnce(_ text: @autoclosure () -> String) {
         guard let events, events.isActive else { return }
         let text = text()
@@ -56,13 +55,13 @@ package final class CallEnvironment: Sendable {
         return home.contains(origin)
     }
 
-    /// Whether the secrets of the configuration and of plugins may be sent there. Without a home no origin is foreign:
-    /// each call names its server, and the settings are meant for that server.
+    /// Whether the secrets of the configuration and of plugins may be sent to a destination. Without a home no origin
+    /// is foreign: each call names its server, and the settings are meant for that server.
     package func allowsSecrets(at destination: Destination) -> Bool {
         destination.isHome || home.isEmpty
     }
 
-    /// The default header fields that may be sent there.
+    /// The default header fields that may be sent to a destination.
     func defaults(at destination: Destination) -> [String: String] {
         allowsSecrets(at: destination) ? defaultHeaders : defaultHeaders.filter { !redaction.isSecret($0.key) }
     }

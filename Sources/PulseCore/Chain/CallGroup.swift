@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The calls that wait for one piece of shared work. The work may take as long as the most patient call waits.
+/// The calls that wait for one piece of shared work. The latest of their deadlines limits the work.
 ///
 /// Code that shares work between calls creates one group for each piece of work. Each call joins the group before it
 /// waits, and leaves it afterwards. The work runs through a chain that is detached for the group. This has three
@@ -8,7 +8,7 @@
 ///
 /// - No retry of the work sleeps past the latest deadline.
 /// - A request that is cut off because that deadline has passed reports an exceeded deadline.
-/// - A call whose own deadline expires earlier learns the last failure of the work so far.
+/// - A call whose own deadline expires earlier receives the last failure of the work so far.
 package final class CallGroup: Sendable {
     private struct State {
         /// The calls by their number in the group.
@@ -51,8 +51,8 @@ package final class CallGroup: Sendable {
 
     /// Removes a call that no longer waits. Does nothing if the call has already left.
     ///
-    /// If the call's deadline has ended the wait, the call learns the last failure of the work. Must run before the
-    /// work is cancelled because no call waits any more.
+    /// If the call's deadline has ended the wait, the call receives the last failure of the work. Call this before
+    /// cancelling work that no call waits for any more.
     package func leave(_ place: Int) {
         guard let call = state.withLock({ $0.calls[place] }) else { return }
         // Read outside the lock: the call may itself be shared work, whose deadline comes from other calls.

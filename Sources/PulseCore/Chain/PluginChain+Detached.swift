@@ -3,8 +3,8 @@
 extension PluginChain {
     /// The rest of the chain for work that outlives its call or is shared between calls: ``PluginChain/detached()``.
     ///
-    /// Each run is a call of its own, with its own id and no deadline. Its store starts with the typed values that the
-    /// original call had when the chain was detached. The end of a run completes its plugins.
+    /// Each run is a separate call, with its own id and no deadline. Its store starts with the typed values that the
+    /// original call had when the chain was detached. The plugins of a run complete when it ends.
     public struct Detached: Sendable {
         private let chain: PluginChain
         /// A context of the call that every run is derived from.
@@ -15,20 +15,20 @@ extension PluginChain {
             self.context = context
         }
 
-        /// Runs the rest of the chain in a call of its own. Throws only ``PulseError``.
+        /// Runs the rest of the chain as a separate call. Throws only ``PulseError``.
         public func callAsFunction(_ request: URLRequest) async throws -> PulseResponse {
             try await result(request).get()
         }
 
-        /// Runs the rest of the chain in a call of its own, with the attempt and the body of that context. Throws only
+        /// Runs the rest of the chain as a separate call, with the attempt and the body of `context`. Throws only
         /// ``PulseError``.
         public func callAsFunction(_ request: URLRequest, context: PluginContext) async throws -> PulseResponse {
             try await result(request, context: context).get()
         }
 
-        /// Runs the rest of the chain in a call of its own and returns the outcome as a value.
+        /// Runs the rest of the chain as a separate call and returns the outcome as a value.
         ///
-        /// - Parameter context: the source of the attempt and the body; nil for those at the time of detaching.
+        /// - Parameter context: the source of the attempt and the body; nil for those of the detached chain.
         public func result(
             _ request: URLRequest, context: PluginContext? = nil
         ) async -> Result<PulseResponse, PulseError> {

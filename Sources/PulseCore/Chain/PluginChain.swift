@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// The rest of the chain: all inner plugins of the plugin that holds it, down to the wire.
+/// The rest of the chain: the plugins inside the plugin that holds it, and the wire.
 ///
 /// A plugin calls it once to continue, several times to resend the request, or not at all to respond itself. Every
 /// outcome is a response or a ``PulseError``. Once the call is complete, the chain throws ``PulseError/cancelled``:
 /// work that outlives the call needs ``detached()``.
 public struct PluginChain: Sendable {
-    /// Sends the request that comes out of the chain. The plugins are those whose `willSend` sees the request.
+    /// Sends the request at the end of the chain. The plugins are those whose `willSend` sees the request.
     package typealias Wire = @Sendable (URLRequest, PluginContext, [any PulsePlugin]) async throws -> PulseResponse
 
     private let pipeline: PluginPipeline
@@ -23,7 +23,7 @@ public struct PluginChain: Sendable {
         self.context = context
     }
 
-    /// Whether the rest of the chain differs between endpoints, because plugins of the endpoint stand further in.
+    /// Whether the rest of the chain differs between endpoints, because it contains plugins of the endpoint.
     package var holdsPluginsOfTheEndpoint: Bool {
         index < pipeline.endOfEndpointPlugins
     }
@@ -67,7 +67,7 @@ public struct PluginChain: Sendable {
         }
     }
 
-    /// Runs the chain as the work of its call: plugins may make calls that it needs, although the client closes.
+    /// Runs the chain as the work of its call. Calls that its plugins make for it start even while the client closes.
     package func run(_ request: URLRequest) async -> Result<PulseResponse, PulseError> {
         await CurrentWork.run(context.call) { await result(request) }
     }
@@ -80,13 +80,13 @@ public struct PluginChain: Sendable {
         detached(for: nil)
     }
 
-    /// Returns the rest of the chain for work that those calls wait for. Its deadline is the latest of their deadlines.
+    /// Returns the rest of the chain for work that calls wait for. Its deadline is the latest of their deadlines.
     package func detached(for waiting: CallGroup?) -> Detached {
         Detached(self, context: context.detached(for: waiting))
     }
 
-    /// Sends a request other than the call's own through the rest of the chain, in a call of its own. The request is
-    /// ready except for the default header fields. Its bytes are in its `httpBody`.
+    /// Sends a plugin's own request through the rest of the chain, as a separate call. The request is complete except
+    /// for the default header fields. Its body is in its `httpBody`.
     ///
     /// The response is buffered, since the call's stream or file is not meant for it. Redirects are not followed.
     package func send(ready request: URLRequest, limit: Int) async throws -> PulseResponse {
@@ -120,18 +120,19 @@ public struct PluginChain: Sendable {
     }
 }
 
-// Not inlined: their variables would be in the frame of each plugin, which would not fit the slab of its task then. The
-// row "ten plugins that do nothing" in Docs/Benchmarks.md shows it.
+// Not inlined: their variables would enlarge the frame of each plugin beyond the slab of its task. The row "ten plugins
+// that do nothing" in Docs/Benchmarks.md shows it.
 extension Call {
-    /// A response with the marks of the call. That of a transport has none, nor has that of a plugin that responds
-    /// itself; that of another client has its own.
+    /// Adds the call's marks to a response. A response of a transport or of a plugin has none; a response of another
+    /// client has its own.
     @inline(never)
     fileprivate func marking(_ response: consuming PulseResponse) -> PulseResponse {
         if let marks, response.marks !== marks { response.marks = marks.filling(response.marks) }
         return response
     }
 
-    /// - Parameter isOfWire: whether the failure is that of the wire, where it tells whether the request was sent.
+    /// - Parameter isOfWire: whether the wire threw the error. Only there does the phase show whether the request was
+    ///   sent.
     @inline(never)
     fileprivate func failure(_ error: any Error, of request: URLRequest, isOfWire: Bool) -> PulseError {
         let failure = PulseError(wrapping: error, request: request, maskedBy: environment.redaction)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 extension PluginContext {
-    /// Whose call it is: ``PluginContext/account``.
+    /// The account that a call belongs to: ``PluginContext/account``.
     ///
-    /// The plugin that authenticates calls sets it once for each hop, before the inner plugins run. Code that keeps
-    /// something for later calls reads it, so that no account gets what belongs to another: the cache, coalescing, the
-    /// offline queue, downloads and uploads.
+    /// The plugin that authenticates calls sets it once for each hop, before the inner plugins run. Code that stores
+    /// something for later calls reads it to keep accounts apart: the cache, coalescing, the offline queue, downloads
+    /// and uploads.
     public enum Account: Sendable, Hashable {
-        /// No plugin has said yet, or none can say.
+        /// No plugin has set the account yet, or none can.
         case unknown
         /// The call belongs to no account: no user is logged in, or the call does not authenticate.
         case none
@@ -32,7 +32,7 @@ private enum AccountKey: PluginContext.Key {
 }
 
 extension PluginContext {
-    /// Whose call it is. All hops, attempts and copies of a call share it.
+    /// The account that the call belongs to. All hops, attempts and copies of a call share it.
     public var account: Account {
         get { store[AccountKey.self] ?? .unknown }
         nonmutating set { store[AccountKey.self] = newValue }
@@ -40,15 +40,15 @@ extension PluginContext {
 }
 
 extension Call {
-    /// Whose call it is.
+    /// The account that the call belongs to.
     package var account: PluginContext.Account {
         get { PluginContext.Store(call: self)[AccountKey.self] ?? .unknown }
         set { PluginContext.Store(call: self)[AccountKey.self] = newValue }
     }
 }
 
-/// The account that a call must be sent for; the call is never sent for another account. Code that resends an earlier
-/// call sets it, since another user may have logged in meanwhile. Without it, a call is sent for the current user.
+/// The account that a call must use; the call is never sent for another account. Code that resends an earlier call sets
+/// it, since another user may have logged in meanwhile. Without it, a call uses the current account.
 package enum ExpectedAccount: PluginContext.Key {
     package typealias Value = String
 }

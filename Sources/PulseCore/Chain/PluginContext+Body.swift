@@ -11,7 +11,7 @@ extension PluginContext {
         /// Bytes that are produced while they are sent.
         case stream(RequestBody.Stream)
 
-        /// Whether the body can be sent again: all can, except a stream marked one-shot.
+        /// Whether the body can be resent: false only for a one-shot stream.
         public var isReplayable: Bool {
             if case .stream(let stream) = self { return !stream.isOneShot }
             return true

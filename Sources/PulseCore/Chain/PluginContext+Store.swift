@@ -46,7 +46,7 @@ extension PluginContext {
             }
         }
 
-        /// Returns the value under a typed key, and sets it to `other` first if there is none. If copies of a call do
+        /// Returns the value under a typed key, after setting it to `other` if there is none. If copies of a call do
         /// this at the same time, one copy sets it.
         package func value<Key: PluginContext.Key>(of key: Key.Type, orKeep other: Key.Value) -> Key.Value {
             call.withStore { values in

@@ -77,7 +77,7 @@ public struct PluginContext: Sendable {
         set { shared.body = newValue }
     }
 
-    /// Records when the requests of this context are sent; nil unless a plugin asked for it.
+    /// Records when the requests of this context are sent; nil unless a plugin called ``watchingSends()``.
     package private(set) var sendWatch: SendWatch? {
         get { box.shared.sendWatch }
         set { shared.sendWatch = newValue }
@@ -90,7 +90,7 @@ public struct PluginContext: Sendable {
     package var builtHeaders: [String: String]? { box.shared.builtHeaders }
     /// The `Cookie` header of the hop if the cookie store supplied it, for this URL's origin alone.
     package var storedCookies: String? { box.shared.storedCookies }
-    /// Whether the request's `Cookie` still has the value from the store, or is still missing: no plugin has set it.
+    /// Whether the request's `Cookie` still is the stored value, or is still missing: no plugin has set it.
     package func carriesStoredCookies(_ request: URLRequest) -> Bool {
         request.header("Cookie") == storedCookies && box.shared.request?.header("Cookie") == nil
     }
@@ -169,7 +169,7 @@ public struct PluginContext: Sendable {
         sendWatch?.noteSent(call.environment.clock.uptime)
     }
 
-    /// Returns a context for the rest of the chain. Its ``sendWatch`` tells the caller when the rest of the chain sends
+    /// Returns a context for the rest of the chain. Its ``sendWatch`` records when the rest of the chain sends
     /// requests.
     package func watchingSends() -> PluginContext {
         var copy = self
@@ -177,7 +177,7 @@ public struct PluginContext: Sendable {
         return copy
     }
 
-    /// Whether credentials may be sent to that URL: its origin is that of the base URL or one of the configuration's
+    /// Whether credentials may be sent to a URL: its origin is that of the base URL or one of the configuration's
     /// trusted origins.
     public func isTrusted(_ url: URL) -> Bool {
         url == box.shared.url ? box.shared.destination.isHome : call.environment.isHome(url)
@@ -188,8 +188,8 @@ public struct PluginContext: Sendable {
         url == box.shared.url ? box.shared.destination.origin : Origin(url)
     }
 
-    /// Whether the client will follow that response as a redirect. A plugin that judges responses leaves such a
-    /// response unchanged.
+    /// Whether the client will follow a response as a redirect. A plugin that judges responses leaves such a response
+    /// unchanged.
     public func willFollow(_ response: PulseResponse) -> Bool {
         guard (300..<400).contains(response.statusCode) else { return false }
         let policy = call.options.redirectPolicy ?? .default
@@ -201,14 +201,13 @@ public struct PluginContext: Sendable {
         }
     }
 
-    /// Marks the header of that name as a secret for the rest of this call. The header is masked in texts, and dropped
+    /// Marks a header as secret for the rest of this call. The header is masked in descriptions and events, and dropped
     /// when a redirect leads to a foreign origin.
     public func markSecret(header name: String) {
         call.record(.secret(header: name, isSignature: false))
     }
 
-    /// Marks the header as a secret that is a signature. A signature belongs to one request and does not identify a
-    /// user.
+    /// Marks a header as a secret signature. A signature belongs to one request and does not identify a user.
     package func markSignature(header name: String) {
         call.record(.secret(header: name, isSignature: true))
     }
@@ -257,8 +256,8 @@ public struct PluginContext: Sendable {
         rebased(onto: call.detached(for: waiting)).with(attempt: 1)
     }
 
-    /// Returns a plugin's own ready request, on top of the default header fields, and its context. Both are as the
-    /// client would build them: neither contains anything of this context's request.
+    /// Returns a plugin's own request, with the default header fields added, and its context. Both are as the client
+    /// would build them: neither contains anything of this context's request.
     func auxiliaryRequest(_ ready: URLRequest, limit: Int) throws -> (request: URLRequest, context: PluginContext) {
         let environment = call.environment
         let url = try ready.readyURL()

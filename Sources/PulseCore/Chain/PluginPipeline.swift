@@ -11,14 +11,15 @@ package final class PluginPipeline: Sendable {
     /// Whether `didComplete` runs, for each plugin; false for the wire at the end. All are false in a pipeline whose
     /// calls never complete: such a call would retain the contexts that it records for them.
     let isCompleted: [Bool]
-    /// Whether there are plugins besides the configuration's retry loop.
+    /// Whether there are plugins besides the built-in retry loop.
     package let hasPlugins: Bool
 
     /// Creates the pipeline, sorted by scope. Within a scope, an endpoint's plugins come before the client's, each in
     /// the caller's order.
     ///
-    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins. It is that of `retry` if there is
-    /// one, else the last `.retry` plugin of the endpoint, else that of the client, else the configuration's policy.
+    /// Exactly one retry loop stands between the `.call` and the `.attempt` plugins: the loop of `retry` if it is set,
+    /// else the last `.retry` plugin of the endpoint, else that of the client, else the loop of the configuration's
+    /// policy.
     package init(
         client: [any PulsePlugin], endpoint: [any PulsePlugin] = [], retry: RetryPolicy?,
         configured policy: RetryPolicy, completes: Bool = true, wire: @escaping PluginChain.Wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Work that calls in progress wait for: that of a call's plugins, and a plugin's own, such as a refresh. The calls
-/// that it makes start although the client closes: without them the calls in progress could not end.
+/// Work that calls in progress wait for: the work of a call's plugins, or a plugin's own, such as a token refresh. The
+/// calls that it makes start even while the client closes: without them the calls in progress could not end.
 package protocol PluginWork: AnyObject, Sendable {
     /// False once the work has ended: a task that was started within it may outlive it.
     var isUnderWay: Bool { get }

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// A layer around calls. A plugin prepares requests, inspects responses, responds by itself, or calls the rest of the
+/// A layer around calls. A plugin prepares requests, inspects responses, responds itself, or calls the rest of the
 /// chain again.
 ///
+/// ```swift
+/// struct RequestIDPlugin: PulsePlugin {
+///     let identifier = "com.example.request-id"
+///
+///     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws {
+///         request.setValue("\(context.id)", forHTTPHeaderField: "X-Request-ID")
+///     }
+/// }
+/// ```
+///
 /// Most plugins need only the hooks (``prepare(_:for:)``, ``didReceive(_:for:)`` …) and never implement
-/// ``intercept(_:for:next:)``. Concurrent calls run every method concurrently. So the state of a plugin must be
-/// thread-safe, and the state of one call belongs in ``PluginContext/store``. A method may throw any error: the chain
-/// turns it into a ``PulseError``.
+/// ``intercept(_:for:next:)``. Concurrent calls run every method concurrently, so the state of a plugin must be
+/// thread-safe. The state of one call belongs in ``PluginContext/store``. A method may throw any error: the chain turns
+/// it into a ``PulseError``.
 ///
 /// Check the signatures: a method whose types differ from the requirement compiles as a separate member and is never
 /// called. A ``didReceive(_:for:)`` may return `Result<…>` without the `?`, see ``PluginChain/ReplacesOutcome``.
@@ -23,13 +33,13 @@ public protocol PulsePlugin: PluginChain.ReplacesOutcome, Sendable {
     /// the retry policy judges it like any other failure.
     func prepare(_ request: inout URLRequest, for context: PluginContext) async throws
 
-    /// Sees the final request right before each send to the wire, without the secrets that must not go there. Does
-    /// nothing by default.
+    /// Observes the final request right before each send, without the secrets that its destination must not receive.
+    /// Does nothing by default.
     func willSend(_ request: URLRequest, for context: PluginContext) async
 
     /// Sees the outcome on its way out. A returned result replaces the outcome; nil, the default, leaves it unchanged.
     ///
-    /// Any server response is a success here, whatever its status; ``PulseError/init(validating:accepted:)`` tells
+    /// Any server response is a success here, whatever its status; ``PulseError/init(validating:accepted:)`` checks
     /// whether the status is accepted. The chain does not call this hook if the plugin's own `prepare` threw.
     func didReceive(
         _ result: Result<PulseResponse, PulseError>, for context: PluginContext
@@ -39,7 +49,7 @@ public protocol PulsePlugin: PluginChain.ReplacesOutcome, Sendable {
     /// It runs for every plugin that was entered, in reverse order. Does nothing by default.
     func didComplete(_ context: PluginContext) async
 
-    /// Runs around the rest of the chain. It may respond without calling `next`, or call `next` several times.
+    /// Wraps the rest of the chain. It may respond without calling `next`, or call `next` several times.
     ///
     /// The default runs the hooks, see ``runHooks(_:for:next:)``. A plugin that drops a response must call
     /// ``PulseResponse/discard()``, which ends its stream or connection.
@@ -47,8 +57,8 @@ public protocol PulsePlugin: PluginChain.ReplacesOutcome, Sendable {
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse
 
-    /// Ends the background work in progress. The plugin stays usable, since several clients may share it. Work that
-    /// calls wait for continues: a client's own calls have ended by then. Does nothing by default.
+    /// Ends background work in progress. The plugin stays usable, since several clients may share it. Work that calls
+    /// wait for continues: a client's own calls have ended by then. Does nothing by default.
     func shutdown() async
 }
 
@@ -109,12 +119,12 @@ extension PulsePlugin {
     }
 }
 
-/// A plugin that declares which hooks it has besides its `intercept`. Only the library's own plugins conform. So a call
-/// does not enter each of them just to find out.
+/// A plugin that declares its hooks besides `intercept`. Only the library's own plugins conform. The chain then records
+/// only plugins that need `didComplete`.
 package protocol TellsItsHooks: PulsePlugin {
     /// The hooks that the plugin has; none by default.
     var hooks: PluginHooks { get }
-    /// Whether the plugin asks the app's code for header fields; false by default.
+    /// Whether the plugin gets header fields from the app's code; false by default.
     var asksTheAppForFields: Bool { get }
 }
 

@@ -43,7 +43,7 @@ package struct ReplaySafety: Sendable {
     }
 }
 
-/// Whether a call only reads although its method is POST, as a GraphQL query does. Nil for calls of other protocols.
+/// Whether a POST call is read-only, such as a GraphQL query. Nil for calls of other protocols.
 package enum OnlyReads: PluginContext.Key {
     package typealias Value = Bool
 }
@@ -54,13 +54,13 @@ extension URLRequest {
     }
 
     /// Whether the request has an `Idempotency-Key`. A server that supports the key does the work only once. A key that
-    /// the call knows but no header carries gives no protection, nor does an empty key.
+    /// is in no header gives no protection, nor does an empty key.
     package var hasIdempotencyKey: Bool {
         !(header("Idempotency-Key") ?? "").isEmpty
     }
 }
 
-/// Whether a response is the outcome of the call's own request although its status is not accepted.
+/// Decides whether a response is the outcome of the call's own request although its status is not accepted.
 package enum CallOutcome: PluginContext.Key {
     package typealias Value = @Sendable (PulseResponse, RequestOptions.AcceptedStatuses) -> Bool
 }

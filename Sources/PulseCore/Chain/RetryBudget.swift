@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The number of retries that one host may still get: at most 20 % of the calls of the last 10 seconds. In any 10
-/// seconds, 30 retries are always allowed.
+/// The retry budget of one host: at most 20 % of the calls of the last 10 seconds. In any 10 seconds, 30 retries are
+/// always allowed.
 ///
 /// So clients add at most a fifth to the load of an overloaded server, and a client with few calls notices no limit.
 /// The budget counts calls and retries by the second, over the last ten seconds; the 30 are exact. It is a value: the
@@ -33,7 +33,7 @@ package struct RetryBudget: Sendable {
     /// Counts a call at its start, whatever its outcome.
     package mutating func countCall(at now: TimeInterval) {
         advance(to: now)
-        // Beyond this number the share is higher than any real use, and the sum must not overflow.
+        // No real use exceeds this number, and the sum must not overflow.
         guard seconds[slot].calls < 100_000_000 else { return }
         seconds[slot].calls += 1
         calls += 1

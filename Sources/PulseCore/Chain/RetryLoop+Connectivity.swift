@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Waiting for a connection: only for a call that asks for it, only after it failed for lack of a connection, and only
+/// Waiting for a connection: only for a call that opts in, only after it failed for lack of a connection, and only
 /// while the monitor reports none. The policy does not count the attempt after such a wait: nothing was sent before it,
 /// so it adds no load.
 extension RetryLoop {
-    /// The monitor to wait for after that failure; nil if the call does not wait.
+    /// The monitor to wait for after a failure; nil if the call does not wait.
     func monitor(after failure: PulseError, in context: PluginContext) -> (any ConnectivityMonitor)? {
         guard failure.kind == .noConnection, context.call.options.waitsForConnectivity == true,
             let monitor = context.call.environment.connectivity, monitor.current.path == .unsatisfied
@@ -12,7 +12,7 @@ extension RetryLoop {
         return monitor
     }
 
-    /// Waits until another attempt is worthwhile; false if the deadline comes first. Throws `CancellationError`.
+    /// Waits until another attempt is worthwhile; false if the deadline expires first. Throws `CancellationError`.
     ///
     /// It waits a minute at most, since a monitor may be wrong. It waits at least a second, then two, four and so on: a
     /// monitor that keeps reporting a path where there is none would cause a busy loop.

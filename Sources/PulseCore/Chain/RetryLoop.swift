@@ -104,10 +104,10 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         case stop
         /// The failure is retryable, but no further attempt is allowed.
         case giveUp
-        /// The connection was the wrong one: the request is resent at once over another one.
+        /// The connection was stale or misdirected: the request is resent at once over another one.
         case resend(PluginContext.Resend)
         case retry(after: TimeInterval)
-        /// The attempt is retried as soon as that monitor reports a network path.
+        /// The attempt is retried as soon as the monitor reports a network path.
         case reconnect(any ConnectivityMonitor)
     }
 

@@ -2,8 +2,8 @@
 
 /// The times at which the requests of one part of a call were sent, in the clock's uptime.
 ///
-/// For code that judges how long a server takes. Between a plugin and the wire a request may wait on the client's side:
-/// in a queue, for a permit, or before a retry. Such a wait says nothing about the server.
+/// It measures how long a server takes. Between a plugin and the wire a request may wait on the client's side: in a
+/// queue, for a permit, or before a retry. Such a wait says nothing about the server.
 package struct SendWatch: Sendable {
     private struct State: Sendable {
         var count = 0
@@ -13,7 +13,7 @@ package struct SendWatch: Sendable {
         let outer: SendWatch?
     }
 
-    /// All state is behind the lock, so that it is one block of memory: each attempt makes a watch.
+    /// All state is behind the lock, which makes it one allocation: each attempt makes a watch.
     private let state: Locked<State>
 
     init(within outer: SendWatch?) {
@@ -30,7 +30,7 @@ package struct SendWatch: Sendable {
         outer?.noteSent(uptime)
     }
 
-    /// Takes back one sent request: it waits on the client's side, and is recorded again when it is sent.
+    /// Subtracts a request that was not sent. If it waits on the client's side, it is recorded again when it is sent.
     func noteUnsent() {
         let outer = state.withLock { state in
             state.count -= 1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether the streamed body of the call goes into a file, as that of a download does. Nil for a stream that the app
-/// reads.
+/// Whether the streamed body of the call is written to a file, as in a download. Nil for a stream that the app reads.
 package enum StoresBody: PluginContext.Key {
     package typealias Value = Bool
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// A JSON decoder (RFC 8259) based on Foundation's: one for all values, or a new one for each on systems before iOS 16
-/// and macOS 13, where threads cannot share it.
+/// A JSON decoder (RFC 8259) based on Foundation's. All values share one `JSONDecoder`; before iOS 16 and macOS 13,
+/// where threads cannot share it, each value gets a new one.
 ///
-/// As Foundation does on Linux, it also accepts a comma after the last element or member, `[1,]`, which is not JSON.
+/// ```swift
+/// configuration.decoder = .json { $0.keyDecodingStrategy = .convertFromSnakeCase }
+/// ```
+///
+/// Like Foundation on Linux, it also accepts a comma after the last element or member, `[1,]`, which is not JSON.
 public struct JSONResponseDecoder: ResponseDecoder {
     private static let plain = Source { JSONDecoder() }
 
     private let source: Source<JSONDecoder>
 
-    /// Creates a decoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
-    /// Several threads use the objects that it sets at the same time. JSON5 is read from UTF-8 only.
+    /// Creates a decoder. `configure` sets its strategies. It is called once now, or for each value on any thread.
+    /// Several threads use the objects that it sets at the same time. JSON5 must be UTF-8.
     public init(_ configure: (@Sendable (JSONDecoder) -> Void)? = nil) {
         guard let configure else {
             source = Self.plain
@@ -28,7 +32,7 @@ public struct JSONResponseDecoder: ResponseDecoder {
 
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         let coder = source.coder
-        // Foundation's reader of JSON5 traps on names that are no UTF-8.
+        // Foundation's JSON5 reader traps on names that are not UTF-8.
         guard !coder.allowsJSON5 || String(data: data, encoding: .utf8) != nil else {
             throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The text is not UTF-8."))
         }
@@ -38,10 +42,11 @@ public struct JSONResponseDecoder: ResponseDecoder {
 }
 
 extension JSONResponseDecoder {
-    /// Whether it has Foundation's defaults. False on systems where threads cannot share a decoder.
+    /// Whether the decoder has Foundation's defaults. False on systems where threads cannot share a decoder.
     fileprivate var isPlain: Bool { source.isShared(with: Self.plain) }
 
-    /// A ``JSONValue``, which no strategy changes; nil for another type, and for text that is not strict JSON.
+    /// A ``JSONValue``, which no strategy changes; nil for another type, and if the decoder accepts more than strict
+    /// JSON.
     private static func tree<Value>(_ type: Value.Type, _ data: Data, _ coder: JSONDecoder) throws -> Value? {
         guard type == JSONValue.self, !coder.allowsJSON5, !coder.assumesTopLevelDictionary else { return nil }
         return try JSONParser.value(of: data) as? Value
@@ -49,7 +54,7 @@ extension JSONResponseDecoder {
 }
 
 extension ResponseDecoder {
-    /// The decoder as a response keeps it: nil for JSON with Foundation's defaults, which costs no copy.
+    /// The decoder that a response stores: nil for JSON with Foundation's defaults, which saves a copy.
     package var unlessPlainJSON: (any ResponseDecoder)? {
         (self as? JSONResponseDecoder)?.isPlain == true ? nil : self
     }
@@ -71,7 +76,7 @@ public struct JSONRequestEncoder: RequestEncoder {
 
     private let source: Source<JSONEncoder>
 
-    /// Creates an encoder. `configure` sets its strategies; it is called at once, or for each value, on any thread.
+    /// Creates an encoder. `configure` sets its strategies. It is called once now, or for each value on any thread.
     /// Several threads use the objects that it sets at the same time.
     public init(_ configure: (@Sendable (JSONEncoder) -> Void)? = nil) {
         guard let configure else {
@@ -103,7 +108,7 @@ extension RequestEncoder where Self == JSONRequestEncoder {
     }
 }
 
-/// Provides a Foundation coder: one for all threads where they can share it.
+/// Provides a Foundation coder: a shared one where threads can share it, else a new one for each use.
 private struct Source<Coder: AnyObject>: @unchecked Sendable {
     // Unchecked: there is a shared coder only where its class is thread-safe, and it is never changed after creation.
     private let shared: Coder?

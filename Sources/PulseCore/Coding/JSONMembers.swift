@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// The members of a JSON object as slices of its text, so that each can be decoded by another decoder.
+/// The members of a JSON object as slices of its text, to decode each of them separately.
 ///
-/// Only the object itself is read: what stands inside a member is checked by its decoder. As in Foundation, the first
-/// of several members with one name counts.
+/// Only the structure of the object itself is checked; the decoder of a member checks its content. As in Foundation,
+/// the first of several members with one name counts.
 package struct JSONMembers {
     private let text: Data
     private let ranges: [(name: String, value: Range<Int>)]
 
-    /// Throws `DecodingError.dataCorrupted` if the text is no JSON object.
+    /// Throws `DecodingError.dataCorrupted` if the text is not a JSON object.
     package init(of data: Data) throws {
         text = try JSONParser.utf8(data)
         ranges = try text.withUnsafeBytes { bytes in

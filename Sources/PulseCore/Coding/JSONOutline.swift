@@ -3,9 +3,9 @@
 /// The kinds of the values in a JSON text, for a ``JSONValue`` inside another type.
 ///
 /// Foundation does not report kinds. Each must be tried, and each wrong try costs the square of the depth. The outline
-/// gives the kind to try first. It is only a hint, so it may be the outline of another text.
+/// gives the kind to try first. It is only a hint: the outline of another text does no harm.
 final class JSONOutline: Sendable {
-    /// The outline of the text that this task decodes; nil for text that is not deep.
+    /// The outline of the text that this task decodes; nil for shallow text.
     @TaskLocal static var current: JSONOutline?
 
     /// Up to this depth, wrong tries are cheap.
@@ -50,7 +50,7 @@ final class JSONOutline: Sendable {
         }
     }
 
-    /// The value at a path in the text, as far as known.
+    /// The value at a path in the text; nil if it is unknown.
     func value(at path: [any CodingKey]) -> JSONValue? {
         var value = root.withLock { root in
             if case .none = root { root = try? JSONParser.value(of: data) }

@@ -6,7 +6,7 @@
 /// Through a `Decoder`, each value must be tried as one type after another, and each wrong try creates an error whose
 /// coding path costs the square of the depth.
 struct JSONParser {
-    /// Foundation's limit. Deeper text is refused.
+    /// Foundation's limit. Deeper text is rejected.
     static let maximumDepth = 512
 
     /// An array or object whose end has not been read yet.
@@ -156,10 +156,10 @@ struct JSONParser {
         return .number(number)
     }
 
-    /// The exact whole number written there with a point or an exponent; nil for any other number.
+    /// The exact value of a whole number that is written with a point or an exponent; nil for any other number.
     private func wholeNumber(_ range: Range<Int>) -> Int64? {
         let end = bytes[range].firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? range.upperBound
-        // Of any size: no number in range has more digits than the text has bytes.
+        // A large exponent is valid: as many zeros among the digits may offset it.
         let written =
             end < range.upperBound ? Int(String(decoding: bytes[(end + 1)..<range.upperBound], as: UTF8.self)) : 0
         guard var exponent = written, abs(exponent / 2) < 1 << 60 else { return nil }
@@ -206,7 +206,7 @@ struct JSONParser {
         position = index + 1
         let content = hasEscapes ? try unescaped(start..<index) : Array(bytes[start..<index])
         let text = String(decoding: content, as: UTF8.self)
-        // Malformed UTF-8 is repaired into different text: iOS 15 gives no other sign of it.
+        // Decoding replaces malformed UTF-8. On iOS 15 only this comparison detects it.
         guard isASCII || text.utf8.elementsEqual(content) else { throw fault("text that is not UTF-8") }
         return text
     }

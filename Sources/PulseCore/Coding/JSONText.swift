@@ -7,7 +7,7 @@ package enum JSONText {
         Data([UInt8(ascii: "\"")] + escaped(Array(text.utf8)) + [UInt8(ascii: "\"")])
     }
 
-    /// The content of a string, unescaped; invalid escapes stay.
+    /// The content of a string, unescaped; an invalid escape loses its backslash.
     static func unescaped(_ bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
         var output: [UInt8] = []
         var index = range.lowerBound
@@ -29,7 +29,7 @@ package enum JSONText {
         return output
     }
 
-    /// The content of a JSON string that encodes those bytes.
+    /// The bytes escaped for use in a JSON string.
     static func escaped(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 16)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Any bytes as text and back, for values that must be sent back unchanged.
+/// Converts any bytes to text and back, for values that must be sent back unchanged.
 ///
 /// UTF-8 is decoded normally. Each other byte becomes a private-use character, `U+10F700` plus the byte. So does each
 /// byte of such a character itself, so that the conversion is reversible.

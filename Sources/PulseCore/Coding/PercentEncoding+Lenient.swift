@@ -10,7 +10,7 @@ extension PercentEncoding {
         return high << 4 | low
     }
 
-    /// The decoded bytes; invalid escapes stay.
+    /// The decoded bytes; invalid escapes are kept.
     package static func lenientlyDecoded(_ bytes: [UInt8], in range: Range<Int>, plusIsSpace: Bool = false) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(range.count)

@@ -4,32 +4,32 @@
 ///
 /// Escapes are written in upper case. Text that needs none is returned unchanged, without an allocation.
 package enum PercentEncoding {
-    /// Percent-encoded path text: valid escapes, `pchar` and `/` stay, everything else is encoded (RFC 3986, section
-    /// 3.3). A `%` that starts no escape is also encoded, and so are `?` and `#`: remove them before.
+    /// Percent-encodes path text: everything but valid escapes, `pchar` and `/` (RFC 3986, section 3.3). A `%` that
+    /// starts no escape is also encoded, and so are `?` and `#`: remove them first.
     package static func path(_ text: String) -> String {
         encode(text, by: Rule(kept: .path, keepsEscapes: true))
     }
 
-    /// A raw value as one path segment or a part of one: only `unreserved` stays, so that `/`, `?`, `#`, `;` and `%`
-    /// lose their meaning. `.` and `..` stay: code that builds a path must refuse them.
+    /// Percent-encodes a raw value as one path segment or a part of one: everything but `unreserved`, so that `/`, `?`,
+    /// `#`, `;` and `%` lose their meaning. `.` and `..` are kept: code that builds a path must refuse them.
     package static func segment(_ text: String) -> String {
         encode(text, by: Rule(kept: .unreserved))
     }
 
-    /// A raw name or value of a query: only `unreserved` stays. A space is `%20` and `+` is `%2B`, which every server
-    /// decodes the same way, whether it treats the query as a form or not.
+    /// Percent-encodes a raw name or value of a query: everything but `unreserved`. A space is `%20` and `+` is `%2B`,
+    /// which every server decodes the same way, whether it treats the query as a form or not.
     package static func query(_ text: String) -> String {
         encode(text, by: Rule(kept: .unreserved))
     }
 
-    /// The text of a whole query: its `&`, `=`, `+` and valid escapes keep their meaning, and only illegal characters
-    /// are encoded (RFC 3986, section 3.4). A `#` is also encoded, so remove it before.
+    /// Percent-encodes a whole query: its `&`, `=`, `+` and valid escapes keep their meaning, and only illegal
+    /// characters are encoded (RFC 3986, section 3.4). A `#` is also encoded, so remove it first.
     package static func queryText(_ text: String) -> String {
         encode(text, by: Rule(kept: .query, keepsEscapes: true))
     }
 
-    /// A raw name or value of a form (WHATWG URL, section 5.2, application/x-www-form-urlencoded serializing):
-    /// alphanumerics and `*-._` stay, a space is `+`.
+    /// Encodes a raw name or value of a form (WHATWG URL, section 5.2, application/x-www-form-urlencoded serializing):
+    /// everything but alphanumerics and `*-._`, with a space as `+`.
     package static func form(_ text: String) -> String {
         encode(text, by: Rule(kept: .form, writesSpaceAsPlus: true))
     }
@@ -48,7 +48,7 @@ package enum PercentEncoding {
             bytes.append(high << 4 | low)
         }
         let decoded = String(decoding: bytes, as: UTF8.self)
-        // Malformed UTF-8 is repaired into different text: iOS 15 gives no other sign of it.
+        // Decoding replaces malformed UTF-8. On iOS 15 only this comparison detects it.
         return decoded.utf8.elementsEqual(bytes) ? decoded : nil
     }
 

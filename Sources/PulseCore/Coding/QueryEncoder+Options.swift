@@ -38,7 +38,7 @@ extension QueryEncoder.Options {
         /// `a[0]=1&a[1]=2`
         case indexed
         /// `a=1,2`, with the comma escaped like any other. An element that contains a comma, an array or an object is
-        /// an error: the server would read something else.
+        /// an error: the server would parse it differently.
         case comma
     }
 
@@ -75,7 +75,7 @@ extension QueryEncoder.Options {
     public enum Keys: Sendable {
         /// The coded name
         case useDefault
-        /// `userID` becomes `user_id`, as `JSONEncoder` does it, except that `URL` is `url` and not `u_rl`
+        /// `userID` becomes `user_id`, as in `JSONEncoder`, except that `URL` becomes `url` and not `u_rl`
         case snakeCase
         /// The name that a closure returns for the coded one; called concurrently
         case custom(@Sendable (String) -> String)
@@ -99,8 +99,8 @@ extension QueryEncoder.Options.Keys {
         }
     }
 
-    /// The name in snake case. A word starts at an upper-case letter after a lower-case one or a digit, and at the last
-    /// upper-case letter of a sequence before a lower-case one: `myURLProperty` is `my_url_property`.
+    /// The name in snake case. A word starts at an upper-case letter after a character that is not upper-case, and at
+    /// the last upper-case letter of a sequence before a lower-case one: `myURLProperty` is `my_url_property`.
     private static func snakeCase(_ key: String) -> String {
         let characters = Array(key)
         var result = ""

@@ -2,14 +2,20 @@
 
 /// An encoder that turns an `Encodable` value into the items of a query or a form.
 ///
+/// ```swift
+/// var encoder = QueryEncoder()
+/// encoder.options.arrays = .brackets
+/// let query = try encoder.queryString(from: ["tag": ["a", "b"]])  // tag%5B%5D=a&tag%5B%5D=b
+/// ```
+///
 /// Nested members get nested names, `filter[state]=open`; `Data` becomes Base64, and a `URL`, `UUID` or `Decimal` its
 /// text. The values are raw text until ``queryString(_:)`` or ``formString(_:)`` escapes them, names included.
 ///
 /// Encoding throws ``PulseError/encodingFailed(underlying:)`` for a top-level value without names (a string, an array)
 /// and for a number that is not finite. It also throws it for a value of more than 100 levels, and for an error of the
-/// value's own `encode(to:)`. A ``PulseError`` of the latter is thrown unchanged.
+/// value's own `encode(to:)`. A ``PulseError`` from `encode(to:)` is thrown unchanged.
 public struct QueryEncoder: Sendable {
-    /// Servers read far fewer levels, and each level repeats the names of all outer ones.
+    /// Servers accept far fewer levels, and each level repeats the names of all outer ones.
     static let maximumDepth = 100
 
     /// The server's conventions.

@@ -114,7 +114,7 @@ final class QueryNode {
     var isDictionary = false
     private var positions: [String: Int] = [:]
 
-    /// Adds a node for that key; an existing key is overwritten in place.
+    /// Adds a node for a key; an existing key is overwritten in place.
     func member(_ key: String, named name: String) -> QueryNode {
         guard case .members(var members) = content else { return QueryNode() }
         content = .nothing

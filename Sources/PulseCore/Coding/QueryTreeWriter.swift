@@ -5,7 +5,7 @@ struct QueryTreeWriter: Encoder {
     let node: QueryNode
     let codingPath: [any CodingKey]
     let options: QueryEncoder.Options
-    /// The nesting of values that encode each other: some do so without a step in the coding path.
+    /// The depth of nested `encode(to:)` calls, some of which add nothing to the coding path.
     var depth = 0
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -52,7 +52,7 @@ struct QueryTreeWriter: Encoder {
     }
 
     private var tooDeep: EncodingError {
-        // Without the value: the description of an error with it may be as deep.
+        // Without the value: describing it could recurse just as deeply.
         invalid(codingPath.last?.stringValue ?? "", "a query of more than \(QueryEncoder.maximumDepth) levels")
     }
 
@@ -117,11 +117,11 @@ extension QueryTreeWriter {
 
     private func timestamp(_ date: Date) throws -> String {
         let seconds = date.timeIntervalSince1970
-        // The error holds the number: printing such a date crashes the process on Linux (`Date.description`).
+        // The error contains the number: printing such a date crashes the process on Linux (`Date.description`).
         let outOfRange = "a date out of range, in seconds since 1970"
         switch options.dates {
         case .iso8601:
-            // Year 1 to year 9999, the full range of RFC 3339.
+            // Years 1 to 9999: the years of RFC 3339 have four digits.
             guard (-62_135_596_800..<253_402_300_800).contains(seconds) else {
                 throw invalid(seconds, outOfRange)
             }

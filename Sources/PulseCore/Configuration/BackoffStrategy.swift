@@ -10,11 +10,11 @@ public enum BackoffStrategy: Sendable {
     case linear(base: TimeInterval, maxDelay: TimeInterval)
     /// Waits that double each time: `base`, 2·`base`, 4·`base`, …
     case exponential(base: TimeInterval, maxDelay: TimeInterval)
-    /// A uniform choice between zero and the exponential delay ("full jitter"), so that clients that failed together do
-    /// not retry together.
+    /// A uniformly random delay between zero and the exponential delay ("full jitter"), so that clients that failed
+    /// together do not retry together.
     case exponentialWithJitter(base: TimeInterval, maxDelay: TimeInterval)
-    /// Waits of another strategy, each shortened by a random share of it up to `ratio`: 0 changes nothing, 0.3 leaves
-    /// 70 to 100 %, 1 is full jitter. A ratio below 0 counts as 0, one above 1 as 1.
+    /// Delays of another strategy, each reduced by a random share of up to `ratio`: 0 changes nothing, 0.3 leaves 70 to
+    /// 100 %, 1 is full jitter. A ratio below 0 counts as 0, a ratio above 1 as 1.
     indirect case jittered(BackoffStrategy, ratio: Double)
     /// Waits that follow the Fibonacci numbers: `base`, `base`, 2·`base`, 3·`base`, 5·`base`, …
     case fibonacci(base: TimeInterval, maxDelay: TimeInterval)

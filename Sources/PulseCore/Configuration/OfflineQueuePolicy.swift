@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether and how calls without a connection, or queued explicitly, are stored and sent later. Not for payments: a
-/// call may be sent twice.
+/// Whether and how the client stores calls to send them later: calls without a connection, and calls queued explicitly.
+/// Not for payments: a call may be sent twice.
 public struct OfflineQueuePolicy: Sendable, Hashable {
-    /// Whether the client has an offline queue; true unless set, and false in ``disabled``.
+    /// Whether the client has an offline queue; true by default, false in ``disabled``.
     public var isEnabled: Bool
-    /// The most entries that the queue holds; 100 by default.
+    /// The maximum number of entries in the queue; 100 by default.
     public var maxQueueSize: Int
     /// Whether the queue is stored on disk and survives the end of the process; true by default.
     public var persistsToDisk: Bool
@@ -20,7 +20,7 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
     /// On tvOS, where an app can write only to its caches, set a folder in the caches directory: the system may delete
     /// its content while the app is not running.
     public var directory: URL?
-    /// What happens to a call that finds the queue full; ``WhenFull/refuse`` by default.
+    /// What happens to a call when the queue is full; ``WhenFull/refuse`` by default.
     public var whenFull: WhenFull
     /// The failures after which a queueable call is queued; only a missing connection by default.
     public var queuedFailures: Failures
@@ -33,23 +33,24 @@ public struct OfflineQueuePolicy: Sendable, Hashable {
         /// The bits of the set.
         public let rawValue: Int
 
-        /// A set of those bits.
+        /// Creates a set from its bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
 
-        /// There is no way to the network: ``PulseError/noConnection``.
+        /// There is no network connection: ``PulseError/noConnection``.
         public static let noConnection = Failures(rawValue: 1)
         /// There is a network, but the server cannot be reached: its name cannot be resolved, or it refuses the
         /// connection.
         public static let cannotConnect = Failures(rawValue: 2)
-        /// The connection was not made within `connectTimeout`, or the request waited for one for `poolTimeout`.
+        /// The connection was not established within `connectTimeout`, or no connection became free within
+        /// `poolTimeout`.
         public static let timeoutBeforeSending = Failures(rawValue: 4)
-        /// All of them.
+        /// All of these failures.
         public static let all: Failures = [.noConnection, .cannotConnect, .timeoutBeforeSending]
     }
 
-    /// What happens to a call that finds the queue full.
+    /// What happens to a call when the queue is full.
     public enum WhenFull: Sendable, Hashable {
         /// The call fails with ``PulseError/offlineQueueFull``.
         case refuse

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Which proxy requests go through.
+/// The proxy that requests go through.
+///
+/// ```swift
+/// configuration.proxy = .http(host: "proxy.example.com", port: 3128).excluding(".internal.example.com")
+/// ```
 public struct ProxySettings: Sendable, Hashable {
-    /// The protocol that is spoken with a proxy.
+    /// The protocol of a proxy.
     package enum Kind: Sendable, Hashable {
         /// HTTP with CONNECT for https (RFC 9110, section 9.3.6), or SOCKS version 5 (RFC 1928).
         case http, socks5
@@ -52,7 +56,7 @@ public struct ProxySettings: Sendable, Hashable {
         return copy
     }
 
-    /// Returns the same settings with those hosts reached without the proxy.
+    /// Returns the same settings with more hosts that are reached without the proxy.
     public func excluding(_ hosts: String...) -> ProxySettings {
         var copy = self
         copy.exclusions += hosts

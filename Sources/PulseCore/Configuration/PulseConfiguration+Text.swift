@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The settings that distinguish clients; of headers and query items only the names.
+    /// The settings that distinguish clients, with only the names of headers and query items.
     public var description: String {
         "PulseConfiguration(" + fields.map { "\($0): \($1)" }.joined(separator: ", ") + ")"
     }

@@ -18,30 +18,31 @@ public struct PulseConfiguration: Sendable {
     public var timeout: TimeInterval = 30
     /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval = 10
-    /// The pool timeout: the longest wait of an attempt for one of the ``maximumConnectionsPerHost``, in seconds. 60 by
-    /// default, infinity for no limit. Then the attempt fails with a ``PulseError/PoolTimeout``, the cause of the
-    /// failure in ``PulseError/transport(_:underlying:)``. Nothing was sent.
+    /// The pool timeout: the maximum time in seconds that an attempt waits for one of the
+    /// ``maximumConnectionsPerHost``. 60 by default, infinity for no limit. After that the attempt fails with a
+    /// ``PulseError/PoolTimeout``, the underlying error of ``PulseError/transport(_:underlying:)``, and nothing was
+    /// sent.
     public var poolTimeout: TimeInterval = 60
-    /// The total time of a call in seconds; nil, the default, is no limit.
+    /// The total time of a call in seconds; nil, the default, means no limit.
     public var deadline: TimeInterval?
     /// Header fields of every request; an endpoint's own fields override them. Empty by default. Secret fields are sent
     /// only to the home origin. A client without a home origin sends them with the first hop of each call, to any host.
     public var defaultHeaders: [String: String] = [:]
-    /// Query items of every call, after those of the endpoint, where the call has no item of that name. They follow the
-    /// rules of secret header fields: they are sent only to the home origin, or without one wherever a call goes. A
-    /// ready `URLRequest`, the location of a redirect and that of a resumable upload get none. A call that is stored to
-    /// be sent later is stored without them, and sent with those of that time. Logs, recordings and the texts of errors
-    /// and responses mask their values. Empty by default.
+    /// Query items of every call, after those of the endpoint, unless the call has an item of that name. Like secret
+    /// header fields, they are sent only to the home origin, or without one wherever a call goes. A ready `URLRequest`,
+    /// the location of a redirect and that of a resumable upload get none. A call that is stored to be sent later is
+    /// stored without them, and sent with the items configured at that time. Logs, recordings and the descriptions of
+    /// errors and responses mask their values. Empty by default.
     public var defaultQueryItems: [URLQueryItem] = []
     /// Which failures are retried and how often; three attempts in all by default.
     public var retryPolicy: RetryPolicy = .default
     /// Whether calls without a connection are stored and sent later; disabled by default.
     public var offlineQueuePolicy: OfflineQueuePolicy = .disabled
-    /// Which public keys servers must prove; disabled by default.
+    /// The pinned public keys of servers; disabled by default.
     public var sslPinningPolicy: SSLPinningPolicy = .disabled
     /// Which redirects are followed; up to 10 by default.
     public var redirectPolicy: RedirectPolicy = .default
-    /// Origins besides the base URL's that credentials may be sent to. Of each URL only the scheme, host and port
+    /// Origins besides the base URL's that credentials may be sent to. Only the scheme, host and port of each URL
     /// count. Empty by default.
     public var trustedOrigins: [URL] = []
     /// Header names that are secret in addition to the well-known ones. Like `Authorization`, they are sent only to the
@@ -64,7 +65,7 @@ public struct PulseConfiguration: Sendable {
     public var tls: TLSSettings = .default
     /// The versions of HTTP; the newest that transport and server have in common by default. Upgrades use HTTP/1.1.
     public var httpVersions = HTTPVersions.automatic
-    /// Which proxy requests go through; that of the environment by default.
+    /// The proxy that requests go through; that of the environment by default.
     public var proxy: ProxySettings = .environment
     /// How GraphQL operations are sent; to `/graphql` by default.
     public var graphQL = GraphQLSettings()
@@ -81,7 +82,7 @@ public struct PulseConfiguration: Sendable {
     /// ``PulseError/invalidURL(_:)``.
     public init() {}
 
-    /// Creates a configuration with the default settings for the server at that URL.
+    /// Creates a configuration with the default settings for the server at a URL.
     ///
     /// - Parameter baseURL: an absolute http or https URL. With any other URL, the client warns when it is created, and
     ///   each call of a relative path throws ``PulseError/invalidURL(_:)``, whose text names the URL.
@@ -89,18 +90,18 @@ public struct PulseConfiguration: Sendable {
         self.baseURL = baseURL
     }
 
-    /// Creates a configuration with the default settings for the server at that URL: `"https://api.example.com/v1"`.
+    /// Creates a configuration with the default settings for the server at a URL: `"https://api.example.com/v1"`.
     ///
-    /// Text that is no absolute http or https URL is treated as in ``init(baseURL:)-(URL)``: the client warns, and each
-    /// call of a relative path throws ``PulseError/invalidURL(_:)``.
+    /// Text that is not an absolute http or https URL is treated as in ``init(baseURL:)-(URL)``: the client warns, and
+    /// each call of a relative path throws ``PulseError/invalidURL(_:)``.
     public init(baseURL: String) {
-        // What cannot be parsed may hold credentials anywhere: no error shows it.
+        // Text that cannot be parsed may contain credentials anywhere: no error shows it.
         self.baseURL = URL(string: baseURL) ?? (baseURL.isEmpty ? Self.emptyBaseURL : Self.unreadableBaseURL)
     }
 
-    /// Stands for an empty text, so that each call can say so.
+    /// Stands for an empty text, so that each call can report it.
     package static let emptyBaseURL = URL(string: "pulse-base-url:empty")
-    /// Stands for a text that is no URL.
+    /// Stands for a text that is not a URL.
     package static let unreadableBaseURL = URL(string: "pulse-base-url:unreadable")
 
     /// Returns a copy with one setting changed.

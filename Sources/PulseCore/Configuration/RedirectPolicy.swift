@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Which redirects a client follows (RFC 9110, section 15.4), and what it sends next.
+/// Which redirects a client follows (RFC 9110, section 15.4), and which request it sends next.
 ///
 /// When followed, 301 and 302 turn a POST into GET, and 303 turns any method but HEAD into GET. Where the method
 /// changes, and after any 303, the body, `Content-*` headers and the idempotency key are dropped. 307 and 308 keep
@@ -22,20 +22,21 @@ public struct RedirectPolicy: Sendable {
     /// `.httpTooManyRedirects`.
     public static let `default` = follow()
 
-    /// Follows up to that many redirects; one more throws ``PulseError/transport(_:underlying:)`` with
+    /// Follows up to `maximumHops` redirects; one more throws ``PulseError/transport(_:underlying:)`` with
     /// `.httpTooManyRedirects`.
     public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
         RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
     }
 
-    /// Follows no redirect: the 3xx is the response, and ``PulseError/http(_:)`` unless the call accepts that status.
+    /// Follows no redirect: the 3xx is the result, and throws ``PulseError/http(_:)`` unless the call accepts its
+    /// status.
     public static let refuse = RedirectPolicy(mode: .refuse)
 
     /// Follows with the request that the closure returns, or does not follow if it returns nil.
     ///
-    /// The closure gets the redirect and the request that the rules above would send. It is not called for a redirect
-    /// that the rules forbid. At most 10 redirects are followed. If the closure changes the method to GET or HEAD, the
-    /// body is always dropped.
+    /// The closure gets the redirect and the request that the rules of ``RedirectPolicy`` would send. It is not called
+    /// for a redirect that the rules forbid. At most 10 redirects are followed. If the closure changes the method to
+    /// GET or HEAD, the body is always dropped.
     ///
     /// It may be called several times for one redirect, on any thread, and must return the same each time.
     public static func custom(
@@ -44,7 +45,7 @@ public struct RedirectPolicy: Sendable {
         RedirectPolicy(mode: .custom(decide))
     }
 
-    /// The most redirects that are followed; nil where a closure decides.
+    /// The maximum number of redirects; nil if a closure decides.
     package var maximumHops: Int? {
         switch mode {
         case .follow(let maximum): maximum
@@ -131,7 +132,7 @@ public struct RedirectPolicy: Sendable {
         request.value(forHTTPHeaderField: "Upgrade")?.equalsIgnoringASCIICase("websocket") == true
     }
 
-    /// The schemes of WebSockets mean those of HTTP (RFC 6455, section 3).
+    /// Maps the scheme of a WebSocket URL to that of its handshake (RFC 6455, section 3).
     private static func plainScheme(_ scheme: String) -> String {
         switch scheme.asciiLowercased {
         case "ws": "http"
@@ -158,7 +159,7 @@ public struct RedirectPolicy: Sendable {
         next.setValue(nil, forHTTPHeaderField: "Host")
     }
 
-    /// Fields that describe a body, besides those whose names begin with `Content-` (RFC 9110, section 15.4).
+    /// Fields that are removed with a body, besides those whose names begin with `Content-` (RFC 9110, section 15.4).
     private static let bodyFields: Set<String> = [
         "digest", "expect", "idempotency-key", "last-modified", "repr-digest", "trailer", "transfer-encoding",
     ]

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// Which failures of which requests are retried, how often and after which delay.
+/// Which failures are retried, how often and after which delay.
 ///
-/// Whatever the policy, a request is repeated only if that is safe (RFC 9110, section 9.2.2): its method is idempotent,
+/// ```swift
+/// configuration.retryPolicy = RetryPolicy(maxAttempts: 5, backoffStrategy: .exponential(base: 1, maxDelay: 30))
+/// ```
+///
+/// Whatever the policy, a request is resent only if that is safe (RFC 9110, section 9.2.2): its method is idempotent,
 /// it has an `Idempotency-Key`, or none of it was sent. Its body must also be replayable.
 ///
 /// A policy of more than one attempt also resends a request at once if its connection turned out stale
 /// (``PulseError/isStaleConnection``), at most once per attempt. It does so once for each request after a 421
 /// (Misdirected Request), whatever the method. Plugins and events see the resend as an attempt. It does not count
-/// toward ``maxAttempts``, does not use the budget, and the ``decider`` is not asked.
+/// toward ``maxAttempts``, and uses neither the budget nor the ``decider``.
 ///
 /// Whatever the policy, the retries to one host are limited to 20 % of the client's calls to it in the last 10 seconds.
 /// 30 retries in any 10 seconds are always allowed.
 public struct RetryPolicy: Sendable {
-    /// The number of attempts in all, the first included; 3 by default. Less than 1 counts as 1. With one attempt,
-    /// nothing is ever sent again.
+    /// The maximum number of attempts, including the first; 3 by default. A number below 1 counts as 1. With one
+    /// attempt, nothing is ever resent.
     public var maxAttempts: Int
     /// How long to wait before a retry; by default exponential with full jitter, from 0.25 up to 20 seconds.
     public var backoffStrategy: BackoffStrategy
@@ -24,14 +28,13 @@ public struct RetryPolicy: Sendable {
     public var retryOnTimeout: Bool
     /// Whether ``PulseError/noConnection`` counts as a transient failure; true by default.
     public var retryOnNoConnection: Bool
-    /// Whether the last failure is wrapped in ``PulseError/retryExhausted(last:attempts:)`` instead of thrown as it is;
-    /// false by default.
+    /// Whether the last failure is wrapped in ``PulseError/retryExhausted(last:attempts:)`` instead of thrown
+    /// unchanged; false by default.
     public var reportsExhaustion = false
-    /// Whether requests without an idempotency key are repeated whatever their method. Only for a server that is known
+    /// Whether requests without an idempotency key are retried whatever their method. Only for a server that is known
     /// to ignore duplicates. False by default.
     public var retriesUnsafeMethods = false
-    /// The longest wait in seconds that a server may ask for; if it asks for more, the call fails at once. 60 by
-    /// default.
+    /// The maximum `Retry-After` in seconds; if the server asks for more, the call fails at once. 60 by default.
     public var maximumRetryAfter: TimeInterval = 60
     /// The decider with the last word on which failures are retried and after which delay; nil, the default, uses only
     /// the other fields.

@@ -10,7 +10,7 @@ extension SSLPinningPolicy {
         /// Whether a mismatch is only reported and the request proceeds.
         public let isReportOnly: Bool
 
-        /// Creates a set of pins; the server must prove one of them.
+        /// Creates a set of pins; the server's certificate chain must contain one of the keys.
         public init(publicKeyHashes: Set<String>, certificates: [Data] = [], isReportOnly: Bool = false) {
             self.publicKeyHashes = publicKeyHashes
             self.certificates = certificates

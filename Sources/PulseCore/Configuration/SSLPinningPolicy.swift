@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Which public keys a server must prove, beyond the system's trust (RFC 7469, section 2.4 defines the form of a pin).
+/// The pinned public keys of servers, checked in addition to the system's trust (RFC 7469, section 2.4 defines the form
+/// of a pin).
 ///
-/// The normal verification comes first. Then one of the pinned keys must be in the verified chain, at any position.
-/// Give at least two pins, one of them for a backup key: a policy with fewer emits ``NetworkEvent/warning(_:)``.
+/// ```swift
+/// configuration.sslPinningPolicy = .publicKeyHashes([currentPin, backupPin]).hosts("api.example.com")
+/// ```
+///
+/// The normal verification comes first. Then one of the pinned keys must be in the verified chain, at any position. Pin
+/// at least two keys, one of them a backup: a policy with fewer emits a ``NetworkEvent/warning(_:)``.
 public struct SSLPinningPolicy: Sendable, Hashable {
     /// The hosts that the pins are for: `api.example.com`, `*.example.com` (exactly one more label), `**.example.com`
     /// (any number of additional labels, or none). Empty means every host. A pattern of another form fails every
@@ -34,7 +39,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
     /// No pins: the default.
     public static let disabled = SSLPinningPolicy(publicKeyHashes: [], certificates: [], needsPins: false)
 
-    /// Pins given as hashes.
+    /// Pins public keys by their hashes.
     ///
     /// A malformed hash fails every request to the hosts with ``PulseError/invalidRequest(reason:)``: a typo never
     /// disables pinning.
@@ -42,17 +47,17 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         SSLPinningPolicy(publicKeyHashes: hashes, certificates: [])
     }
 
-    /// Pins given as DER certificates.
+    /// Pins the public keys of DER certificates.
     public static func certificates(_ certificates: [Data]) -> SSLPinningPolicy {
         SSLPinningPolicy(publicKeyHashes: [], certificates: certificates)
     }
 
-    /// Returns the same pins for those hosts only.
+    /// Returns the same pins for the given hosts only.
     public func hosts(_ patterns: String...) -> SSLPinningPolicy {
         hosts(patterns)
     }
 
-    /// The same pins for those hosts only, in place of any set before.
+    /// Returns the same pins for the given hosts only, in place of any set before.
     public func hosts(_ patterns: [String]) -> SSLPinningPolicy {
         changed { $0.hosts = patterns }
     }
@@ -62,12 +67,12 @@ public struct SSLPinningPolicy: Sendable, Hashable {
         changed { $0.isReportOnly = true }
     }
 
-    /// Returns the same pins, enforced until that date.
+    /// Returns the same pins, enforced until a date.
     public func expires(_ date: Date) -> SSLPinningPolicy {
         changed { $0.expires = date }
     }
 
-    /// The pins for a host at that time, or nil if there are none.
+    /// The pins for a host at a time, or nil if there are none.
     package func pinSet(forHost host: String, now: Date) throws -> PinSet? {
         guard isEnabled, !hasExpired(by: now) else { return nil }
         for pattern in hosts where !Self.isPattern(pattern) {
@@ -84,8 +89,7 @@ public struct SSLPinningPolicy: Sendable, Hashable {
             publicKeyHashes: Set(hashes), certificates: certificates, isReportOnly: isReportOnly)
     }
 
-    /// The pin in the spelling that is computed from a key. Base64 has several spellings of the same bytes, and only
-    /// one is compared.
+    /// The canonical form of a pin. Base64 can encode the same bytes in several ways, and pins are compared as text.
     private static func canonical(_ hash: String) throws -> String {
         guard hash.hasPrefix("sha256/"), let bytes = Data(base64Encoded: String(hash.dropFirst(7))), bytes.count == 32
         else {

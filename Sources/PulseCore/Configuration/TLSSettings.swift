@@ -17,7 +17,7 @@ public struct TLSSettings: Sendable, Hashable {
         /// The password of ``data``.
         public var password: String
 
-        /// Creates a client certificate from a PKCS #12 file's bytes. Nothing is checked until it is used.
+        /// Creates a client certificate from the bytes of a PKCS #12 file. Nothing is checked until it is used.
         public init(pkcs12 data: Data, password: String) {
             self.data = data
             self.password = password

@@ -2,12 +2,20 @@
 
 /// One API call as a value: its target, its content, and its response type.
 ///
+/// ```swift
+/// struct GetUser: Endpoint {
+///     typealias Response = User
+///     let id: Int
+///     var path: PathText { "/users/\(id)" }
+/// }
+/// ```
+///
 /// Only ``path`` and `Response` are required; everything else has a default. The client reads ``body`` once per call.
 ///
-/// Mind the types. A `headers` property of another type than `[String: String]`, or a `decode` with another signature,
-/// compiles as an unrelated member and is never called. In debug builds, the first call of each endpoint type warns of
-/// every stored property that has the name of a requirement and another type, or a name that is often written for one,
-/// such as `timeout` or `query`.
+/// Check the types. A `headers` property of a type other than `[String: String]`, or a `decode` with another signature,
+/// compiles as an unrelated member and is never called. In debug builds, the first call of each endpoint type warns
+/// about every stored property that has the name of a requirement but another type, or a common wrong name, such as
+/// `timeout` or `query`.
 public protocol Endpoint: RequestOptions.WholeSecondTimeout, Sendable {
     /// The type of the value that a successful call returns.
     associatedtype Response: Sendable
@@ -57,7 +65,7 @@ public protocol Endpoint: RequestOptions.WholeSecondTimeout, Sendable {
 
     /// Decodes the value from an accepted response.
     ///
-    /// The caller gets a thrown error inside ``PulseError/decodingFailed(type:underlying:)``, and a ``PulseError``
+    /// A thrown error is wrapped in ``PulseError/decodingFailed(type:underlying:)``; a ``PulseError`` is passed on
     /// unchanged.
     func decode(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Response
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: Codable {
-    /// ``JSONResponseDecoder`` reads each value once, at any depth. Other decoders are asked for one type after
-    /// another, and the cost of a wrong guess grows with the depth.
+    /// Decodes any JSON value. With ``JSONResponseDecoder``, each value is read once, at any depth. With other
+    /// decoders, one type after another is tried, and the cost of a wrong guess grows with the depth.
     public init(from decoder: any Decoder) throws {
         if let outline = JSONOutline.current, let value = try Self.value(from: decoder, along: outline) {
             self = value

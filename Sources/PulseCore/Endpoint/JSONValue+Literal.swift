@@ -4,9 +4,9 @@ extension JSONValue {
     /// JSON written as a dictionary or array literal whose values have different types: variables, literals, optionals
     /// and any other `Encodable` values.
     ///
-    /// `RequestBody.json(["name": name, "age": age])` makes one. A mixture inside it names the type:
+    /// `RequestBody.json(["name": name, "age": age])` creates one. A mixture inside it needs the type:
     /// `["name": name, "size": ["width": width, "unit": unit] as JSONValue.Literal]`. Arrays and dictionaries of one
-    /// type need no name.
+    /// type do not.
     ///
     /// Each value is encoded by the call's encoder, with its strategies for dates and keys. Nil is `null`. If a key is
     /// repeated, its last value counts. The keys are data: key strategies do not change them.
@@ -19,7 +19,7 @@ extension JSONValue {
         private struct Member: Encodable, Sendable {
             let value: (any Encodable & Sendable)?
 
-            // Through a container: `value.encode(to:)` would pass by the encoder's strategies for dates and data.
+            // Through a container: `value.encode(to:)` would bypass the encoder's strategies for dates and data.
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.singleValueContainer()
                 if let value {

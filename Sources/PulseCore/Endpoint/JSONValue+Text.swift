@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension JSONValue: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The value as JSON on one line, with sorted object keys: equal values have equal texts. Control characters and
-    /// those that change the writing direction are escaped.
+    /// The value as JSON on one line, with sorted object keys: equal values have equal texts. Control characters, line
+    /// separators and bidirectional controls are escaped.
     ///
     /// A number that is not finite, which JSON cannot represent, is `null`. The text holds everything in the value,
     /// secrets included.

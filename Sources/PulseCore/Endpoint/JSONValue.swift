@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Any JSON value (RFC 8259): for bodies, GraphQL variables and extensions without a Swift type of their own.
+/// Any JSON value (RFC 8259): for bodies, GraphQL variables and extensions without a dedicated Swift type.
 ///
 /// It is written as literals, `["name": "Ann", "tags": ["a", "b"], "age": 41, "manager": nil]`, and read with
 /// subscripts, `json["tags"]?[0]?.stringValue`. It is Codable, so it can be a member of any Codable type.

@@ -43,8 +43,8 @@ extension MultipartFormData {
     /// The body as segments, each file with its current length.
     ///
     /// The parts are not searched for the boundary, since that would mean reading the files. The 128 random bits of
-    /// ``boundary(using:)``, new for each request, cannot collide by chance or be predicted. A boundary of the caller's
-    /// must be as in RFC 2046, section 5.1.1: 1 to 70 characters, of which the last is no space.
+    /// ``boundary(using:)``, new for each request, cannot collide by chance or be predicted. A caller's boundary must
+    /// follow RFC 2046, section 5.1.1: 1 to 70 characters, not ending in a space.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` for text that cannot be written and for a file that is not a
     /// regular file, and ``PulseError/encodingFailed(underlying:)`` for a file whose length cannot be read.

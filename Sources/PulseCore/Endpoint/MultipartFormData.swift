@@ -3,18 +3,25 @@
 /// A form of named parts, `multipart/form-data` (RFC 7578), in the format that browsers write and servers are tested
 /// with.
 ///
-/// Creating a form reads nothing. A file is opened when it is sent, and read chunk by chunk. Its length is taken right
+/// ```swift
+/// let form = MultipartFormData {
+///     $0.append("Ada Lovelace", name: "title")
+///     $0.append(fileURL, name: "letter")
+/// }
+/// ```
+///
+/// Creating a form reads nothing. A file is opened when it is sent, and read chunk by chunk. Its length is read right
 /// before that, so the request has an exact `Content-Length`. Parts are sent byte for byte, line breaks included.
 public struct MultipartFormData: Sendable {
     /// The fields in the order in which they are sent; names may repeat (RFC 7578, section 4.3).
     public var parts: [Part]
 
-    /// Creates a form of those parts.
+    /// Creates a form from parts.
     public init(parts: [Part] = []) {
         self.parts = parts
     }
 
-    /// Creates a form by appending its parts: `MultipartFormData { $0.append("Ada", name: "title") }`.
+    /// Creates a form by appending its parts in a closure.
     public init(_ build: (inout MultipartFormData) throws -> Void) rethrows {
         self.init()
         try build(&self)
@@ -37,7 +44,7 @@ public struct MultipartFormData: Sendable {
 
     /// One field or file.
     public struct Part: Sendable {
-        /// The name of the field. One that contains NUL makes the request fail with
+        /// The name of the field. A name that contains NUL makes the request fail with
         /// ``PulseError/invalidRequest(reason:)``.
         public let name: String
         /// The file name that is sent to the server; nil for a plain field.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// One page of a list, which knows how to ask for the page after it.
+/// A request for one page of a list, which creates the request for the next page.
 ///
 /// ```swift
 /// struct Orders: PagedEndpoint {
@@ -15,7 +15,6 @@
 /// }
 /// ```
 public protocol PagedEndpoint: Endpoint {
-    /// Returns the request for the page after that one, or nil after the last page. An error that it throws ends the
-    /// walk.
+    /// Returns the request for the next page, or nil after the last page. A thrown error ends the iteration.
     func next(after page: DecodedResponse<Response>) throws -> Self?
 }

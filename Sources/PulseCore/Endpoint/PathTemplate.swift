@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// A path with named placeholders for raw values: `/users/{id}/files/file-{name}.json`.
+/// A path with named placeholders for raw values.
+///
+/// ```swift
+/// let template: PathTemplate = "/users/{id}/files/file-{name}.json"
+/// let path = try template.expand(["id": 7, "name": "a b"])  // /users/7/files/file-a%20b.json
+/// ```
 ///
 /// A value fills one segment or a part of one, and nothing more. Everything outside `unreserved` (RFC 3986, section
 /// 2.3) is percent-encoded, so a value cannot add a segment, a query or a fragment. A value that is empty or makes the
 /// segment `.` or `..` is refused. The text around the placeholders is percent-encoded path text, as in any endpoint's
 /// path, and stays unchanged; a `?` in it starts a query, where a value may be empty.
 ///
-/// A ``PathText`` has the same rules, for values that stand in the literal itself.
+/// A ``PathText`` has the same rules for values in the literal itself, except that a part of a segment may be empty.
 ///
 /// A template can be created from any text; an invalid template throws when it is used.
 public struct PathTemplate: Sendable, Hashable {
@@ -21,7 +26,7 @@ public struct PathTemplate: Sendable, Hashable {
 
     /// Returns the path with every placeholder filled.
     ///
-    /// A name may occur twice in the template and then gets the same value both times.
+    /// A name may occur several times in the template and then gets the same value each time.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if a value is missing, unused or refused; its text names the
     /// parameter and never shows a value. Throws ``PulseError/invalidURL(_:)`` if the template itself is invalid.

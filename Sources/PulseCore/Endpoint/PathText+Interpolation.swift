@@ -21,14 +21,15 @@ extension PathText: ExpressibleByStringInterpolation {
         private var count = 0
         private var isInQuery = false
         private var mayHaveDotSegment = false
-        /// The number of the first value of a segment that has only empty ones so far; nil for any other segment.
+        /// The number of the first value of a segment that contains only empty values so far; nil for any other
+        /// segment.
         private var emptySegment: Int?
         /// The first refused value.
         private var fault: String?
         /// The number of the first value whose `/`, `?` or `=` would be a separator in plain text.
         private var separating: Int?
 
-        /// Creates an empty path with capacity for that much text and that many values.
+        /// Creates an empty path with capacity for the expected text and values.
         public init(literalCapacity: Int, interpolationCount: Int) {
             text.reserveCapacity(literalCapacity + 8 * interpolationCount)
             pattern.reserveCapacity(literalCapacity + RouteText.placeholder.utf8.count * interpolationCount)
@@ -50,7 +51,7 @@ extension PathText: ExpressibleByStringInterpolation {
             append(value: value.rawValue.description)
         }
 
-        /// Appends the description of a value that has one, as everywhere, and not its raw value.
+        /// Appends the description of a value that has one and not its raw value, as string interpolation does.
         public mutating func appendInterpolation<Value: RawRepresentable & CustomStringConvertible>(_ value: Value)
         where Value.RawValue: CustomStringConvertible {
             append(value: value.description)
@@ -73,7 +74,7 @@ extension PathText: ExpressibleByStringInterpolation {
             appendInterpolation(PathText(text))
         }
 
-        /// Appends raw values as segments of their own, with slashes between them: `"/files/\(segments: folders)"`.
+        /// Appends raw values as separate segments, with slashes between them: `"/files/\(segments: folders)"`.
         public mutating func appendInterpolation<Values: Sequence>(segments values: Values)
         where Values.Element: CustomStringConvertible {
             let segments = values.map { encoded($0.description) }
@@ -101,33 +102,33 @@ extension PathText.StringInterpolation {
         refuse("is a date; format it as the server expects it")
     }
 
-    // Each is a type of its own: a rule for all sequences would refuse identifiers that are made of text.
+    // One overload per type: an overload for all sequences would refuse identifiers that are made of text.
 
-    /// Refuses an array, whose text would be that for debugging.
+    /// Refuses an array, whose text would be its debug description.
     @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
     public mutating func appendInterpolation<Element>(_ values: [Element]) {
         refuse(Self.collection)
     }
 
-    /// Refuses a set, whose text would be that for debugging.
+    /// Refuses a set, whose text would be its debug description.
     @available(*, deprecated, message: "name the argument segments, or join the values; the request fails as it is")
     public mutating func appendInterpolation<Element>(_ values: Set<Element>) {
         refuse(Self.collection)
     }
 
-    /// Refuses a dictionary, whose text would be that for debugging.
+    /// Refuses a dictionary, whose text would be its debug description.
     @available(*, deprecated, message: "write the values one by one; the request fails as it is")
     public mutating func appendInterpolation<Key, Value>(_ values: [Key: Value]) {
         refuse(Self.collection)
     }
 
-    /// Refuses a range, whose text would be that for debugging.
+    /// Refuses a range, whose text would be its debug description.
     @available(*, deprecated, message: "write both bounds; the request fails as it is")
     public mutating func appendInterpolation<Bound>(_ range: Range<Bound>) {
         refuse(Self.collection)
     }
 
-    /// Refuses a range, whose text would be that for debugging.
+    /// Refuses a range, whose text would be its debug description.
     @available(*, deprecated, message: "write both bounds; the request fails as it is")
     public mutating func appendInterpolation<Bound>(_ range: ClosedRange<Bound>) {
         refuse(Self.collection)
@@ -141,7 +142,7 @@ extension PathText.StringInterpolation {
 
     private static let collection = "has several parts; write them one by one, or join them"
 
-    /// Appends a value whose type tells nothing of a text: percent-encoded if it has a description, and refused
+    /// Appends a value whose static type has no text: percent-encoded if the value has a description, and refused
     /// otherwise.
     @available(
         *, deprecated, message: "a value in a path has a description or a raw value; without one the request fails"
@@ -206,8 +207,8 @@ extension PathText.StringInterpolation {
         pattern += RouteText.placeholder
     }
 
-    /// Whether the value would add a segment, a query or a parameter if it was plain text of the path. In a query, text
-    /// after a `=` is a value wherever it comes from.
+    /// Whether the value would add a segment, a query or a parameter as plain text of the path. In a query, text after
+    /// a `=` is a value in both cases.
     private func separates(_ value: String) -> Bool {
         guard isInQuery else {
             return value.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
@@ -224,7 +225,7 @@ extension PathText.StringInterpolation {
         return PercentEncoding.containsDotSegment(String(text[..<end])) ? "the values make a dot segment" : nil
     }
 
-    /// Tells of a value that is encoded now and was a part of the path as a `String`.
+    /// Warns about a value that is encoded here but would be a part of the path in a `String`.
     var warning: String? {
         separating.map { number in
             #"path \#(PathTemplate(pattern).route): value \#(number) has a separator, which is sent encoded; "#

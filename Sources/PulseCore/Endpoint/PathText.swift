@@ -32,9 +32,9 @@ public struct PathText: Sendable {
     let written: String
     /// The text with `{id}` in place of each value; nil without values.
     let pattern: String?
-    /// Why the path is invalid.
+    /// The reason why the path is invalid; nil if it is valid.
     let refusal: String?
-    /// A value of a literal that has another meaning as a part of plain text; nil without one.
+    /// The warning about a value whose separators would count in plain text; nil without such a value.
     package let warning: String?
 
     init(_ kind: Kind, _ text: String, pattern: String? = nil, refusal: String? = nil, warning: String? = nil) {
@@ -45,18 +45,18 @@ public struct PathText: Sendable {
         self.warning = warning
     }
 
-    /// A path as percent-encoded text, or an absolute URL, used as it is. It is parsed as a ``PathTemplate`` if the
-    /// request has values for its placeholders.
+    /// Creates a path from percent-encoded text, or from an absolute URL, which is used as it is. The text is parsed as
+    /// a ``PathTemplate`` if the request has values for its placeholders.
     public init(_ path: String) {
         self.init(.text, path)
     }
 
-    /// A URL: an absolute one is used as it is, a relative one is joined to the client's base URL.
+    /// Creates a path from a URL: an absolute URL is used as it is, a relative one is joined to the client's base URL.
     public init(_ url: URL) {
         self.init(.url, url.absoluteString)
     }
 
-    /// A template whose placeholders all need values.
+    /// Creates a path from a template whose placeholders all need values.
     public init(_ template: PathTemplate) {
         self.init(.template, template.text)
     }
@@ -64,7 +64,7 @@ public struct PathText: Sendable {
     /// The percent-encoded text.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` for a refused value and for a placeholder, which has no value
-    /// here. The error's text never shows a value.
+    /// here, and ``PulseError/invalidURL(_:)`` for an invalid template. The error's text never shows a value.
     public var text: String {
         get throws { kind == .text ? written : try filled(with: [:]).written }
     }
@@ -110,7 +110,7 @@ extension PathText {
 }
 
 extension PathText: Hashable {
-    /// Whether the texts are the same, wherever they come from.
+    /// Whether the texts are equal, whatever their source.
     public static func == (one: PathText, other: PathText) -> Bool {
         one.written == other.written && one.refusal == other.refusal
     }

@@ -24,8 +24,8 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
     /// Creates a request with any method.
     ///
     /// - Parameter target: the path. A literal takes values as interpolations, `"/users/\(id)"`, or has placeholders
-    ///   for those of `path`, `"/users/{id}"`. Each value is encoded as one segment. A refused, missing or unused value
-    ///   throws ``PulseError/invalidRequest(reason:)`` when the request is sent.
+    ///   for those of `path`, `"/users/{id}"`. Each value is encoded as one segment or a part of one. A refused,
+    ///   missing or unused value throws ``PulseError/invalidRequest(reason:)`` when the request is sent.
     public init(
         _ method: HTTPMethod, _ target: PathText,
         path values: [String: any CustomStringConvertible & Sendable] = [:]
@@ -91,27 +91,27 @@ public struct Request<Response: Decodable & Sendable>: Endpoint {
         changed { $0.headers.setHeader(name, to: value) }
     }
 
-    /// Returns a copy with that body.
+    /// Returns a copy with a body.
     public func body(_ body: RequestBody) -> Request {
         changed { $0.body = body }
     }
 
-    /// Returns a copy with that idle timeout: seconds without a byte sent or received.
+    /// Returns a copy with an idle timeout: seconds without a byte sent or received.
     public func timeout(_ seconds: TimeInterval) -> Request {
         option(\.timeout, seconds)
     }
 
-    /// Returns a copy with that deadline: seconds for the whole call, with all redirects, attempts and waits.
+    /// Returns a copy with a deadline: seconds for the whole call, with all redirects, attempts and waits.
     public func deadline(_ seconds: TimeInterval) -> Request {
         option(\.deadline, seconds)
     }
 
-    /// Returns a copy with that retry policy, which overrides the client's and any retry plugin: `.retry(.never)`.
+    /// Returns a copy with a retry policy, which overrides the client's and any retry plugin: `.retry(.never)`.
     public func retry(_ policy: RetryPolicy) -> Request {
         option(\.retry, policy)
     }
 
-    /// Returns a copy that uses the cache in that way: `.cache(.reload)`.
+    /// Returns a copy with a cache mode: `.cache(.reload)`.
     public func cache(_ use: RequestOptions.Cache) -> Request {
         option(\.cache, use)
     }

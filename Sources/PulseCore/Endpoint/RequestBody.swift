@@ -56,10 +56,10 @@ public struct RequestBody: Sendable {
         .encoded(contentType: "application/x-www-form-urlencoded") { Data(QueryEncoder.formString(items).utf8) }
     }
 
-    /// Bytes in another format than JSON, such as Protobuf.
+    /// Bytes in a format other than JSON, such as Protobuf.
     ///
     /// `encode` runs when the request is built: once per call, so that retries, redirects and a stored request send the
-    /// same bytes. It runs again where a model compares bodies. The caller gets its error inside
+    /// same bytes. It runs again when a request model compares bodies. A thrown error is wrapped in
     /// ``PulseError/encodingFailed(underlying:)``, before anything is sent; a ``PulseError`` is passed on unchanged.
     public static func encoded(
         contentType: String, _ encode: @escaping @Sendable () throws -> Data
@@ -110,7 +110,7 @@ public struct RequestBody: Sendable {
     /// - Parameter length: the exact number of bytes, or nil if it is not known (the body is then sent chunked). A
     ///   stream of another length fails with ``PulseError/transport(_:underlying:)``: the server may have received a
     ///   part.
-    /// - Parameter isOneShot: whether `make` works only once; the request is then never repeated.
+    /// - Parameter isOneShot: whether `make` works only once; the request is then never resent.
     public static func stream(
         length: Int64? = nil, contentType: String = "application/octet-stream", isOneShot: Bool = false,
         make: @escaping @Sendable () async throws -> ByteStream
@@ -118,7 +118,7 @@ public struct RequestBody: Sendable {
         RequestBody(.stream(Stream(length: length, isOneShot: isOneShot, make: make)), contentType: contentType)
     }
 
-    /// Whether the body can be sent again: all can, except a stream marked one-shot.
+    /// Whether the body can be resent: false only for a one-shot stream.
     public var isReplayable: Bool {
         if case .stream(let stream) = content { return !stream.isOneShot }
         return true
@@ -133,7 +133,7 @@ extension RequestBody {
     public struct Stream: Sendable {
         /// The exact number of bytes, or nil if it is not known.
         public let length: Int64?
-        /// Whether ``make`` works only once, so that the request is never repeated.
+        /// Whether ``make`` works only once, so that the request is never resent.
         public let isOneShot: Bool
         /// Produces the bytes; called again for every attempt.
         public let make: @Sendable () async throws -> ByteStream

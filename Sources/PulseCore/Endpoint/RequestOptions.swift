@@ -3,6 +3,10 @@
 /// Settings of one call. Every field is optional, and nil inherits: the call's settings override the endpoint's, and
 /// those override the client's, field by field.
 ///
+/// ```swift
+/// let options = RequestOptions().with(\.cache, value: .reload).with(\.deadline, value: 5)
+/// ```
+///
 /// Timeouts are positive numbers of seconds, or infinity for no limit; anything else is
 /// ``PulseError/invalidRequest(reason:)``. A ``deadline`` may be 0 or less, which means that it has passed.
 public struct RequestOptions: Sendable {
@@ -33,8 +37,7 @@ public struct RequestOptions: Sendable {
         case onlyIfCached
         /// A stored response is used at once, while a fresh one is fetched for later calls.
         case staleWhileRevalidate
-        /// The cache takes no part: it serves nothing, and stores nothing of the response. A request that changes
-        /// something still invalidates what is stored.
+        /// The cache neither serves nor stores a response. An unsafe request still invalidates stored responses.
         case bypass
     }
 
@@ -69,8 +72,8 @@ public struct RequestOptions: Sendable {
         set { fields.connectTimeout = newValue }
     }
 
-    /// The pool timeout: the longest wait of an attempt for a connection slot of the host, in seconds. Then the attempt
-    /// fails with a ``PulseError/PoolTimeout``, and nothing was sent.
+    /// The pool timeout: the maximum time in seconds that an attempt waits for a connection slot of the host. After
+    /// that the attempt fails with a ``PulseError/PoolTimeout``, and nothing was sent.
     public var poolTimeout: TimeInterval? {
         get { box?.fields.poolTimeout }
         set { fields.poolTimeout = newValue }
@@ -99,14 +102,14 @@ public struct RequestOptions: Sendable {
     }
 
     /// How the call uses the cache; nil means ``Cache/default``. Without a cache plugin (identifier `com.pulse.cache`),
-    /// only ``Cache/onlyIfCached`` has an effect, and the client warns of a value that asks for a cache.
+    /// only ``Cache/onlyIfCached`` has an effect, and the client warns about a value that needs a cache.
     public var cache: Cache? {
         get { box?.fields.cache }
         set { fields.cache = newValue }
     }
 
     /// Whether concurrent identical calls may share one request, if the client has a coalescing plugin (identifier
-    /// `com.pulse.coalescing`); nil means yes. The client warns of true without such a plugin.
+    /// `com.pulse.coalescing`); nil means yes. The client warns about true without such a plugin.
     public var coalesces: Bool? {
         get { box?.fields.coalesces }
         set { fields.coalesces = newValue }
@@ -192,7 +195,7 @@ public struct RequestOptions: Sendable {
     /// Whether the call may use an expensive network, such as cellular data or a personal hotspot; nil means yes.
     /// Without another network it fails with ``PulseError/transport(_:underlying:)``.
     ///
-    /// ``URLSessionTransport`` obeys it on Apple platforms. Elsewhere it has no effect, and the client warns.
+    /// ``URLSessionTransport`` applies it on Apple platforms. Elsewhere it has no effect, and the client warns.
     public var allowsExpensiveNetworkAccess: Bool? {
         get { box?.fields.allowsExpensiveNetworkAccess }
         set { fields.allowsExpensiveNetworkAccess = newValue }
@@ -201,7 +204,7 @@ public struct RequestOptions: Sendable {
     /// Whether the call may use a network in Low Data Mode; nil means yes. Without another network it fails with
     /// ``PulseError/transport(_:underlying:)``.
     ///
-    /// ``URLSessionTransport`` obeys it on Apple platforms. Elsewhere it has no effect, and the client warns.
+    /// ``URLSessionTransport`` applies it on Apple platforms. Elsewhere it has no effect, and the client warns.
     public var allowsConstrainedNetworkAccess: Bool? {
         get { box?.fields.allowsConstrainedNetworkAccess }
         set { fields.allowsConstrainedNetworkAccess = newValue }
@@ -210,7 +213,7 @@ public struct RequestOptions: Sendable {
     /// Whether the system tries HTTP/3 with a server that has not announced it yet; nil means no. With an announcement
     /// (RFC 9114, section 3.1.1) the system uses HTTP/3 without this option.
     ///
-    /// ``URLSessionTransport`` obeys it on Apple platforms, except for upgrades and through a proxy. Elsewhere it has
+    /// ``URLSessionTransport`` applies it on Apple platforms, except for upgrades and through a proxy. Elsewhere it has
     /// no effect, and the client warns.
     public var assumesHTTP3Capable: Bool? {
         get { box?.fields.assumesHTTP3Capable }
@@ -219,32 +222,32 @@ public struct RequestOptions: Sendable {
 
     /// The purpose of the traffic, by which the system sets its priority; nil means `.default`.
     ///
-    /// ``URLSessionTransport`` obeys it on Apple platforms, except for upgrades. Elsewhere it has no effect, and the
+    /// ``URLSessionTransport`` applies it on Apple platforms, except for upgrades. Elsewhere it has no effect, and the
     /// client warns.
     public var networkServiceType: URLRequest.NetworkServiceType? {
         get { box?.fields.networkServiceType }
         set { fields.networkServiceType = newValue }
     }
 
-    /// Takes the progress of the call's request body, or, if it has none, of a response body that goes to a file; nil,
-    /// the default, measures nothing.
+    /// Receives the progress of the call's request body or, without one, of a response body that is stored in a file.
+    /// Nil, the default, measures nothing.
     ///
-    /// It gets at most ten values a second by the client's clock: the first at once, and the last before the call
-    /// returns or throws, nothing afterwards. An empty body is 0 of 0 bytes. Each attempt, such as a retry, a redirect
-    /// that keeps the body or a replay after a token refresh, starts again at 0: only there does
-    /// ``TransferProgress/completed`` fall. Bytes are counted as they are sent, so after a plugin has compressed them,
-    /// and as they are stored. For small bodies in memory, measuring costs more than sending: set it where a progress
-    /// bar needs it.
+    /// It receives at most ten values a second by the client's clock: the first at once, the last before the call
+    /// returns or throws, and nothing afterwards. An empty body is 0 of 0 bytes. Each attempt, such as a retry, a
+    /// redirect that keeps the body or a replay after a token refresh, starts again at 0: only then does
+    /// ``TransferProgress/completed`` decrease. Bytes are counted as they are sent, after compression by a plugin, or
+    /// as they are stored. For small bodies in memory, measuring costs more than sending: set it where a progress bar
+    /// needs it.
     ///
-    /// It is called from any thread, never concurrently for one call, and the transfer may wait for it: it must be
-    /// short, and must not wait for the call. Requests that plugins make themselves or for several calls together, and
-    /// entries that the offline queue sends later, report nothing.
+    /// It is called from any thread, never concurrently for one call, and the transfer may wait for it: it must return
+    /// quickly, and must not wait for the call. Requests that plugins make themselves or for several calls together,
+    /// and entries that the offline queue sends later, report nothing.
     public var progress: (@Sendable (TransferProgress) -> Void)? {
         get { box?.fields.progress }
         set { fields.progress = newValue }
     }
 
-    /// The names of the set options that only Apple platforms obey.
+    /// The names of the set options that have an effect only on Apple platforms.
     package var namesOfAppleOptions: [String] {
         guard let fields = box?.fields else { return [] }
         return [
@@ -267,7 +270,7 @@ public struct RequestOptions: Sendable {
         try set(&self)
     }
 
-    /// A copy with one field set: `.init().with(\.tag, value: "feed")`.
+    /// Returns a copy with one field set: `.init().with(\.tag, value: "feed")`.
     public func with<Value>(_ field: WritableKeyPath<RequestOptions, Value>, value: Value) -> RequestOptions {
         var copy = self
         copy[keyPath: field] = value

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The path of an endpoint, or the target of a ``Request`` or a verb of the client: a ``PathText``, a `String`, a
-/// `URL`, a ``PathTemplate``, or a custom type that makes one of them.
+/// `URL`, a ``PathTemplate``, or a custom type that creates one of them.
 ///
 /// An app's enum of routes can be a target as well:
 /// `extension Route: RequestTarget { var requestPath: PathText { "/users/me" } }`.
@@ -10,7 +10,8 @@ public protocol RequestTarget: Sendable {
     var requestPath: PathText { get }
 }
 
-/// An endpoint whose path may be a literal at the call, where an interpolation in a `String` was sent as it stood.
+/// An endpoint whose path may be a literal at the call site. It warns about an interpolation that a `String` would have
+/// sent unencoded.
 package protocol LiteralPathCarrying {
     var pathWarning: String? { get }
 }

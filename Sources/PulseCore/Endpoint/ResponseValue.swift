@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// A response type that reads the response itself, without the decoder.
+/// A response type that reads the response itself instead of being decoded from the body.
+///
+/// ```swift
+/// struct Quota: ResponseValue {
+///     let remaining: String?
+///     static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) -> Quota {
+///         Quota(remaining: response.headers["X-RateLimit-Remaining"])
+///     }
+/// }
+/// ```
 public protocol ResponseValue: Decodable {
-    /// Creates the value from an accepted response. The caller gets an error that is not a ``PulseError`` inside
+    /// Creates the value from an accepted response. A thrown error that is not a ``PulseError`` is wrapped in
     /// ``PulseError/decodingFailed(type:underlying:)``.
     static func read(_ response: PulseResponse, using decoder: any ResponseDecoder) throws -> Self
 }

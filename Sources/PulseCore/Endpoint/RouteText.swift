@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Default routes, made of method and path so that calls to one resource have one route.
+/// Default routes: the method and the path without values, so that all calls to one resource share a route.
 package enum RouteText {
     static let placeholder = "{id}"
 
@@ -10,7 +10,7 @@ package enum RouteText {
     }
 
     /// A literal path with `{id}` for each segment that looks like a value: numbers and dates, UUIDs, long hexadecimal
-    /// or base64 text, addresses, escapes. A number of at least three digits within a word is replaced by `{id}` alone.
+    /// or base64 text, addresses, escapes. Within a word, only a number of at least three digits is replaced.
     ///
     /// This is a guess: a name such as `ada` looks like a word of the API. Collectors of routes must limit their
     /// number.

@@ -5,7 +5,7 @@
 package struct UnusedMember: Sendable, Hashable {
     package let name: String
     package let type: String
-    /// The type of the requirement, or what to write where no requirement has the name.
+    /// The type of the requirement, or the right name if no requirement has this one.
     package let requiredType: String
     /// Whether a requirement has the name.
     package let hasRightName: Bool
@@ -27,7 +27,7 @@ package struct UnusedMember: Sendable, Hashable {
         /// The types that satisfy the requirement.
         let types: [Any.Type]
         /// Whether the requirement has its default value. If not, an extension may use the property to implement it.
-        /// Called only in doubt, since a body may be expensive to make.
+        /// Called only if needed, since a body may be expensive to make.
         let isDefault: () -> Bool
 
         package init(
@@ -40,14 +40,14 @@ package struct UnusedMember: Sendable, Hashable {
         }
     }
 
-    /// Names that people write for a requirement.
+    /// Common wrong names for a requirement.
     package struct Misnomer {
         let names: Set<String>
         /// The requirement to write instead.
         let right: String
-        /// Whether the value may be meant for it: a type's own data may have the same name.
+        /// Whether the value may be meant for the requirement: a type's own data may have the same name.
         let fits: (Any) -> Bool
-        /// Whether the requirement has its default value. If not, it may be implemented by the property.
+        /// Whether the requirement has its default value. If not, the property may implement it.
         let isDefault: (Any) -> Bool
 
         package init(
@@ -117,7 +117,7 @@ extension Endpoint {
             ], misnomers)
     }
 
-    // With its type: a comparison with a literal would ask for the whole seconds, which have a default.
+    // Typed: a comparison with a literal would select the property in whole seconds, which has a default.
     private var idleTimeout: TimeInterval { timeoutInterval }
 
     private var hasNoQuery: Bool {
@@ -167,7 +167,7 @@ extension Endpoint {
     }
 }
 
-/// What a property of a likely name may be meant for.
+/// Checks whether the value of a misnamed property fits a requirement.
 package enum MemberMeaning {
     package static func isTime(_ value: Any) -> Bool {
         if #available(iOS 16, macOS 13, tvOS 16, watchOS 9, *) {  // newer: Duration

@@ -13,7 +13,7 @@ package struct BodyNote: Error, Sendable {
     let byteCount: Int
     /// Whether the body begins like HTML or XML.
     let isMarkup: Bool
-    /// Whether the body is JSON; only computed if the decoder's error does not tell.
+    /// Whether the body is JSON. Parsed only if the decoder's error has no location; otherwise true.
     let isJSON: Bool
     /// The method and the redacted URL.
     let request: String
@@ -49,7 +49,7 @@ package struct BodyNote: Error, Sendable {
 
     /// The kind of the body, for errors without a location in it.
     var nature: String {
-        // Foundation reports a number that does not fit like bytes that are not JSON, without a location.
+        // For a number that does not fit, Foundation throws the error of invalid JSON, which has no location.
         guard !isJSON else { return "it is JSON, with a value that does not fit its type" }
         return isMarkup ? "it is not JSON, it begins like HTML or XML" : "it is not JSON"
     }
@@ -57,7 +57,7 @@ package struct BodyNote: Error, Sendable {
     /// - Parameter withRequest: whether the URL may be shown.
     func text(withRequest: Bool) -> String {
         let end = "\(byteCount) bytes" + (withRequest ? ", \(request)" : "")
-        // The response was not decoded itself.
+        // The decoder read an element of the response, not its body.
         if let element { return "\(element), \(end)" }
         var type = mediaType ?? "no Content-Type"
         if let expected, mediaType?.asciiLowercased != expected.asciiLowercased { type += " read as \(expected)" }
@@ -66,7 +66,7 @@ package struct BodyNote: Error, Sendable {
 }
 
 extension DecodingError {
-    /// The added note, if there is one.
+    /// The attached note, if there is one.
     var note: BodyNote? { context?.underlyingError as? BodyNote }
 
     private var context: Context? {

@@ -8,15 +8,15 @@ import Glibc
 import Musl
 #endif
 
-/// What an error of Foundation or of the system says, for texts: theirs quote a domain and a number, or the whole of
-/// the user information.
+/// Describes an error of Foundation's file functions or of the system, for texts. The error's own text quotes a domain
+/// and a number, or the entire `userInfo`.
 package struct FileFault: CustomStringConvertible {
     /// One clause, without the path.
     let cause: String
     /// The redacted path of the file that the error is about; nil if the error has none.
     private let path: String?
 
-    /// Nil for an error that is neither of Foundation's files nor of the system.
+    /// Returns nil for any other error.
     init?(_ error: any Error) {
         let error = error as NSError
         switch error.domain {
@@ -33,7 +33,7 @@ package struct FileFault: CustomStringConvertible {
 
     package var description: String { path.map { "\(cause): \($0)" } ?? cause }
 
-    /// The error with the path of its file, if it is of Foundation or of the system and names none.
+    /// Adds the path of the file to a POSIX or Cocoa error that has none; returns any other error unchanged.
     package static func naming(_ error: any Error, _ file: URL) -> any Error {
         let known = error as NSError
         guard [NSPOSIXErrorDomain, NSCocoaErrorDomain].contains(known.domain), known.filePath == nil else {

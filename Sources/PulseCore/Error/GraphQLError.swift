@@ -40,8 +40,8 @@ public struct GraphQLError: Error, Sendable, Hashable, Codable {
         self.extensions = extensions
     }
 
-    /// Decodes an error. Members with unexpected values are empty, and so is a message that is no text, so that they
-    /// hide neither the error nor the data beside it. A bare text is an error's message.
+    /// Decodes an error leniently. A member with an unexpected value becomes empty, even the message, and so hides
+    /// neither the error nor the response's data. A bare string becomes the message.
     public init(from decoder: any Decoder) throws {
         let container = try? decoder.container(keyedBy: CodingKeys.self)
         func member<Value: Decodable>(_ key: CodingKeys) -> Value? {

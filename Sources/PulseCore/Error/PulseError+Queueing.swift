@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension PulseError {
-    /// The member of a policy's ``OfflineQueuePolicy/queues`` for this failure; nil if it never queues a call. The
-    /// request of the last attempt was not sent.
+    /// The member of ``OfflineQueuePolicy/queues`` that covers this failure; nil if the failure never queues a call.
+    /// Only a failure whose last attempt sent nothing has one.
     package var queueing: OfflineQueuePolicy.Failures? {
         switch self {
         case .noConnection: return .noConnection

@@ -76,11 +76,11 @@ extension PulseError {
         }
     }
 
-    /// Whether the request failed with a reused connection: the connection ended before a byte of the response came, or
-    /// an HTTP/2 server refused to process the request on it. In the second case, ``phase`` is ``Phase/beforeSend``.
+    /// Whether the request failed on a reused connection: the connection ended before the first byte of the response,
+    /// or an HTTP/2 server refused to process the request on it. In the second case, ``phase`` is ``Phase/beforeSend``.
     ///
-    /// It says little about the server. The retry loop resends such a request once, at once, if it may be repeated. The
-    /// resend does not count as an attempt, and is not made if the policy allows only one.
+    /// It says little about the server's health. The retry loop resends such a request once, immediately, if it may be
+    /// repeated. The resend does not count as an attempt, and is not made if the policy allows only one.
     public var isStaleConnection: Bool {
         switch self {
         case .transport(_, let underlying): (underlying as? TransportFailure)?.isStaleConnection ?? false
@@ -116,7 +116,7 @@ extension PulseError {
         }
     }
 
-    /// The seconds until the server accepts another request, if it said so (`Retry-After`, RFC 9110, section 10.2.3).
+    /// The seconds until the server accepts another request, if it says so (`Retry-After`, RFC 9110, section 10.2.3).
     ///
     /// A date is relative to the response's own `Date`; without one, to the system clock at the time of the call.
     public var retryAfter: TimeInterval? {
@@ -208,7 +208,7 @@ extension PulseError {
 }
 
 extension URLError {
-    /// The same error with that URL, if it has none.
+    /// Adds the URL to an error that has none.
     fileprivate func naming(_ url: URL?) -> URLError {
         guard let url, failingURL == nil else { return self }
         return URLError(code, userInfo: userInfo.merging([NSURLErrorFailingURLErrorKey: url]) { own, _ in own })

@@ -2,15 +2,14 @@
 
 /// The errors of a call, named by what the caller can do about them.
 ///
-/// All public functions of PulseKit throw this type and no other. Its texts are redacted: printing an error shows no
-/// credential, no secret query value and no body.
+/// A client, its offline queue and ``PluginChain`` throw this type and no other. Its texts are redacted: printing an
+/// error shows no credential, no secret query value and no body.
 public indirect enum PulseError: Error, Sendable {
     // MARK: Before anything is sent
 
     /// The URL cannot be built: a bad base URL, a relative path without one, a `#` or a dot segment in a path.
     case invalidURL(String)
-    /// The request cannot be sent as it is: a header with a control character, a template without its value, and the
-    /// like.
+    /// The request cannot be sent as it is: for example, a header has a control character, or a template has no value.
     case invalidRequest(reason: String)
     /// The body could not be encoded.
     case encodingFailed(underlying: any Error)
@@ -23,7 +22,7 @@ public indirect enum PulseError: Error, Sendable {
     case noConnection
     /// Nothing was sent or received for the idle timeout.
     case timeout(URLRequest)
-    /// The connection failed; ``phase`` tells how far the request got.
+    /// The connection failed; see ``phase`` for how far the request got.
     case transport(URLError.Code, underlying: any Error)
     /// The server's verified certificate chain contains none of the pinned keys.
     case sslPinningFailed(host: String)

@@ -12,15 +12,15 @@ public struct TransportFailure: Error, Sendable {
     public let phase: PulseError.Phase
     /// The cause, if there is one to report; nil if the code is sufficient.
     public let underlying: (any Error)?
-    /// Whether the cause is a reused connection: it ended before a byte of the response came, or its server refused to
-    /// process the request on it (RFC 9113, sections 6.8 and 8.7).
+    /// Whether the cause is a reused connection: it ended before the first byte of the response, or its server refused
+    /// to process the request on it (RFC 9113, sections 6.8 and 8.7).
     ///
-    /// The server may be healthy, so the retry loop resends such a request once, at once, if it may be repeated.
+    /// The server may be healthy, so the retry loop resends such a request once, immediately, if it may be repeated.
     public let isStaleConnection: Bool
-    /// The status and the header fields, if they had arrived before the body failed. A client goes by this status if
-    /// its call does not accept it: it follows a redirect, and retries after a 503.
+    /// The status and the header fields, if they arrived before the body failed. A client acts on a status that its
+    /// call does not accept: it follows a redirect, and retries after a 503.
     public var response: PulseResponse?
-    /// The method and the redacted URL, and the file if it concerns one, for texts.
+    /// The method, the redacted URL, and the file involved, if any, for texts.
     package var request: String?
 
     /// Creates a failure.

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 /// A receiver of events, called synchronously by the code that emits them, on any thread and concurrently.
+///
+/// ```swift
+/// final class FailureCounter: EventSink {
+///     let isActive = true
+///     func emit(_ event: NetworkEvent) {
+///         if case .requestCompleted(.failure(let error), _, _) = event { metrics.count(error.kind) }
+///     }
+/// }
+/// ```
 public protocol EventSink: AnyObject, Sendable {
     /// Whether there is a listener. Checked before an event is built, so it must be cheap.
     var isActive: Bool { get }
@@ -8,7 +17,7 @@ public protocol EventSink: AnyObject, Sendable {
     func emit(_ event: NetworkEvent)
 }
 
-/// A sink that forwards events to others: it asks them once, and builds the event only if one of them listens.
+/// A sink that forwards events to other sinks. It checks them once, and builds the event only if one is active.
 package protocol LazyEventSink: EventSink {
     func emit(lazily event: () -> NetworkEvent)
 }

@@ -3,11 +3,11 @@
 extension NetworkEvent {
     /// The call of an event: its identity, its attempt and its trace, without headers, query or body.
     public struct CallSummary: Sendable {
-        /// The constant part of a call in progress, in one object: there are many events, and passing on a reference is
-        /// cheap.
+        /// The constant part of the summaries of a call. It is one shared object, since events are many and copying a
+        /// reference is cheap.
         package final class Identity: Sendable, Equatable {
             let id: UUID
-            /// The call whose start and end were emitted: `id`, or for work detached from a call, the id of that call.
+            /// The id of the call whose start and end were emitted: `id`, or for detached work, that of its call.
             let rootID: UUID
             let endpointPath: String
             let route: String
@@ -40,7 +40,7 @@ extension NetworkEvent {
                     isInVirtualTime: isInVirtualTime)
             }
 
-            // What is not public is not compared: a test could not make an equal value.
+            // Compares public values only: a test could not create the others.
             package static func == (one: Identity, other: Identity) -> Bool {
                 one === other
                     || one.id == other.id && one.endpointPath == other.endpointPath && one.route == other.route
@@ -48,7 +48,7 @@ extension NetworkEvent {
             }
         }
 
-        /// In a box like the identity: most calls have no trace, and need no space for its texts.
+        /// Boxed like the identity: most calls have no trace, and need no space for its strings.
         private final class Span: Sendable, Equatable {
             let traceID: String?
             let parentSpanID: String?
@@ -100,11 +100,11 @@ extension NetworkEvent {
         /// several calls at once, have their own identifier. A socket has its own too, the same over all its
         /// connections.
         public var id: UUID { identity.id }
-        /// The identifier of the call that caused the event; its start and end are emitted with it.
+        /// The identifier of the call that caused the event, as in the start and end events of that call.
         package var rootID: UUID { identity.rootID }
-        /// Whether a program, and not the system, advances the clock of the call's client.
+        /// Whether the clock of the call's client is advanced by a program, not by the system.
         package var isInVirtualTime: Bool { identity.isInVirtualTime }
-        /// The same summary for an event that the call of that id has caused.
+        /// The same summary for an event that the call with that id caused.
         package func caused(by rootID: UUID) -> CallSummary {
             var copy = self
             copy.identity = identity.caused(by: rootID)

@@ -5,8 +5,8 @@ extension NetworkEvent {
     public struct ResponseSummary: Sendable {
         /// The status of the response.
         public let statusCode: Int
-        /// The size of the body in bytes, after decompression: of a stream, the bytes that were read; of a
-        /// download, those that it received.
+        /// The size of the body in bytes, after decompression: for a stream, the bytes read; for a download, the bytes
+        /// received.
         public let byteCount: Int
         /// Where the response came from.
         public let origin: PulseResponse.Origin
@@ -25,7 +25,7 @@ extension NetworkEvent {
         /// When the phases of the transfer ended; nil if the transport measured nothing.
         public var timings: PulseResponse.Timings? { measured?.timings }
 
-        /// In a box: every event has the size of the largest one, and is copied from listener to listener.
+        /// Boxed: every event is as large as the largest case, and is copied to each listener.
         private final class Measured: Sendable, CustomDebugStringConvertible {
             let timings: PulseResponse.Timings
 

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT
 
 extension NetworkEvent {
-    /// The end of one connection of a socket: how it ended, and what has passed through it.
+    /// The end of one connection of a socket: how it ended, and how much it carried.
     ///
     /// It holds no URL and no message. The description is one line without text from the server.
     public struct SocketDisconnection: Sendable, Hashable {
         /// The sides of a connection.
         public enum Side: String, Sendable, Hashable, CaseIterable {
-            /// This side, and the other.
+            /// The app's side and the peer.
             case client, server
         }
 
-        /// The code of the server's close frame, 1005 if that has none (RFC 6455, section 7.1.5). Without a close frame
-        /// of the server, the code that this side closed with, and 1006 for a connection that was lost.
+        /// The code of the server's close frame, 1005 if the frame has none (RFC 6455, section 7.1.5). Without such a
+        /// frame, the code that this side closed with, or 1006 for a lost connection.
         public let code: Int
         /// The reason that came with ``code``, often empty. It may be text from the server: on one line, of bounded
         /// length, with secrets masked.
         public let reason: String
         /// The side that closed the connection first; nil for a connection that was lost.
         public let endedBy: Side?
-        /// Why the connection was lost, or why this side gave it up; nil if a side closed it as intended.
+        /// Why the connection was lost, or why this side abandoned it; nil if a side closed it as intended.
         public let error: PulseError.Summary?
         /// The seconds from the end of the handshake to the end of the connection, by the client's clock.
         public let duration: TimeInterval
-        /// The messages of this connection that the system has taken all bytes of.
+        /// The messages of this connection whose bytes the system has accepted in full.
         public let messagesSent: Int
-        /// The messages of this connection that have arrived whole.
+        /// The complete messages received on this connection.
         public let messagesReceived: Int
-        /// The bytes that were sent after the handshake, with those of frames and pings.
+        /// The bytes sent after the handshake, including frame headers and pings.
         public let bytesSent: Int64
-        /// The bytes that were received after the handshake, with those of frames and pongs.
+        /// The bytes received after the handshake, including frame headers and pongs.
         public let bytesReceived: Int64
-        /// The messages that were sent, or may have been sent, since the last confirmed ping: what may be lost.
+        /// The messages that were or may have been sent since the last confirmed ping, and so may be lost.
         public let unconfirmed: Int
 
         /// Creates a value, for tests and for tools that create events. `duration` is in seconds. Masks the secrets in

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Events of calls, as values. No event holds a body, a header value or a query, except in the error of a
-/// ``SocketState``, whose description has none of them. In a path, what ``Redaction`` recognizes is masked; another
-/// secret is shown with the path. The only text from a
-/// server is ``NetworkEvent/SocketDisconnection/reason``, masked.
+/// ``SocketState``, whose description has none of them. A path is masked by ``Redaction``; a secret that it does not
+/// recognize stays visible. The only text from a server is ``NetworkEvent/SocketDisconnection/reason``, masked.
 public enum NetworkEvent: Sendable {
     /// A call has begun. Emitted once per call.
     case requestStarted(CallSummary)
@@ -73,7 +72,7 @@ public enum NetworkEvent: Sendable {
     case connectivityChanged(ConnectivityStatus)
     /// A socket has changed its state to this one.
     case socketStateChanged(CallSummary, SocketState)
-    // Indirect, since every event has the size of the largest one.
+    // Indirect, since every event is as large as the largest case.
     /// A connection of a socket has ended. Emitted once for each connection whose handshake has succeeded, before the
     /// state that follows.
     indirect case socketDisconnected(CallSummary, SocketDisconnection)

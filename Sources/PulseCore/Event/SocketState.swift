@@ -2,25 +2,24 @@
 
 /// The state of a socket, from its first connection to its end.
 ///
-/// A socket is connected again after it was lost, so its states may go through ``connecting(attempt:)`` and
+/// A socket reconnects after a lost connection, so its states may go through ``connecting(attempt:)`` and
 /// ``reconnecting(after:attempt:delay:unconfirmed:)`` any number of times. ``closed(_:)`` is final. The description is
 /// one line without the URL or text from the server.
 public enum SocketState: Sendable {
     /// The socket has not been connected yet.
     case idle
-    /// The socket is being connected. `attempt` counts from 1, and starts again at 1 once the socket was open for long
-    /// enough.
+    /// The socket is connecting. `attempt` counts from 1, and restarts at 1 once the socket was open for long enough.
     case connecting(attempt: Int)
-    /// Messages can be sent and received; `subprotocol` is the one that the server has chosen, nil for none.
+    /// Messages can be sent and received; `subprotocol` is the server's choice, nil for none.
     case open(subprotocol: String?)
-    /// The socket was lost, or could not be connected, and is connected again after a wait.
+    /// The connection was lost or could not be made; the socket reconnects after a wait.
     ///
     /// - `after`: the reason.
     /// - `attempt`: the number of the attempt that follows the wait, as in ``connecting(attempt:)``.
     /// - `delay`: the wait in seconds.
     /// - `unconfirmed`: the number of messages sent since the last pong. The server may not have received them.
     case reconnecting(after: PulseError, attempt: Int, delay: TimeInterval, unconfirmed: Int)
-    /// This side is closing the socket and waits for the server's confirmation.
+    /// This side is closing the socket and waits for the server's close frame.
     case closing
     /// The socket has ended: nil if this side closed it, else the reason.
     case closed(PulseError?)

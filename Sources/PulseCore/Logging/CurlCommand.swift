@@ -6,7 +6,7 @@ extension URLRequest {
     /// Headers are sorted by name. A text body is part of the command. A body that is binary, larger than
     /// `maxBodyLength`, a file or a stream is only named, as `--data-binary '@body-of-120-bytes'`: save it under that
     /// name first. Headers that cannot be sent are omitted: the name is not a token, or the value has a control
-    /// character but a tab.
+    /// character other than a tab.
     ///
     /// - Parameter body: the body if it is not in `httpBody`: ``PluginContext/body``.
     /// - Parameter redaction: the rules for masking; nil shows every secret.

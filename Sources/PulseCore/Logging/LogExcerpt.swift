@@ -3,7 +3,7 @@
 /// The masked start of a long text for a log.
 ///
 /// A cut never reveals a part of a secret: masking reads beyond the shown text, so it also recognizes a secret by its
-/// end. If the text is longer than that, the last word is omitted.
+/// end. If the text is longer than the part read, the last word of that part is omitted.
 package struct LogExcerpt: Sendable {
     private let redaction: Redaction
     private let limit: Int
@@ -73,7 +73,7 @@ package struct LogExcerpt: Sendable {
         return "<\(LogText.count(data.count, "byte"))\(type)>"
     }
 
-    /// The bytes to scan. They end between two scalars, so that text stays text.
+    /// The bytes to scan. They end between two scalars, so that they stay valid UTF-8.
     private func window(of bytes: some Collection<UInt8>) -> ArraySlice<UInt8> {
         let (length, isTooLarge) = limit.addingReportingOverflow(lookahead)
         guard !isTooLarge, length < bytes.count else { return Array(bytes)[...] }

@@ -38,8 +38,8 @@ package enum LogText {
         .joined(separator: "\n")
     }
 
-    /// A block in pieces for a log that cuts long entries. It is split at line breaks where possible. Each piece has at
-    /// most `limit` bytes, and later pieces start with the tag of the block.
+    /// Splits a block for a log that truncates long entries, at line breaks where possible. Each piece has at most
+    /// `limit` bytes, and later pieces start with the tag of the block.
     package static func pieces(of block: String, upTo limit: Int) -> [String] {
         guard block.utf8.count > limit else { return [block] }
         let tag = block.hasPrefix("[") ? String(block.prefix { $0 != " " && $0 != "\n" }) + " …\n" : ""

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Any bytes as text for a POSIX shell (IEEE Std 1003.1, Shell Command Language, section 2.2). It is safe to paste into
-/// a terminal: a pasted control character acts as a key, and the interrupt key would end the quotes.
+/// Quotes bytes for a POSIX shell (IEEE Std 1003.1, Shell Command Language, section 2.2). The text is safe to paste
+/// into a terminal: a pasted control character acts as a key, and the interrupt key would end the quotes.
 enum ShellText {
-    /// One word with those bytes as its value, up to the first NUL, which no word can contain.
+    /// A shell word with those bytes as its value, up to the first NUL, which no word can contain.
     ///
     /// It is in single quotes, where no character is special. `printf` writes control characters except line feed, and
-    /// bytes that are not UTF-8. A line feed is quoted instead, since a substitution drops it at its end.
+    /// bytes that are not UTF-8. A line feed is quoted instead, since command substitution strips trailing ones.
     static func word(_ bytes: some Sequence<UInt8>) -> String {
         var word: [UInt8] = []
         write(bytes, to: &word)

@@ -87,8 +87,8 @@ extension String {
         return !isEmpty && text.withUTF8 { $0.allSatisfy(ASCIISet.token.contains) }
     }
 
-    /// Whether the string has no control character but tabs (RFC 9110, section 5.5): some end a field line early, and
-    /// peers refuse the others.
+    /// Whether the string has no control characters other than tabs (RFC 9110, section 5.5): some end a field line
+    /// early, and peers reject the rest.
     package var isHTTPFieldValue: Bool {
         var text = self
         // The loop checks every byte without an early exit, so that the compiler can vectorize it: tokens are long.

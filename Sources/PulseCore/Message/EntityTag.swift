@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// An identifier of one state of a resource (RFC 9110, section 8.8.3).
+/// A validator that identifies one state of a resource (RFC 9110, section 8.8.3).
 package struct EntityTag: Sendable, Equatable {
     /// The text as received.
     package let text: String
     package let isWeak: Bool
 
-    /// Nil without the field, or if the text is not an entity tag: in a list it could be ambiguous.
+    /// Returns nil if the field is missing or not a valid entity tag, which could be ambiguous in a list.
     package init?(of headers: HTTPHeaders) {
         guard let value = headers["ETag"] else { return nil }
         self.init(value.trimmingCharacters(in: .whitespaces))
@@ -25,7 +25,7 @@ package struct EntityTag: Sendable, Equatable {
         self.text = text
     }
 
-    /// Whether both identify the same state, by weak comparison (RFC 9110, section 8.8.3.2).
+    /// Whether the tags match by weak comparison (RFC 9110, section 8.8.3.2).
     package func names(_ other: EntityTag) -> Bool {
         opaque == other.opaque
     }

@@ -5,12 +5,12 @@ package enum HTTPDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     private static let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
-    /// The date in one of the three forms that a recipient must accept, or nil: `Sun, 06 Nov 1994 08:49:37 GMT`,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+    /// Parses the three formats that a recipient must accept: `Sun, 06 Nov 1994 08:49:37 GMT`,
+    /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Nil for any other text.
     ///
-    /// Names are accepted in any case, and the weekday is not compared with the date. A leap second counts as the
-    /// second before it. Everything else must follow the grammar, down to a single blank between two words. A cache
-    /// treats an invalid date as past (RFC 9111, section 5.3), and guessing could keep a response forever.
+    /// Names are accepted in any case, and the weekday is not checked against the date. A leap second counts as the
+    /// second before it. Everything else must follow the grammar, down to a single space between two words. A cache
+    /// treats an invalid date as past (RFC 9111, section 5.3), and guessing could keep a response fresh forever.
     ///
     /// - Parameter now: the reference time for a two-digit year, which is never more than 50 years ahead.
     package static func parse(_ text: String, now: Date) -> Date? {
@@ -33,7 +33,7 @@ package enum HTTPDate {
             else { return nil }
             return date(year, words[1], day, words[3])
         case 6 where words[2].isEmpty:
-            // A one-digit day has a blank in place of the first digit.
+            // A one-digit day has a space in place of the first digit.
             guard isWeekday(words[0]), let day = number(words[3], digits: 1), let year = number(words[5], digits: 4)
             else { return nil }
             return date(year, words[1], day, words[4])
@@ -85,7 +85,7 @@ package enum HTTPDate {
         weekdays.contains { $0 == name || $0.prefix(3) == name }
     }
 
-    /// Whole seconds since 1970, clamped to years of four digits. From 2038 on they do not fit in 32 bits.
+    /// Whole seconds since 1970, clamped to four-digit years. From 2038 on they do not fit in 32 bits.
     private static func seconds(of date: Date) -> TimeInterval {
         max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down)
     }
@@ -94,7 +94,7 @@ package enum HTTPDate {
         Int((seconds / 86_400).rounded(.down))
     }
 
-    /// A year of two digits: the later one, unless it is more than 50 years ahead (RFC 9110, section 5.6.7).
+    /// The candidates for a two-digit year. The first is wrong if it is over 50 years ahead (RFC 9110, section 5.6.7).
     private static func years(endingIn twoDigits: Int, _ now: Date) -> [Int] {
         let current = civil(fromDays: days(before: seconds(of: now))).year
         let year = current - current % 100 + twoDigits

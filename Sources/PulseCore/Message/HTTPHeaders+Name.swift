@@ -3,7 +3,7 @@
 extension HTTPHeaders {
     /// The name of a header field: `response.headers[.contentType]`.
     ///
-    /// Names are compared without case. An app adds its own:
+    /// Names are case-insensitive. An app adds its own:
     /// `extension HTTPHeaders.Name { static let requestID = Self("X-Request-ID") }`.
     public struct Name: Sendable, Hashable, CustomStringConvertible {
         private let text: String
@@ -25,7 +25,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// The value of the field of that name, as by its text: `headers[.contentType]` is `headers["Content-Type"]`.
+    /// The value of that field: `headers[.contentType]` is the same as `headers["Content-Type"]`.
     public subscript(name: Name) -> String? {
         get { self[name.description] }
         set { self[name.description] = newValue }

@@ -2,9 +2,15 @@
 
 /// The header fields of a response: ordered, repeatable, with case-insensitive names (RFC 9110, section 5).
 ///
+/// ```swift
+/// var headers: HTTPHeaders = ["Content-Type": "application/json"]
+/// headers.add(name: "Link", value: "</orders?page=2>; rel=next")
+/// let mediaType = headers[.contentType]
+/// ```
+///
 /// A request's headers are `[String: String]` everywhere in PulseKit; ``dictionary`` converts to them. Any text can be
-/// stored. Text that cannot be sent (a control character but a tab in a value, a name that is not a token) is refused
-/// with an error before the request is sent, see ``validate()``.
+/// stored. Text that cannot be sent (a control character other than a tab in a value, a name that is not a token) is
+/// rejected with an error before the request is sent, see ``validate()``.
 public struct HTTPHeaders: Sendable, Hashable {
     /// One field line.
     public struct Field: Sendable, Hashable {
@@ -12,7 +18,7 @@ public struct HTTPHeaders: Sendable, Hashable {
         public var name: String
         /// The value, without the name and the colon. Bytes that are not UTF-8 are decoded as Latin-1.
         public var value: String { didSet { isLatin1 = false } }
-        /// Whether each character of the value was received as one byte, which differs from its UTF-8 encoding.
+        /// Whether the value was decoded as Latin-1, so that its bytes differ from its UTF-8 encoding.
         private var isLatin1 = false
 
         /// Creates a field line from any text; ``HTTPHeaders/validate()`` checks whether it can be sent.
@@ -137,8 +143,7 @@ public struct HTTPHeaders: Sendable, Hashable {
         fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    /// The fields as a dictionary with one entry for each name, in its first spelling; the value is that of
-    /// the subscript by name.
+    /// The fields as a dictionary: one entry for each name, in its first spelling, with the value of the subscript.
     public var dictionary: [String: String] {
         // Not through the subscript for each name: the server controls the number of fields.
         var joined: [Field] = []
@@ -161,8 +166,8 @@ public struct HTTPHeaders: Sendable, Hashable {
 
     /// Checks that the fields can be sent.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token or a value has a control character but
-    /// a tab (RFC 9110, sections 5.1 and 5.5). Its text names the header and never shows the value.
+    /// Throws ``PulseError/invalidRequest(reason:)`` if a name is not a token, or a value has a control character other
+    /// than a tab (RFC 9110, sections 5.1 and 5.5). Its text names the header and never shows the value.
     public func validate() throws {
         for field in fields {
             try Self.validate(name: field.name, value: field.value)
@@ -193,7 +198,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPHeaders: ExpressibleByArrayLiteral {
-    /// Creates headers with those lines in their order.
+    /// Creates headers with those lines, in order.
     public init(arrayLiteral elements: Field...) {
         fields = elements
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// IPv4 addresses in URLs, in all forms that systems take for one: `127.0.0.1`, `127.1`, `0x7f000001`, `2130706433`.
+/// IPv4 addresses in URLs, in all forms that systems accept: `127.0.0.1`, `127.1`, `0x7f000001`, `2130706433`.
 package enum IPv4Text {
-    /// The address in its usual form; nil for another host, or one with a number that is too large. Browsers (WHATWG
-    /// URL, section 3.5) and libcurl normalize hosts in the same way.
+    /// The address in dotted-decimal form; nil for another host, or if a number is too large. Browsers (WHATWG URL,
+    /// section 3.5) and libcurl normalize hosts in the same way.
     package static func dottedQuad(_ host: String) -> String? {
-        // No other host ends in a digit of a number; most end in a letter that is none.
+        // Fast path: an address ends in a hexadecimal digit, `x` or a dot; most names do not.
         guard let last = host.utf8.last, last == dot || last.hexDigitValue != nil || last.asciiLowercased == x else {
             return nil
         }
@@ -13,7 +13,7 @@ package enum IPv4Text {
         if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
         let numbers = parts.compactMap { number($0) }
         guard 1...4 ~= parts.count, numbers.count == parts.count, let rest = numbers.last else { return nil }
-        // The last number has all bytes that are left.
+        // The last number fills the remaining bytes.
         let limit: UInt64 = 1 << UInt64(8 * (5 - numbers.count))
         guard rest < limit, numbers.dropLast().allSatisfy({ $0 < 256 }) else { return nil }
         var address = rest

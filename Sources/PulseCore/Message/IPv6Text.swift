@@ -23,8 +23,7 @@ package enum IPv6Text {
         return before + after < 8
     }
 
-    /// The number of groups; nil if one is malformed. The end of an address may be in the notation of IPv4, which
-    /// counts as two.
+    /// The number of groups; nil if one is malformed. The end may be in IPv4 notation, which counts as two groups.
     private static func groupCount(_ text: some Collection<UInt8>, endsAddress: Bool) -> Int? {
         guard !text.isEmpty else { return 0 }
         var groups = text.split(separator: colon, omittingEmptySubsequences: false)

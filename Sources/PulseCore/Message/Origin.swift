@@ -82,7 +82,7 @@ package struct Origin: Hashable, Sendable {
     private static func address(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> String? {
         guard range.count > 2, bytes[range.upperBound - 1] == UInt8(ascii: "]") else { return nil }
         let content = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
-        // Foundation accepts more, and makes brackets from percent escapes.
+        // Foundation accepts more, and decodes percent-encoded brackets.
         guard IPv6Text.isLiteral(content) else { return nil }
         return String(decoding: content.map(\.asciiLowercased), as: UTF8.self)
     }
@@ -121,7 +121,7 @@ package struct Origin: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// Whether a host has more than dots, which name no host and mean a directory elsewhere.
+    /// Whether a host has more than dots. Dots alone name no host, and mean a directory in a path.
     package var hasLabel: Bool { utf8.contains { $0 != UInt8(ascii: ".") } }
 }
 

@@ -13,7 +13,7 @@ struct ParameterScanner {
         let isEnd = { (byte: UInt8) in byte == UInt8(ascii: ";") || isList && byte == UInt8(ascii: ",") }
         skip(while: \.isBlank)
         guard rest.first == UInt8(ascii: ";") else {
-            // What is not a parameter belongs to no member.
+            // Skips text that is not a parameter, up to the next list member.
             skip { !isList || $0 != UInt8(ascii: ",") }
             return nil
         }
@@ -27,7 +27,7 @@ struct ParameterScanner {
         return (name, rest.first == UInt8(ascii: "\"") ? quotedText() : take { !$0.isBlank && !isEnd($0) })
     }
 
-    /// The quoted string at the start (RFC 9110, section 5.6.4); it ends with the line at the latest.
+    /// Takes the quoted string at the start (RFC 9110, section 5.6.4). An unterminated one ends with the field line.
     private mutating func quotedText() -> [UInt8] {
         rest.removeFirst()
         var text: [UInt8] = []

@@ -11,10 +11,10 @@ extension PulseResponse {
         case file(URL)
         /// The connection, which no longer carries HTTP.
         case connection(any DuplexConnection)
-        /// Nothing: the body was lost, is larger than the call's limit, or is not coded as its header fields say.
+        /// No body: it was lost, exceeds the call's limit, or is not encoded as its header fields say.
         ///
-        /// Only a response whose status decides without its body has this form: a redirect to follow, or a status that
-        /// the call does not accept. To any other call the body is lost, and the call fails with this error.
+        /// Only a response that is handled by its status alone has this form: a redirect to follow, or a status that
+        /// the call does not accept. Any other call fails with this error.
         indirect case failed(PulseError)
 
         /// Whether the body still uses the network.
@@ -50,13 +50,13 @@ extension PulseResponse {
         if case .file(let file) = body { file } else { nil }
     }
 
-    /// The connection of a response that ended HTTP on it, such as a 101; nil for any other.
+    /// The connection of a response after which it no longer carries HTTP, such as a 101; nil for any other.
     public var connection: (any DuplexConnection)? {
         if case .connection(let connection) = body { connection } else { nil }
     }
 
-    /// Frees what the body of an unwanted response holds: cancels a stream, closes a connection. Does nothing to a
-    /// buffered or failed body or a file. May be called several times.
+    /// Releases the resources of an unwanted body: cancels a stream, closes a connection. Does nothing to a buffered or
+    /// failed body or a file. May be called several times.
     public func discard() {
         switch body {
         case .stream(let stream): stream.cancel()
@@ -65,8 +65,8 @@ extension PulseResponse {
         }
     }
 
-    /// Discards the response that `other` replaces. If `other` has a stream or a connection, that may be built on the
-    /// one of this response, which then stays open.
+    /// Discards the response that `other` replaces, unless `other` has a stream or a connection. That may wrap the
+    /// stream or connection of this response, which then stays open.
     package func discard(replacedBy other: PulseResponse) {
         if !other.body.isOpen { discard() }
     }

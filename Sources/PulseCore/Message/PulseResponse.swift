@@ -42,7 +42,7 @@ public struct PulseResponse: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
         var trailers = HTTPHeaders()
-        /// Those of a stream that another owner has.
+        /// The trailers of a stream that has moved to another owner.
         var trailersAtEnd: (@Sendable () -> HTTPHeaders)?
         var request: URLRequest
         var latency: TimeInterval
@@ -63,7 +63,7 @@ public struct PulseResponse: Sendable {
         }
     }
 
-    /// In a box, since a response passes through every plugin: a copy is one reference, and a change makes a new box.
+    /// Boxed, since a response passes through every plugin: a copy is one reference, and a change makes a new box.
     private var box: Box
 
     // Outside the box, so that it can be changed in place.
@@ -124,17 +124,17 @@ public struct PulseResponse: Sendable {
         set { values.headers = newValue }
     }
 
-    /// The trailer fields, which a server sends behind a body (RFC 9110, section 6.5), such as a checksum or the status
-    /// of gRPC. Empty without any, and for a stream until all of it has been read.
+    /// The trailer fields, which a server sends after a body (RFC 9110, section 6.5), such as a checksum or the status
+    /// of gRPC. Empty if there are none, and for a stream until it was read to its end.
     ///
-    /// No field of them changes ``headers``. The default transport on Linux has them; `URLSession` discards them, and
-    /// so do the cache and recordings. A mock sets those of a buffered body.
+    /// They are never merged into ``headers``. The default transport on Linux delivers them; `URLSession`, the cache
+    /// and recordings discard them. A mock sets those of a buffered body.
     public var trailers: HTTPHeaders {
         get { (bytes?.trailersAtEnd ?? box.values.trailersAtEnd)?() ?? box.values.trailers }
         set { if !newValue.isEmpty || !box.values.trailers.isEmpty { values.trailers = newValue } }
     }
 
-    /// Empties the body of a streamed response, whose stream another owner has. ``trailers`` stay those of the stream.
+    /// Empties the body of a response whose stream has moved to another owner. ``trailers`` stay those of the stream.
     package mutating func removeStream() {
         guard let trailersAtEnd = bytes?.trailersAtEnd else { return data = Data() }
         values.trailersAtEnd = trailersAtEnd
@@ -171,14 +171,14 @@ public struct PulseResponse: Sendable {
         set { values.isTruncated = newValue }
     }
 
-    /// Whether the transport has undone a content coding: then the header fields that describe the coded body are gone,
-    /// and the body has another length than its server counts.
+    /// Whether the transport removed a content coding. The header fields that describe the coded body are then removed
+    /// too, and the body's length differs from the length on the server.
     package var isDecoded: Bool {
         get { box.values.isDecoded }
         set { values.isDecoded = newValue }
     }
 
-    /// What a response keeps of the call that received it.
+    /// The settings that a response keeps of the call that received it.
     package final class Marks: Sendable {
         fileprivate let decoder: (any ResponseDecoder)?
         fileprivate let redaction: Redaction
@@ -187,13 +187,13 @@ public struct PulseResponse: Sendable {
             (self.decoder, self.redaction) = (decoder, redaction)
         }
 
-        /// Nil for JSON with Foundation's defaults and the standard rules, which a response without marks has. Most
-        /// calls have no marks, and each of their plugins looks for them.
+        /// Returns nil for JSON with Foundation's defaults and the standard redaction, which a response without marks
+        /// uses. Most calls have no marks, and each of their plugins checks for them.
         package static func of(decoder: (any ResponseDecoder)? = nil, redaction: Redaction) -> Marks? {
             decoder == nil && !redaction.hasOwnNames ? nil : Marks(decoder, redaction)
         }
 
-        /// The marks of a response, with what they lack.
+        /// Adds these marks to those of a response, where it has none.
         func filling(_ marks: Marks?) -> Marks {
             guard let marks else { return self }
             let (lacksDecoder, lacksNames) = (marks.decoder == nil, !marks.redaction.hasOwnNames)
@@ -244,7 +244,7 @@ public struct PulseResponse: Sendable {
             return try decoder.decode(type, from: data)
         } catch {
             let error = PulseError(decoding: type, error, of: self, as: decoder.contentType)
-            // Not checked before decoding: in some formats no bytes are a valid value.
+            // Not checked before decoding: in some formats an empty body is a valid value.
             throw error.kind == .decodingFailed && data.isEmpty ? .emptyBody : error
         }
     }
@@ -269,7 +269,7 @@ extension PulseError {
     ///
     /// - Parameter response: the response, which the error's text describes.
     /// - Parameter contentType: the media type that the decoder reads.
-    /// - Parameter element: the part of a stream that the response's data is, for the text; nil for a whole body.
+    /// - Parameter element: the part of a stream that was decoded, for the text; nil for a whole body.
     @usableFromInline
     package init(
         decoding type: Any.Type, _ error: any Error, of response: PulseResponse, as contentType: String?,

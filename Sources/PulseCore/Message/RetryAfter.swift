@@ -33,7 +33,7 @@ package enum RetryAfter {
         HTTPDate.parse(value, now: now)?.timeIntervalSince(sent(headers, now))
     }
 
-    /// The time on the server's clock if it sends one: the two clocks may differ.
+    /// The response's `Date`, else the local time: the two clocks may differ.
     private static func sent(_ headers: HTTPHeaders, _ now: Date) -> Date {
         headers["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
     }

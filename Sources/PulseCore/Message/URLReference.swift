@@ -4,15 +4,15 @@
 package struct URLReference: Sendable {
     private let text: String
 
-    /// Nil for one that is blank.
+    /// Returns nil for a blank reference.
     package init?(_ octets: some Sequence<UInt8>) {
         let bytes = Array(octets.drop(while: Self.isBlank))
         guard !bytes.isEmpty else { return nil }
         text = Self.withPlainDotSegments(Self.legal(bytes[...]))
     }
 
-    /// The parts of the URL that the reference names, without user info: it comes from the server, not from the caller.
-    /// Nil if it is malformed, or has a host that cannot be looked up.
+    /// The components of the resolved URL, without user info, which must come from the caller and not from the server.
+    /// Nil if the reference is malformed, or its host cannot be looked up.
     package func parts(against base: URL) -> URLComponents? {
         guard let url = URL(string: text, relativeTo: base)?.absoluteURL,
             let plain = Origin(url) == nil && url.scheme?.hasPrefix("http") == false ? url : url.withPlainHost,
@@ -28,8 +28,8 @@ package struct URLReference: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// The location with its illegal bytes percent-encoded: servers write spaces and other text raw. A valid escape
-    /// stays. Foundation would encode too, but would then encode every valid escape of the same text again.
+    /// Percent-encodes illegal bytes, since servers send spaces and other text unencoded. Valid escapes stay unchanged:
+    /// Foundation would encode them again if the text has any illegal byte.
     private static func legal(_ location: ArraySlice<UInt8>) -> String {
         let allowed = Set("-._~:/?@!$&'()*+,;=".utf8)
         let bytes = Array(
@@ -55,8 +55,7 @@ package struct URLReference: Sendable {
         return text
     }
 
-    /// The reference with the `%2e` of its dot segments as `.` (WHATWG URL, section 4.1): Foundation would not remove
-    /// such a segment.
+    /// Decodes `%2e` in dot segments (WHATWG URL, section 4.1): Foundation would not remove such a segment.
     private static func withPlainDotSegments(_ reference: String) -> String {
         let path = reference.prefix { $0 != "?" && $0 != "#" }
         guard PercentEncoding.containsDotSegment(String(path)), path.contains("%") else { return reference }

@@ -29,7 +29,7 @@ extension URLRequest {
         #endif
     }
 
-    /// Sets the properties for options that the system obeys, on Apple platforms.
+    /// Sets the properties for the options that the system applies, on Apple platforms.
     package mutating func setNetworkOptions(_ options: RequestOptions) {
         guard !options.isEmpty else { return }
         if let type = options.networkServiceType { networkServiceType = type }

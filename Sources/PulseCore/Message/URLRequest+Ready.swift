@@ -14,9 +14,9 @@ extension URLRequest {
 }
 
 extension URL {
-    /// The URL with its host as used for name resolution: without escapes, and in Punycode (RFC 5891), which Foundation
-    /// computes, if it is not ASCII. Lower layers do neither, and would use another host than pins, cookies and
-    /// credentials are for. Nil for a URL without an ``Origin``.
+    /// The URL with its host as used for name resolution: percent-decoded, and in Punycode (RFC 5891) if it is not
+    /// ASCII, as Foundation computes it. Lower layers do neither, and would connect to a host other than that of the
+    /// pins, cookies and credentials. Nil for a URL without an ``Origin``.
     package var withPlainHost: URL? {
         guard let origin = Origin(self) else { return nil }
         let text = absoluteString

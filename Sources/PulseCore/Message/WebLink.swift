@@ -2,10 +2,10 @@
 
 extension PulseResponse {
     /// The target of the first link with that relation in the response's `Link` fields (RFC 8288), such as `next`; nil
-    /// without one.
+    /// if there is none.
     ///
-    /// Relations are compared without case. The target is resolved against the URL of ``request``, and its user info is
-    /// removed. A link with an `anchor` is about another resource, and is not found. What is malformed ends its field.
+    /// Relations are case-insensitive. The target is resolved against the URL of ``request``, and its user info is
+    /// removed. Links with an `anchor` describe another resource and are ignored. A malformed link ends its field.
     public func link(_ relation: String) -> URL? {
         guard let base = request.url else { return nil }
         for octets in headers.octets(for: "Link") {
@@ -21,7 +21,7 @@ extension PulseResponse {
 struct WebLink {
     let target: ArraySlice<UInt8>
     private(set) var hasAnchor = false
-    /// The value of the first `rel`; section 3.3 ignores others.
+    /// The value of the first `rel`; others are ignored (section 3.3).
     private var relations: String?
 
     func has(_ relation: String) -> Bool {
@@ -36,7 +36,7 @@ struct WebLink {
         return links
     }
 
-    /// The next link; nil at the end, or where none begins.
+    /// The next link; nil at the end, or if the rest is malformed.
     private static func next(_ scanner: inout ParameterScanner) -> WebLink? {
         scanner.skip { $0.isBlank || $0 == UInt8(ascii: ",") }
         guard scanner.rest.popFirst() == UInt8(ascii: "<"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a member is in an entry that has the name of its value in another member: `{"name": "pin", "value": 1234}`.
+/// The role of a member in an entry that has a name and its value in two members: `{"name": "pin", "value": 1234}`.
 enum EntryRole {
     /// The name of the value.
     case name

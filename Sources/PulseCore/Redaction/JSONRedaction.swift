@@ -14,7 +14,7 @@ struct JSONRedaction {
     /// An object or array around the current position.
     private struct Container {
         let bracket: UInt8
-        /// Whether a member has the name of a secret as its value: `{"name": "password", …}`.
+        /// Whether the value of a member is the name of a secret: `{"name": "password", …}`.
         var namesSecret = false
         /// The start of the value that such a member makes secret.
         var valueStart: Int?

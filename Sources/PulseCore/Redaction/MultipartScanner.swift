@@ -14,7 +14,7 @@ enum MultipartScanner {
             }
         }
 
-        /// Reads a part. Lines that no empty line follows are content: of a truncated part, or text between parts.
+        /// Reads a part. Without an empty line, all of it is content: a truncated part, or text between parts.
         init(_ bytes: [UInt8], in range: Range<Int>) {
             var lines: [Range<Int>] = []
             var index = range.lowerBound

@@ -10,8 +10,8 @@ extension Redaction {
         bytes(data, contentType: contentType).map { String(decoding: $0.shown, as: UTF8.self) }
     }
 
-    /// A redacted body in its own bytes and encoding: bytes that are not masked stay unchanged. Nil if it is not text,
-    /// or is a multipart body with parts of which only the size would be shown.
+    /// A redacted body in its own bytes and encoding: bytes that are not masked stay unchanged. Nil if the body is not
+    /// text, or is multipart with a part that would only be shown by its size.
     package func bodyBytes(_ data: Data, contentType: String?) -> Data? {
         guard let (shown, hidesParts) = bytes(data, contentType: contentType), !hidesParts else { return nil }
         return Data(shown)

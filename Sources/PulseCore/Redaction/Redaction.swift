@@ -2,6 +2,12 @@
 
 /// The rules that mask secrets in all output for people: logs, errors, events, cURL, HAR and reports.
 ///
+/// ```swift
+/// let redaction = Redaction(secretHeaders: ["X-Tenant-Key"])
+/// redaction.headerValue("abc", for: "X-Tenant-Key")  // ***REDACTED***
+/// redaction.url("/orders?page=2&token=abc")  // /orders?page=2&token=***REDACTED***
+/// ```
+///
 /// A value is secret because of its name: that of a header, a query item, a form field or a JSON key, or the name that
 /// a sibling gives it, as in `{"name": "password", "value": "…"}` and `<input name="password" value="…">`. Credentials
 /// with a known form, such as JSON Web Tokens and the keys of well-known services, are secret under any name. Names are
@@ -29,7 +35,7 @@ public struct Redaction: Sendable {
         names = SecretNames(adding: secretHeaders)
     }
 
-    /// Creates rules with the names of items that are also secret in queries and forms, and nowhere else.
+    /// Creates rules with more names; those of `queryItems` are secret only in queries and forms.
     package init(secretHeaders: some Sequence<String>, queryItems: some Sequence<String>) {
         names = SecretNames(adding: secretHeaders, items: queryItems)
     }
@@ -43,7 +49,7 @@ public struct Redaction: Sendable {
         Redaction(names: self.names.adding(names))
     }
 
-    /// These rules with the additional names of another.
+    /// These rules with the additional names of `other`.
     package func adding(_ other: Redaction) -> Redaction {
         other.hasOwnNames ? Redaction(names: names.adding(other.names)) : self
     }
@@ -51,8 +57,7 @@ public struct Redaction: Sendable {
     /// Whether there are names beyond the standard ones.
     package var hasOwnNames: Bool { names.hasOwn }
 
-    /// Whether the value of that name is secret. Allocates nothing, since it is called for every header of every
-    /// request.
+    /// Whether a value of that name is secret. Allocates nothing, since it is called for every header of every request.
     public func isSecret(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { names.contains($0) }
@@ -66,7 +71,7 @@ public struct Redaction: Sendable {
     }
 
     /// A redacted header value: masked as a whole under a secret name. Otherwise only secrets within it are masked,
-    /// such as one in the query of a `Location`.
+    /// such as a token in the query of a `Location`.
     public func headerValue(_ value: String, for name: String) -> String {
         isSecret(name) ? Self.mask : text(value)
     }

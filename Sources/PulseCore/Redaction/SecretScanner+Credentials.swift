@@ -49,7 +49,7 @@ extension SecretScanner {
         return nil
     }
 
-    /// Whether a mask of an earlier pass begins there, possibly followed by punctuation.
+    /// Whether a mask of an earlier pass begins at `start`, possibly followed by punctuation.
     func isMask(_ start: Int) -> Bool {
         bytes[start..<end].starts(with: Redaction.maskBytes) && !kind(start + Redaction.maskBytes.count).isBase64URL
     }
@@ -85,13 +85,13 @@ extension SecretScanner {
         var word = text
         while let last = word.last, ".:!?".utf8.contains(last) { word.removeLast() }
         if Self.prose.contains(word.map(\.asciiLowercased)) { return false }
-        // A credential in there has already been masked.
+        // The word ends with a mask: its credential has already been masked.
         if word.last == Redaction.maskBytes.last, word.suffix(Redaction.maskBytes.count) == Redaction.maskBytes[...] {
             return false
         }
         // A capitalized `Bearer` is hardly prose; `Basic` starts sentences.
         if scheme.elementsEqual("Bearer".utf8) { return true }
-        // A star: a credential in there has already been masked.
+        // A star is part of a mask: a credential in the word has already been masked.
         if word.contains(UInt8(ascii: "*")) { return false }
         return word.count >= 20
             || word.dropFirst().contains {

@@ -8,7 +8,7 @@ extension SecretScanner {
         var name: (end: Int, isSecret: Bool)?
         /// The value, if no name preceded it: the name may follow.
         var value: Value?
-        /// The index from which such values are noted. The text before it has been scanned twice.
+        /// The index from which such values are recorded. The text before it has been scanned twice.
         var valueFloor = 0
 
         struct Value {
@@ -56,14 +56,14 @@ extension SecretScanner {
                 return
             }
         }
-        // Of what is noted nothing is noted again, and no object or array: these have entries of their own.
+        // Records no value within a recorded one, and no object or array: those contain entries themselves.
         guard start >= max(entry.valueFloor, entry.value?.range.upperBound ?? 0), !"{[".utf8.contains(byte(start))
         else { return }
         entry.value = Entry.Value(name: name, range: start..<valueEnd(start, isEncoded: false), mark: mark)
     }
 
-    /// Whether that quote opens the name of an entry's member. It ends an unquoted value before it, as in
-    /// `token=abc\n{\u0022key\u0022:…`: without its name, the value of the entry would not be found.
+    /// Whether that quote opens the name of an entry's member. Such a quote ends an unquoted value before it, as in
+    /// `token=abc\n{\u0022key\u0022:…`. Otherwise the scanner would miss the value of the entry.
     func beginsEntry(_ quote: Quote) -> Bool {
         let (content, next) = quoted(by: quote, maximumLength: 64)
         return EntryRole(bytes[content]) != nil && isSeparator(skipBlanks(next))
@@ -80,8 +80,8 @@ extension SecretScanner {
         return (start..<stop, stop)
     }
 
-    /// Whether the pair of that name belongs to the same entry as the pair that ends there. What is masked in between
-    /// does not count, so that a second pass finds the same.
+    /// Whether the pair of that name belongs to the same entry as the pair that ends at `start`. Masked text in between
+    /// is ignored, so that a second pass gives the same result.
     private func isOneEntry(_ start: Int, _ name: Name) -> Bool {
         let end = name.range.lowerBound
         return !bytes[min(max(start, floor), end)..<end].contains { "{}<>".utf8.contains($0) }

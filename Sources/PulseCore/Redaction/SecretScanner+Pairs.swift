@@ -215,7 +215,7 @@ extension SecretScanner {
     }
 
     /// The end of a secret whose first word may be a scheme or a name: `token=Bearer abc`, `password= token: abc`,
-    /// `Bearer API key = abc`. This cannot be known, so all of it is masked.
+    /// `Bearer API key = abc`. Since the scanner cannot know, it masks all of it.
     func extended(_ word: Range<Int>, isEncoded: Bool = false) -> Int {
         var (start, stop) = (word.lowerBound, word.upperBound)
         while let next = nextValue(after: start..<stop) {
@@ -322,7 +322,7 @@ extension SecretScanner {
         return end
     }
 
-    /// Whether a comma or semicolon is punctuation: the next pair follows it, or nothing.
+    /// Whether a comma or semicolon is punctuation: another pair or nothing follows it.
     private func endsValue(_ index: Int) -> Bool {
         var next = index + 1
         let kind = kind(next)

@@ -11,7 +11,7 @@ extension SecretScanner {
         let meaning: UInt8
     }
 
-    /// The quote that starts there with its backslashes, if there is one.
+    /// The quote that starts at `start` with its backslashes, if there is one.
     func quote(from start: Int) -> Quote? {
         var open = start
         while byte(open) == UInt8(ascii: "\\") { open += 1 }
@@ -23,7 +23,7 @@ extension SecretScanner {
         return Quote(range: start..<escape.end, open: open, meaning: escape.meaning)
     }
 
-    /// The quote that ends there, with at most 63 of its backslashes.
+    /// The quote that ends at `end`, with at most 63 of its backslashes.
     func quote(before end: Int, floor: Int) -> Quote? {
         guard end > floor else { return nil }
         var open = end - 1
@@ -40,7 +40,7 @@ extension SecretScanner {
         return Quote(range: start..<end, open: open, meaning: meaning)
     }
 
-    /// Whether the same quote, with any backslashes, ends there.
+    /// Whether the same quote, with any backslashes, ends at `end`.
     func ends(with quote: Quote, _ end: Int) -> Bool {
         let sign = quote.open..<quote.range.upperBound
         return bytes[end - 1] == bytes[sign.upperBound - 1]
@@ -98,7 +98,7 @@ extension SecretScanner {
 
     // MARK: Escapes
 
-    /// In text that was escaped several times, it follows each `&`.
+    /// Follows the `&` once for each additional time that the text was escaped.
     private static let ampersand = Array("amp;".utf8)
     private static let longestEntity = 32
 
@@ -108,7 +108,7 @@ extension SecretScanner {
         ("apos;", "'"), ("#39;", "'"), ("#039;", "'"), ("#x27;", "'"),
     ].map { (Array($0.0.utf8), UInt8(ascii: $0.1)) }
 
-    /// The quote or angle bracket that is escaped there, as in `&lt;` or `\u003c`.
+    /// The quote or angle bracket that is escaped at `index`, as in `&lt;` or `\u003c`.
     func escape(_ index: Int) -> (meaning: UInt8, end: Int)? {
         switch byte(index) {
         case UInt8(ascii: "&"):
@@ -127,7 +127,7 @@ extension SecretScanner {
         }
     }
 
-    /// The index after that angle bracket, in any notation; nil if it does not start there.
+    /// The index after that angle bracket, in any notation; nil if it is not at `start`.
     func bracketEnd(_ start: Int, _ bracket: UInt8) -> Int? {
         if byte(start) == bracket { return start + 1 }
         var index = start
@@ -136,7 +136,7 @@ extension SecretScanner {
         return escape.end
     }
 
-    /// The character of the `\u00XX` that starts with the backslash at that index.
+    /// The character of the `\u00XX` whose backslash is at `index`.
     func asciiEscape(_ index: Int) -> UInt8? {
         guard index + 6 <= end, bytes[(index + 1)..<(index + 4)].elementsEqual("u00".utf8),
             let high = bytes[index + 4].hexDigitValue, let low = bytes[index + 5].hexDigitValue
@@ -144,7 +144,7 @@ extension SecretScanner {
         return high << 4 | low
     }
 
-    /// The start of an escape that may end there.
+    /// The start of an escape that may end at `end`.
     private func escapeStart(before end: Int, floor: Int) -> Int? {
         if bytes[end - 1] == UInt8(ascii: ";") {
             return bytes[max(floor, end - Self.longestEntity)..<end].lastIndex(of: UInt8(ascii: "&"))

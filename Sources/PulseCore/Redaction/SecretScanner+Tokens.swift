@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Tokens that their form gives away, whatever their name: JSON Web Tokens and the keys of well-known services.
+/// Tokens recognized by their form, whatever their name: JSON Web Tokens and the keys of well-known services.
 extension SecretScanner {
     /// Scans for `eyJ….….…`: a JWS or JWE in compact form (RFC 7515, section 7.1). `eyJ` is `{"` in base64.
     mutating func scanWebToken() {
@@ -18,12 +18,12 @@ extension SecretScanner {
         if dots >= 2 || dots == 1 && position - start >= 24 { replace(start..<position) }
     }
 
-    /// A prefix that a service writes before its keys, and what follows it.
+    /// The format of a service's keys: a prefix, and the bytes after it.
     private struct KeyFormat: Sendable {
         let prefix: [UInt8]
         /// The index of the byte at which the scanner stops.
         let mark: Int
-        /// The number of bytes that follow at least: fewer are prose, or the start of a name.
+        /// The minimum number of bytes after the prefix: shorter text is prose, or the start of a name.
         let minimumLength: Int
 
         init(_ prefix: String, _ minimumLength: Int, mark: Int? = nil) {

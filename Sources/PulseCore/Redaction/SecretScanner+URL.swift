@@ -50,7 +50,7 @@ extension SecretScanner {
         return delimiter.map { $0 + 1 } ?? url.lowerBound
     }
 
-    /// The start of a line break or tab in JSON notation, which in a URL occurs only in a password; else the end.
+    /// The start of a line break or tab in JSON notation, which ends a URL unless it is in a password; else the end.
     private func lineBreakEscape(in url: Range<Int>) -> Int {
         var start = url.lowerBound
         let authority = bytes[url].prefix { !"/?#\\".utf8.contains($0) }

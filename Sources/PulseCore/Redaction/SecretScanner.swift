@@ -3,8 +3,8 @@
 /// A scanner that finds secrets in any text.
 ///
 /// It stops at the few bytes that can follow the start of a secret (`=` and `:` after a name, the blank after
-/// `Bearer`). It looks back a bounded number of bytes, and skips what it masks. It goes back only to a value whose name
-/// follows it, and once over the same text. So no input makes it slow.
+/// `Bearer`). It looks back a bounded number of bytes, and skips the text that it masks. It rewinds only to a value
+/// whose name follows it, and only once over the same text. So no input makes it slow.
 struct SecretScanner {
     let names: SecretNames
     let bytes: [UInt8]
@@ -45,7 +45,7 @@ struct SecretScanner {
         maskedPart(bytes, in: range, names: names, depth: depth, isNamed: isNamed)?.bytes
     }
 
-    /// The same as ``masked(_:in:names:depth:)``, with the end of the last mask.
+    /// The same as ``masked(_:in:names:depth:isNamed:)``, with the end of the last mask.
     static func maskedPart(
         _ bytes: [UInt8], in range: Range<Int>, names: SecretNames, depth: Int, isNamed: Bool = false
     ) -> Replacements.Masked? {
@@ -142,8 +142,7 @@ struct SecretScanner {
 
     // MARK: Standalone rules
 
-    /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word that starts
-    /// there.
+    /// Whether the byte before `start` ends an escape, `%20`, `\n` or `\u0022`, and is not part of the word at `start`.
     func isEscaped(_ start: Int) -> Bool {
         if start - 2 >= floor, bytes[start - 2] == UInt8(ascii: "\\") || endsUnicodeEscape(start) { return true }
         return start - 3 >= floor && bytes[start - 3] == UInt8(ascii: "%")
@@ -225,12 +224,12 @@ struct SecretScanner {
         if skipBlanks(position, alsoLines: true) < index { replace(position..<index) }
     }
 
-    /// Whether a tag in the same notation as that one starts there, or one that ends the escaped text.
+    /// Whether a tag starts at `index`: in the notation of `tag`, or unescaped, which ends the escaped text.
     private func isTag(_ index: Int, like tag: Tag) -> Bool {
         bytes[index] == UInt8(ascii: "<") || bytes[index] == bytes[tag.mark.lowerBound] && repeats(tag.mark, at: index)
     }
 
-    /// Whether an element, a comment, CDATA or a processing instruction starts there.
+    /// Whether an element, a comment, CDATA or a processing instruction starts at `index`.
     private func beginsContent(_ index: Int, of tag: Tag) -> Bool {
         guard repeats(tag.mark, at: index) else { return false }
         let next = byte(index + tag.mark.count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A value and its subscribers. Safe from any thread.
+/// Publishes a value to its subscribers. Safe from any thread.
 package final class Broadcast<Value: Sendable>: Sendable {
     private struct State {
         var value: Value

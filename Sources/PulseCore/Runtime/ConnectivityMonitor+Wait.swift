@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 extension ConnectivityMonitor {
-    /// Waits until the status is another one: `let status = await monitor.waitForChange(timeout: 30)`.
+    /// Waits until the status changes: `let status = await monitor.waitForChange(timeout: 30)`.
     ///
-    /// Returns the new status, at once if it is another one already, and nil if the time is over, the task is cancelled
-    /// or the monitor ends. Changes in between may be missed: compare the result with what matters.
+    /// Returns the new status, immediately if it already differs; nil after the timeout, or if the task is cancelled or
+    /// the monitor ends. Changes in between may be missed: compare the result with the status that you need.
     ///
-    /// - Parameter status: the status that is known; nil, the default, for the ``current`` one.
-    /// - Parameter timeout: the longest wait in seconds by that clock. No limit by default; 0 or less does not wait.
+    /// - Parameter status: the known status; nil, the default, for the ``current`` one.
+    /// - Parameter timeout: the maximum wait in seconds by that clock. No limit by default; 0 or less does not wait.
     @discardableResult
     public func waitForChange(
         from status: ConnectivityStatus? = nil, timeout: TimeInterval = .infinity, clock: any PulseClock = .system
@@ -33,7 +33,7 @@ extension ConnectivityMonitor {
         }
     }
 
-    /// Waits until the status is another one, for that duration at most: `waitForChange(timeout: .seconds(30))`.
+    /// Waits until the status changes, for that duration at most: `waitForChange(timeout: .seconds(30))`.
     @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
     @discardableResult
     public func waitForChange(

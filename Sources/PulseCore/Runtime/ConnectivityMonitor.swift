@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The known state of the network path. It may delay or wake a request, but never forbids one: only a connection
-/// attempt tells for sure.
+/// attempt is conclusive.
 public struct ConnectivityStatus: Sendable, Hashable {
     /// Whether there is a path to the network.
     public enum Path: Sendable, Hashable {

@@ -60,7 +60,7 @@ package struct KeyedSemaphore<Key: Hashable & Sendable>: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
-                    // A cancellation that came before the continuation had nothing to resume.
+                    // A cancellation before this point had no continuation to resume.
                     if Task.isCancelled || state.isShutDown {
                         return .failure(CancellationError())
                     }

@@ -146,7 +146,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Evicts the least recently used values beyond the capacity. A value in use moves to the front, so that the next
-    /// search does not meet it first. Each call takes a few steps, so that one insertion never walks through all
+    /// eviction does not find it first. Each call takes a few steps, so that one insertion never walks through all
     /// values.
     @inlinable
     mutating func letGo(butNot key: Key) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Inlinable, so that other modules specialize it: plugins use it in each attempt.
-/// A semaphore as a value type: a limited number of holders have a permit and the other waiters are queued, by priority
-/// and then first in, first out.
+/// A counting semaphore as a value type: a limited number of holders have a permit, and other waiters are queued by
+/// priority, then first in, first out.
 ///
 /// A released permit goes to the next waiter, or becomes free if there is none. It is never unused while a waiter is
 /// queued, even after other waiters were removed. The type has no lock and resumes no continuation, see

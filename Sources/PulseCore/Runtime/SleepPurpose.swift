@@ -7,7 +7,7 @@ public struct SleepPurpose: RawRepresentable, Hashable, Sendable {
     /// The name of the purpose, for texts.
     public let rawValue: String
 
-    /// A purpose of that name.
+    /// Creates a purpose with that name.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

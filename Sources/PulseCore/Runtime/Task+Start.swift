@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension Task where Failure == any Error {
-    // Inlined, and with the closure type of `Task`, so that the body is not wrapped in further closures: for the bare
-    // call in Docs/Benchmarks.md.
+    // Inlined, and with the closure type of `Task`, so that the body is not wrapped in further closures: the bare call
+    // in Docs/Benchmarks.md depends on it.
     /// Starts a task, on the caller's thread up to its first suspension where the system supports that. A hop to
     /// another thread and back would cost as much as the rest of a call.
     ///

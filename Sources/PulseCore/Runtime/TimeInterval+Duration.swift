@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// All times are stored as seconds: the oldest supported systems have no `Duration`. A setter takes one through
-// `TimeInterval(_:)`; the ways to chain settings, and functions with one time and little else, take one themselves.
+// All times are stored as seconds: the oldest supported systems have no `Duration`. Properties take one through
+// `TimeInterval(_:)`; chained setters, and functions whose main argument is a time, have an overload for it.
 
 @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension TimeInterval {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-/// Reads the frames of one direction of a WebSocket (RFC 6455, section 5) from bytes that come in any pieces.
+/// Parses the frames of one direction of a WebSocket (RFC 6455, section 5), fed in chunks of any size.
 ///
-/// A message comes in parts as its bytes do; control frames come whole, also between the parts of a message. What came
-/// before a fault is returned before it is thrown.
+/// A message is returned in parts, as its bytes arrive. Control frames are returned whole, even between the parts of a
+/// message. Parts before a fault are returned before it is thrown.
 package struct FrameReader: Sendable {
-    /// Whose frames these are. Those of a client are masked, those of a server never (section 5.1).
+    /// The side that sends the frames. A client masks its frames, a server never does (section 5.1).
     package enum Sender: Sendable {
         case client
         case server
     }
 
     package enum Part: Sendable, Equatable {
-        /// A message begins.
+        /// The start of a message.
         ///
         /// - Parameter isCompressed: whether its bytes are compressed (RFC 7692, section 6).
         case begin(isText: Bool, isCompressed: Bool)
         /// Bytes of the message, at least one.
         case bytes(Data)
-        /// The message ends.
+        /// The end of the message.
         case end
         case ping(Data)
         case pong(Data)
-        /// The last part: what comes after it is ignored.
+        /// The last part: later bytes are ignored.
         case close(SocketClose)
     }
 
@@ -32,19 +32,19 @@ package struct FrameReader: Sendable {
         let opcode: SocketOpcode
         let length: Int
         let mask: SocketMask?
-        /// The bytes that the header takes.
+        /// The size of the header in bytes.
         let size: Int
     }
 
-    /// A message that has begun.
+    /// The message being read.
     private struct Message {
         var isChecked: Bool
         var validator = UTF8Validator()
-        /// The bytes so far, with those that the current frame announces.
+        /// The bytes of its frames, including those that the current frame declares.
         var announced = 0
     }
 
-    /// A data frame whose payload comes.
+    /// The data frame whose payload is being read.
     private struct Frame {
         var remaining: Int
         var mask: SocketMask?
@@ -60,18 +60,18 @@ package struct FrameReader: Sendable {
     private var isClosed = false
     private var fault: SocketFault?
 
-    /// - Parameter mayBeCompressed: whether permessage-deflate is agreed on.
-    /// - Parameter maximumMessageSize: bytes, of what is on the wire: a decompressor has a limit of its own.
+    /// - Parameter mayBeCompressed: whether permessage-deflate was negotiated.
+    /// - Parameter maximumMessageSize: in bytes on the wire: a decompressor has its own limit.
     package init(of sender: Sender, mayBeCompressed: Bool = false, maximumMessageSize: Int = .max) {
         self.sender = sender
         self.mayBeCompressed = mayBeCompressed
         self.maximumMessageSize = maximumMessageSize
     }
 
-    /// Whether the bytes may end here without a part of a message or a frame being lost.
+    /// Whether the input may end here without truncating a message or a frame.
     package var isBetweenMessages: Bool { input.isEmpty && message == nil && frame == nil }
 
-    /// The bytes of the current message on the wire, as far as its frames have told. At most the maximum.
+    /// The size of the current message on the wire, as far as its frames have declared it. At most the maximum.
     package var announcedSize: Int { message?.announced ?? 0 }
 
     /// Takes the next bytes from the wire.
@@ -80,7 +80,7 @@ package struct FrameReader: Sendable {
         if input.isEmpty { input = bytes } else { input.append(bytes) }
     }
 
-    /// The next part; nil until more bytes have come. Throws the fault again after it was thrown.
+    /// Returns the next part; nil if more bytes are needed. After a fault, throws it again.
     package mutating func next() throws(SocketFault) -> Part? {
         if let fault { throw fault }
         do throws(SocketFault) {
@@ -91,7 +91,7 @@ package struct FrameReader: Sendable {
                 } else {
                     guard let header = try header() else { return nil }
                     if let part = header.opcode.isControl ? try control(header) : try begin(header) { return part }
-                    // A control frame that is not whole yet.
+                    // The control frame is incomplete.
                     if frame == nil { return nil }
                 }
             }
@@ -104,7 +104,7 @@ package struct FrameReader: Sendable {
 
     // MARK: Data frames
 
-    /// Begins a data frame; returns the beginning of its message, if it is that.
+    /// Begins a data frame. Returns the start of a message, nil for a continuation.
     private mutating func begin(_ header: Header) throws(SocketFault) -> Part? {
         var part: Part?
         if header.opcode == .continuation {
@@ -115,7 +115,7 @@ package struct FrameReader: Sendable {
             part = .begin(isText: header.opcode == .text, isCompressed: header.isCompressed)
         }
         let announced = (message?.announced ?? 0).addingReportingOverflow(header.length)
-        // Before its bytes come.
+        // Checked before the payload arrives.
         guard !announced.overflow, announced.partialValue <= maximumMessageSize else {
             throw .tooLarge(maximumMessageSize)
         }
@@ -125,7 +125,7 @@ package struct FrameReader: Sendable {
         return part
     }
 
-    /// The next bytes of the frame, or the end of its message; nil if more bytes must come or another frame is next.
+    /// Returns the next bytes of the frame, or the end of its message; nil if more bytes or another frame is needed.
     private mutating func nextOfFrame() throws(SocketFault) -> Part? {
         guard var frame else { return nil }
         guard frame.remaining == 0 else {
@@ -152,7 +152,7 @@ package struct FrameReader: Sendable {
 
     // MARK: Control frames
 
-    /// Nil until the whole frame has come.
+    /// Returns nil until the frame is complete.
     private mutating func control(_ header: Header) throws(SocketFault) -> Part? {
         guard input.count >= header.size + header.length else { return nil }
         drop(header.size)
@@ -172,7 +172,7 @@ package struct FrameReader: Sendable {
 
     // MARK: Headers
 
-    /// The next header; nil until it is whole. A fault is found at its byte.
+    /// Parses the next header; nil until it is complete. A fault is thrown as soon as its byte arrives.
     private func header() throws(SocketFault) -> Header? {
         guard let first = byte(0) else { return nil }
         guard let opcode = SocketOpcode(rawValue: first & 0x0F) else {
@@ -202,7 +202,7 @@ package struct FrameReader: Sendable {
             mask: SocketMask(key: (a, b, c, last)), size: size + 4)
     }
 
-    /// The length of the payload, and the bytes of the header up to its end; nil until it is whole.
+    /// The length of the payload, and the size of the header up to there; nil until it is complete.
     private func length(_ short: UInt8, _ opcode: SocketOpcode) throws(SocketFault) -> (length: Int, size: Int)? {
         guard short > 125 else { return (Int(short), 2) }
         guard !opcode.isControl else { throw .protocolError("a control frame of more than 125 bytes") }
@@ -223,19 +223,19 @@ package struct FrameReader: Sendable {
     }
 }
 
-/// The mask of a frame (section 5.3), for payloads that come in pieces.
+/// The mask of a frame (section 5.3), for a payload that arrives in chunks.
 package struct SocketMask: Sendable {
     private let key: (UInt8, UInt8, UInt8, UInt8)
-    /// The bytes that were masked so far, as far as the key is concerned.
+    /// The number of bytes masked so far, modulo the length of the key.
     private var phase = 0
 
     package init(key: (UInt8, UInt8, UInt8, UInt8)) {
         self.key = key
     }
 
-    /// - Parameter start: how many bytes at the beginning stay as they are.
+    /// - Parameter start: the number of leading bytes to leave unchanged.
     package mutating func apply(to bytes: inout Data, from start: Int = 0) {
-        // Foundation traps in an empty slice.
+        // Foundation traps on an empty slice.
         guard bytes.count > start else { return }
         let keys = [key.0, key.1, key.2, key.3]
         let rotated = (0..<8).map { keys[(phase + $0) & 3] }

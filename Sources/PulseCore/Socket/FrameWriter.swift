@@ -6,8 +6,8 @@ package enum FrameWriter {
     ///
     /// - Parameter isFinal: whether it is the last frame of its message.
     /// - Parameter isCompressed: whether the message is compressed; only for its first frame.
-    /// - Parameter mask: four random bytes, new for each frame of a client, so that a page cannot choose what is on the
-    ///   wire (section 10.3); nil for a frame of a server.
+    /// - Parameter mask: four random bytes, new for each frame of a client, so that a page cannot control the bytes on
+    ///   the wire (section 10.3); nil for a frame of a server.
     package static func append(
         _ opcode: SocketOpcode, _ payload: Data, isFinal: Bool = true, isCompressed: Bool = false,
         mask: (UInt8, UInt8, UInt8, UInt8)?, to bytes: inout Data
@@ -35,7 +35,7 @@ package enum FrameWriter {
         }
     }
 
-    /// A frame by itself.
+    /// Returns a single frame.
     package static func frame(
         _ opcode: SocketOpcode, _ payload: Data, isFinal: Bool = true, isCompressed: Bool = false,
         mask: (UInt8, UInt8, UInt8, UInt8)?

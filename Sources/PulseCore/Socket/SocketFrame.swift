@@ -12,7 +12,7 @@ package enum SocketOpcode: UInt8, Sendable {
     var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// Why a side fails a connection, with the code that it closes with (section 7.4.1).
+/// Why a side fails a connection, with its close code (section 7.4.1).
 package struct SocketFault: Error, Sendable, Hashable {
     package let code: Int
     package let reason: String
@@ -22,7 +22,7 @@ package struct SocketFault: Error, Sendable, Hashable {
     }
 
     package static func protocolError(_ reason: String) -> SocketFault { SocketFault(code: 1002, reason: reason) }
-    /// Text that is no UTF-8, or data that is not coded as its frame says.
+    /// Text that is not UTF-8, or data that is not encoded as its frame says.
     package static func invalidData(_ reason: String) -> SocketFault { SocketFault(code: 1007, reason: reason) }
     package static func tooLarge(_ limit: Int) -> SocketFault {
         SocketFault(code: 1009, reason: "a message of more than \(limit) bytes")
@@ -32,7 +32,7 @@ package struct SocketFault: Error, Sendable, Hashable {
 
 /// The body of a close frame (section 5.5.1).
 package struct SocketClose: Sendable, Hashable {
-    /// The most bytes of a reason.
+    /// The maximum length of a reason in bytes.
     private static let maximumReasonLength = 123
 
     /// 1005 for a frame without a code.
@@ -60,7 +60,7 @@ package struct SocketClose: Sendable, Hashable {
         self.init(code: code, reason: String(decoding: text, as: UTF8.self))
     }
 
-    /// The payload of a frame; nil for a code that may not be sent, or too long a reason.
+    /// The payload of a frame; nil for a code that must not be sent, or a reason that is too long.
     package var payload: Data? {
         if code == 1005, reason.isEmpty { return Data() }
         guard Self.isSendable(code), reason.utf8.count <= Self.maximumReasonLength else { return nil }
@@ -68,7 +68,7 @@ package struct SocketClose: Sendable, Hashable {
     }
 
     /// Whether a frame may have the code: those of the protocol, of IANA's registry, and those for libraries and
-    /// applications (section 7.4.2). 1004 to 1006 and 1015 only have a meaning inside of a program.
+    /// applications (section 7.4.2). 1004 to 1006 and 1015 are reserved, and never sent.
     package static func isSendable(_ code: Int) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

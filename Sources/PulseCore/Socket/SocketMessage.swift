@@ -4,10 +4,10 @@
 public enum SocketMessage: Sendable, Hashable {
     /// Text, sent in UTF-8.
     case text(String)
-    /// Bytes without a meaning for the protocol.
+    /// Binary data, which the protocol does not interpret.
     case binary(Data)
 
-    /// The bytes of the message; of a text in UTF-8.
+    /// The size of the message in bytes; of text, in UTF-8.
     package var size: Int {
         switch self {
         case .text(let text): text.utf8.count
@@ -15,7 +15,7 @@ public enum SocketMessage: Sendable, Hashable {
         }
     }
 
-    /// The bytes of the message; of a text in UTF-8.
+    /// The bytes of the message; of text, in UTF-8.
     package var bytes: Data {
         switch self {
         case .text(let text): Data(text.utf8)

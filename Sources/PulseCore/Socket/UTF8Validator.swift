@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Checks text that comes in pieces for valid UTF-8 (RFC 3629, section 4): no overlong form, no surrogate, nothing
-/// above U+10FFFF.
+/// Validates UTF-8 in chunks (RFC 3629, section 4): no overlong form, no surrogate, nothing above U+10FFFF.
 package struct UTF8Validator: Sendable {
-    /// The bytes that the current character still lacks.
+    /// The number of bytes missing from the current character.
     private var missing = 0
-    /// The range of the next of them. Only the second byte of a character may be limited further.
+    /// The range of the next byte. Only the second byte of a character may have a narrower one.
     private var next: ClosedRange<UInt8> = Self.continuation
     private static let continuation: ClosedRange<UInt8> = 0x80...0xBF
 
@@ -14,7 +13,7 @@ package struct UTF8Validator: Sendable {
     /// Whether the text may end here.
     package var isComplete: Bool { missing == 0 }
 
-    /// Checks the next bytes; false at the first one that no text continues with.
+    /// Checks the next bytes; false if one of them cannot continue the text.
     package mutating func accepts(_ bytes: some Sequence<UInt8>) -> Bool {
         let isValid = bytes.withContiguousStorageIfAvailable { acceptsAll(UnsafeRawBufferPointer($0)) }
         return isValid ?? bytes.allSatisfy { accepts($0) }
@@ -23,7 +22,7 @@ package struct UTF8Validator: Sendable {
     private mutating func acceptsAll(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {
-            // Eight ASCII characters at a time: most text is that.
+            // Eight ASCII characters at a time: most text is ASCII.
             if missing == 0, bytes.count - index >= 8,
                 bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
             {

@@ -2,15 +2,15 @@
 
 /// Parses a `text/event-stream` body (WHATWG HTML, section 9.2.6), fed in chunks.
 ///
-/// The end of a body drops an unfinished event: there is nothing to call then. After an error the parser must not be
-/// used.
+/// An event that is unfinished at the end of the body is dropped, so there is no call for the end. After an error the
+/// parser must not be used.
 package struct EventParser: Sendable {
     package enum Output: Sendable, Hashable {
         case event(ServerSentEvent)
         case retry(milliseconds: Int)
     }
 
-    /// The id in force: that of the last event, or of the last block that set it without an event.
+    /// The current last event ID: that of the last event, or of the last block that set it without an event.
     package private(set) var lastEventID: String
 
     private static let smallSize = 64 << 10
@@ -19,16 +19,16 @@ package struct EventParser: Sendable {
     private var buffer: LineBuffer
     private var type = ""
     private var data: String?
-    /// Whether the data has room for an event of the maximum size.
+    /// Whether capacity for a large event is reserved.
     private var isReserved = false
     private var id: String
     /// The bytes of the lines of the current event, without comments.
     private var eventSize = 0
     private var isInComment = false
 
-    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. A comment has none, and
-    ///   is not kept.
-    /// - Parameter lastEventID: the id in force at the start.
+    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. Comments have no limit,
+    ///   and are not buffered.
+    /// - Parameter lastEventID: the last event ID at the start.
     package init(maximumEventSize: Int, lastEventID: String = "") {
         self.maximumEventSize = maximumEventSize
         self.lastEventID = lastEventID
@@ -40,7 +40,7 @@ package struct EventParser: Sendable {
         buffer.append(chunk)
     }
 
-    /// Returns what the next whole lines give; nil if more bytes are needed. Throws
+    /// Returns the next event or reconnection time; nil if more bytes are needed. Throws
     /// ``PulseError/responseTooLarge(limit:)``.
     package mutating func next() throws -> Output? {
         while let line = buffer.nextEventLine() {
@@ -74,7 +74,7 @@ package struct EventParser: Sendable {
             data = line
             return
         }
-        // Once, since growth by copies would hold the old and the new bytes at a time.
+        // Once, since growing by copies would hold the old and the new buffer at the same time.
         if count > Self.smallSize, count + line.utf8.count <= maximumEventSize, !isReserved {
             data?.reserveCapacity(min(maximumEventSize, LineBuffer.largestReserve))
             isReserved = true
@@ -84,13 +84,13 @@ package struct EventParser: Sendable {
     }
 
     private func checkSize(unfinished: Int = 0) throws {
-        // Replaced bytes take more room in the data than on the wire.
+        // Invalid UTF-8 is replaced, and the replacement may be longer than the bytes on the wire.
         guard eventSize + unfinished <= maximumEventSize, data?.utf8.count ?? 0 <= maximumEventSize else {
             throw PulseError.responseTooLarge(limit: maximumEventSize)
         }
     }
 
-    /// A blank line ends an event. Without data there is none, but the id moves.
+    /// Ends an event at a blank line. Without data there is no event, but the last event ID is updated.
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = id
         defer { (type, data, eventSize, isReserved) = ("", nil, 0, false) }
@@ -131,7 +131,7 @@ extension EventParser {
             } else if name.elementsEqual("event".utf8) {
                 self = .type(String(decoding: value, as: UTF8.self))
             } else if name.elementsEqual("retry".utf8), !value.isEmpty, value.allSatisfy(\.isASCIIDigit) {
-                // A number beyond all times would stop the stream for good.
+                // A number that overflows is ignored: it would stop the stream for good.
                 self = Int(String(decoding: value, as: UTF8.self)).map { .retry($0) } ?? .other
             } else {
                 self = .other

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Cuts a body, fed in chunks, into JSON texts. It does not check them.
+/// Splits a body, fed in chunks, into JSON texts. It does not validate them.
 package struct JSONTextSplitter: Sendable {
     package enum Format: Sendable {
         /// JSON Lines: a text for each line that is not blank. A byte order mark at the start is skipped.
@@ -9,7 +9,7 @@ package struct JSONTextSplitter: Sendable {
         case sequence
     }
 
-    /// A text of a sequence that was cut before its LF, or bytes outside a text. The texts after it can be read.
+    /// A text of a sequence that was truncated before its LF, or bytes outside a text. Later texts can still be read.
     package struct CutText: Error, CustomStringConvertible {
         package let text: Data
 
@@ -75,10 +75,10 @@ package struct JSONTextSplitter: Sendable {
     }
 }
 
-/// The bytes of a JSON text sequence that have come and are not used yet.
+/// The received bytes of a JSON text sequence that were not returned yet.
 ///
-/// RS alone separates the texts, which may have several lines. A text is given at the LF after which all of its
-/// brackets are closed, since the next RS may come much later.
+/// RS alone separates the texts, which may have several lines. A text is returned at the LF after which all of its
+/// brackets are closed, since the next RS may arrive much later.
 private struct JSONSequence: Sendable {
     private static let separator: UInt8 = 0x1E
 
@@ -87,7 +87,7 @@ private struct JSONSequence: Sendable {
     private var searched = 0
     /// Whether the bytes from `start` follow an RS.
     private var isInText = false
-    /// Whether they are more than white space.
+    /// Whether they are more than whitespace.
     private var isBegun = false
     private var depth = 0
     private var isInString = false
@@ -109,7 +109,7 @@ private struct JSONSequence: Sendable {
         while searched < bytes.count {
             let byte = bytes[searched]
             searched += 1
-            // Blanks before a text are no part of it.
+            // Whitespace before a text is not part of it.
             if byte.isJSONSpace, start == searched - 1 { start = searched }
             if byte == Self.separator {
                 let text = try take(upTo: searched - 1, isInText: true)
@@ -125,7 +125,7 @@ private struct JSONSequence: Sendable {
         try take(upTo: bytes.count, isInText: false)
     }
 
-    /// The text from `start`; nil if it is blank. Throws if it is no whole text. Then the next one begins.
+    /// Takes the text from `start` and begins the next. Returns nil for a blank text; throws for an incomplete one.
     private mutating func take(upTo end: Int, isInText next: Bool) throws -> Data? {
         let text = bytes[start..<end]
         let isWhole = isInText && text.last == UInt8(ascii: "\n")

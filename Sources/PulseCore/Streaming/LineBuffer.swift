@@ -8,11 +8,11 @@ import Glibc
 import Musl
 #endif
 
-/// The bytes of a body that have come and are not used yet, from which lines are taken.
+/// Buffers the received bytes of a body, from which it takes lines.
 ///
-/// Each byte is looked at once for the end of its line, however the body is cut into chunks.
+/// Each byte is searched once for each kind of line end, however the body is split into chunks.
 struct LineBuffer: Sendable {
-    /// The most bytes for which room is made at once.
+    /// The maximum capacity that is reserved at once.
     static let largestReserve = 64 << 20
     private static let smallSize = 64 << 10
 
@@ -20,13 +20,13 @@ struct LineBuffer: Sendable {
     private var bytes: [UInt8] = []
     /// The start of the current line.
     private var start = 0
-    /// The end of the part of the current line that has no line end.
+    /// The end of the part of the current line that was searched for a line end.
     private var searched = 0
-    /// The next LF of the whole buffer at or after `searched`; nil if it is not known.
+    /// The first LF that the last search found, or the end of the buffer if there was none; nil if it is not known.
     private var lineFeed: Int?
     /// Whether the next byte, if it is LF, belongs to the line end before it.
     private var skipsLineFeed = false
-    /// Whether a byte order mark may still come.
+    /// Whether a byte order mark may still follow.
     private var awaitsMark: Bool
 
     /// - Parameter maximumLength: the limit of a line, which the caller checks.
@@ -35,7 +35,7 @@ struct LineBuffer: Sendable {
         awaitsMark = skipsByteOrderMark
     }
 
-    /// The length of what is left, without a line end.
+    /// The length of the remaining bytes, which have no line end.
     var restLength: Int { bytes.count - start }
 
     mutating func append(_ chunk: Data) {
@@ -47,15 +47,15 @@ struct LineBuffer: Sendable {
             start = 0
         }
         if bytes.count > Self.smallSize, bytes.capacity < bytes.count + chunk.count {
-            // Once, since growth by copies would hold the old and the new bytes at a time.
+            // Once, since growing by copies would hold the old and the new buffer at the same time.
             bytes.reserveCapacity(bytes.count + chunk.count + min(maximumLength, Self.largestReserve))
         }
         chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        // The end of the buffer may have stood for an LF to come.
+        // The end of the buffer may have stood for a later LF.
         if lineFeed ?? 0 >= bytes.count - chunk.count { lineFeed = nil }
     }
 
-    /// The next line that ends by LF, as its range without the LF; nil if its end has not come.
+    /// The next line that ends with LF, as its range without the LF; nil if it is incomplete.
     mutating func nextLine() -> Range<Int>? {
         guard isPastMark() else { return nil }
         let end = firstLineFeed(from: searched)
@@ -66,8 +66,8 @@ struct LineBuffer: Sendable {
         return take(upTo: end)
     }
 
-    /// The next line that ends by LF, CRLF or CR, as its range without the end. A CR ends a line at once, although an
-    /// LF may follow.
+    /// The next line that ends with LF, CRLF or CR, as its range without the end. A CR ends a line immediately,
+    /// although an LF may follow.
     mutating func nextEventLine() -> Range<Int>? {
         guard isPastMark() else { return nil }
         if skipsLineFeed, start < bytes.count {
@@ -89,19 +89,19 @@ struct LineBuffer: Sendable {
         return take(upTo: lineFeed)
     }
 
-    /// The rest, which has no line end.
+    /// The remaining bytes, which have no line end.
     mutating func takeRest() -> Range<Int> {
         _ = isPastMark(isEnd: true)
         defer { (start, searched) = (bytes.count, bytes.count) }
         return start..<bytes.count
     }
 
-    /// Drops what has come of the current line.
+    /// Drops the received part of the current line.
     mutating func dropRest() {
         (start, searched) = (bytes.count, bytes.count)
     }
 
-    /// The first byte of what is left.
+    /// The first of the remaining bytes.
     var first: UInt8? { start < bytes.count ? bytes[start] : nil }
 
     func withBytes<Result>(in line: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {

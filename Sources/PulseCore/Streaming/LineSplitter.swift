@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Cuts a body, fed in chunks, into lines. A line ends by LF or CRLF alone, not by CR or U+2028.
+/// Splits a body, fed in chunks, into lines. A line ends with LF or CRLF only, not with CR or U+2028.
 package struct LineSplitter: Sendable {
     private let maximumLength: Int
     private var buffer: LineBuffer

@@ -2,14 +2,14 @@
 
 /// One event of a `text/event-stream` response (WHATWG HTML, section 9.2).
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The type in the field `event`; `message` without one.
+    /// The value of the `event` field; `message` without one.
     public let type: String
-    /// The lines of the fields `data`, joined by LF.
+    /// The values of the `data` fields, joined by LF.
     public let data: String
-    /// The last event id in force; empty if the server has sent none.
+    /// The last event ID when the event was sent; empty if the server has sent none.
     public let id: String
 
-    /// The connection that the event came over; nil for an event that no client received.
+    /// The connection that delivered the event; nil for an event that no client received.
     package var connection: Connection?
 
     /// Creates an event.
@@ -19,8 +19,8 @@ public struct ServerSentEvent: Sendable, Hashable {
         self.id = id
     }
 
-    /// Decodes ``data`` with the decoder of the call that received the event; an event that no client received, as
-    /// JSON with Foundation's defaults.
+    /// Decodes ``data`` with the decoder of the call that received the event, or as JSON with Foundation's defaults if
+    /// no client received it.
     ///
     /// Throws ``PulseError/decodingFailed(type:underlying:)``, or ``PulseError/emptyBody`` if there are no bytes to
     /// decode.

@@ -12,7 +12,7 @@ package enum ContentDisposition {
             let rest = scanner.take { $0 != UInt8(ascii: ";") }
             guard let value else { continue }
             if name == "filename", plain == nil {
-                // Many servers do not quote a name with blanks, and all browsers take it.
+                // Many servers do not quote a name with blanks, and all browsers accept it.
                 plain = text(rest.allSatisfy(\.isBlank) ? value : value + rest)
             }
             if name == "filename*", extended == nil { extended = extendedText(value) }
@@ -20,12 +20,12 @@ package enum ContentDisposition {
         return extended ?? plain
     }
 
-    /// Servers send UTF-8 as well as ISO-8859-1 here.
+    /// Decodes UTF-8, or else ISO-8859-1: servers send both.
     private static func text(_ octets: [UInt8]) -> String {
         utf8(octets) ?? latin1(octets)
     }
 
-    /// Nil for octets that are no UTF-8.
+    /// Nil for octets that are not UTF-8.
     private static func utf8(_ octets: [UInt8]) -> String? {
         let text = String(decoding: octets, as: UTF8.self)
         return Array(text.utf8) == octets ? text : nil
@@ -62,13 +62,13 @@ package enum ContentDisposition {
 
 /// A name that is safe for a new file.
 package enum SafeFileName {
-    /// Bytes of UTF-8. File systems take 255; the rest is for a number, or for the name of a file beside it.
+    /// In bytes of UTF-8. File systems allow 255; the rest is for a number, or for the name of a companion file.
     private static let limit = 200
 
-    /// The last component of a name that a server sent, without what could lead to another directory, hide the file or
-    /// disguise its type: control and formatting characters, and dots and blanks at its ends. Nil if nothing is left.
+    /// The last component of a name from a server, without anything that could change the directory, hide the file or
+    /// disguise its type: control and formatting characters, and dots and blanks at its ends. Nil if nothing remains.
     package static func from(_ text: String) -> String? {
-        // Scalars all the way: a separator and a mark or joiner after it are one character, which equals neither.
+        // Scalars, since a separator and a mark or joiner after it form one character, which equals neither.
         let visible = text.unicodeScalars.filter { !isHidden($0) }
         var name = visible.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last ?? visible[...]
         while let first = name.first, first == "." || first.properties.isWhitespace { name.removeFirst() }

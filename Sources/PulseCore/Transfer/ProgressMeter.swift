@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Reduces the progress that a transport notes during one attempt to the reports that a listener gets.
+/// Throttles the progress that a transport notes during one attempt to the reports that a listener receives.
 ///
-/// There are at most ten reports a second. The first value is reported at once, and so is one that completes a known
-/// total: the server may then take its time to respond. The last value is reported by ``end()`` at the latest.
+/// There are at most ten reports a second. The first value is reported immediately, and so is one that completes a
+/// known total: the server may then take its time to respond. The last value is reported by ``end()`` at the latest.
 /// `completed` never falls and never exceeds `total`, and no value is repeated. Each report has the number of the
 /// attempt and the recent rate.
 ///
 /// Values may be noted on any thread, and concurrently. Reports are made in order, one at a time, on one of these
+/// threads, without a lock.
 /// threads, without a lock.
 package final class ProgressMeter: Sendable {
     /// Seconds between two reports. A sum of a clock's steps may differ from their total by some bits.
@@ -21,15 +22,15 @@ package final class ProgressMeter: Sendable {
         var latest: TransferProgress?
         var reported: TransferProgress?
         var reportedAt = -TimeInterval.infinity
-        /// The reports of the last seconds, and one before them.
+        /// The reports within ``ProgressMeter/rateTime``, and the last one before it.
         var samples: ArraySlice<(time: TimeInterval, completed: Int64)> = []
-        /// Whether a thread is in the listener. It reports what becomes due in the meantime.
+        /// Whether a thread is calling the listener. It also makes the reports that become due in the meantime.
         var isReporting = false
         var isEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// What the thread that has changed the state does next, outside the lock.
+    /// The next step of the thread that changed the state, outside the lock.
     fileprivate enum Action {
         case report(TransferProgress)
         case resume([CheckedContinuation<Void, Never>])
@@ -65,7 +66,7 @@ package final class ProgressMeter: Sendable {
         }
     }
 
-    /// Reports the last value as ``end()`` does, but does not wait for another thread that is in the listener.
+    /// Reports the last value as ``end()`` does, but does not wait for another thread that is calling the listener.
     package func endWithoutWaiting() {
         update { $0.isEnded = true }
     }
@@ -92,7 +93,7 @@ extension ProgressMeter.State {
     fileprivate mutating func note(_ progress: TransferProgress) {
         guard !isEnded else { return }
         let reached = latest?.completed ?? 0
-        // The first total counts: one that grows with each value would complete with each value.
+        // Only the first total counts: one that grows with each value would be complete with each value.
         let total = latest?.total ?? progress.total.map { max($0, reached) }
         latest = TransferProgress(completed: min(max(progress.completed, reached), total ?? .max), total: total)
     }

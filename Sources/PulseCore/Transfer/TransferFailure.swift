@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Why a transfer failed beyond the network's own failures: the `underlying` error of
-/// ``PulseError/transport(_:underlying:)``.
+/// Why a transfer failed, other than by the network: the `underlying` error of ``PulseError/transport(_:underlying:)``.
 ///
 /// The first five come with the code `badServerResponse`, the others with `cannotWriteToFile`. The target of a download
 /// is unchanged after each of them.
@@ -14,26 +13,26 @@
 public struct TransferFailure: Error, Sendable {
     /// What went wrong.
     public enum Reason: Sendable, Hashable {
-        /// The content has another digest than the caller or the server said. What was stored of it is removed.
+        /// The digest does not match the one given by the caller or the server. The partial file is deleted.
         case digestMismatch
         /// The content ended after that number of bytes, which is not its declared length.
         case wrongLength(Int64)
-        /// Each time the rest was asked for, the server had another content, or sent a part that does not fit. As the
-        /// `underlying` of ``PulseError/encodingFailed(underlying:)``: the file of a resumable upload changed each
+        /// Whenever the transfer resumed, the server's content had changed, or the part that it sent did not fit. As
+        /// the `underlying` of ``PulseError/encodingFailed(underlying:)``: the file of a resumable upload changed each
         /// time.
         case contentKeepsChanging
-        /// In place of the rest, the server sent something of another media type, as an error page with the status 200
-        /// is, or something of another length with the validator of what was stored. That remains for another download;
-        /// after a second such failure it is removed, since the content may be a new one.
+        /// Instead of the rest, the server sent content of another media type, such as an error page with status 200,
+        /// or of another length with the validator of the partial file. That file is kept for another download. After a
+        /// second such failure it is deleted, since the content may be new.
         case unexpectedContent
-        /// The server of a resumable upload reported an offset beyond the file, or refused its own.
+        /// The server of a resumable upload reported an offset beyond the file, or rejected its own offset.
         case rejectedOffset
-        /// The disk has no space for the rest, which has that number of bytes. What was stored remains.
+        /// The disk has no space for the rest, which has that number of bytes. The partial file is kept.
         case noSpace(needed: Int64)
-        /// Another download to the same file, or upload of it, is in progress, or another list of downloads has the
+        /// Another download to the same file, or upload of it, is in progress, or another list of downloads uses the
         /// directory, in this process or another.
         case busy
-        /// The file exists, and the options do not allow to replace it.
+        /// The file exists, and the options do not allow replacing it.
         case fileExists
         /// The directory does not exist or may not be written, or the file's path is that of a directory.
         case unusableDestination
@@ -46,7 +45,7 @@ public struct TransferFailure: Error, Sendable {
     /// The method and the redacted URL, for texts.
     package var request: String?
 
-    /// Creates a failure, as for a test.
+    /// Creates a failure, for tests.
     public init(_ reason: Reason, file: URL? = nil) {
         self.reason = reason
         self.file = file

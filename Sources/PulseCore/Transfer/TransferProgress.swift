@@ -2,19 +2,19 @@
 
 /// The progress of a body transfer.
 public struct TransferProgress: Sendable, Hashable {
-    /// The bytes transferred so far. It falls only where ``attempt`` grows.
+    /// The bytes transferred so far. Decreases only when ``attempt`` increases.
     public let completed: Int64
     /// The total number of bytes; nil if it is not known.
     public let total: Int64?
-    /// The number of the attempt, counted from 1. A body that is transferred again from its start, as after a retry, a
-    /// redirect that keeps it or a token refresh, is the next attempt.
+    /// The number of the attempt, counted from 1. A body that is transferred again from its start, such as after a
+    /// retry, a token refresh or a redirect that keeps the body, is the next attempt.
     public let attempt: Int
-    /// The rate of the last five seconds; nil until a tenth of a second is measured.
+    /// The rate of the last five seconds; nil until it covers a tenth of a second.
     public let bytesPerSecond: Double?
 
     /// Creates a progress value; both numbers are bytes.
     ///
-    /// - Parameter bytesPerSecond: no number, and a number that is not positive, counts as nil.
+    /// - Parameter bytesPerSecond: NaN, infinity, and a number that is not positive count as nil.
     public init(completed: Int64, total: Int64?, attempt: Int = 1, bytesPerSecond: Double? = nil) {
         self.completed = completed
         self.total = total
@@ -27,7 +27,7 @@ public struct TransferProgress: Sendable, Hashable {
         total.map { $0 > 0 ? min(max(Double(completed) / Double($0), 0), 1) : 1 }
     }
 
-    /// The seconds that the rest takes at the current rate; nil if the total or the rate is not known.
+    /// The seconds until the transfer is complete at the current rate; nil if the total or the rate is not known.
     public var secondsLeft: TimeInterval? {
         guard let total, let bytesPerSecond else { return nil }
         return max(Double(total) - Double(completed), 0) / bytesPerSecond

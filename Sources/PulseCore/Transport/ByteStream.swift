@@ -2,6 +2,11 @@
 
 /// A body that arrives, or is produced, chunk by chunk.
 ///
+/// ```swift
+/// let body = ByteStream(next: { try await source.nextChunk() }, cancel: { source.close() })
+/// for try await chunk in body { digest.update(data: chunk) }
+/// ```
+///
 /// An `AsyncSequence` of `Data` with a single reader. Nothing is fetched ahead of the reader beyond what the source
 /// buffers. The stream ends when its last chunk has been read, when it fails or is cancelled, when the loop over it
 /// exits, or when the stream is deallocated. Each of these frees the source. Safe to use from any thread.
@@ -16,7 +21,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         var bytesRead = 0
         var timingsAtEnd: (@Sendable () -> PulseResponse.Timings?)?
         var trailersAtEnd: (@Sendable () -> HTTPHeaders)?
-        /// As a text.
+        /// The method and the redacted URL.
         var request: String?
     }
 
@@ -54,13 +59,13 @@ public final class ByteStream: AsyncSequence, Sendable {
         set { state.withLock { $0.timingsAtEnd = newValue } }
     }
 
-    /// Returns the trailer fields behind the bytes, if the source may have some; empty before the stream has ended.
+    /// Returns the trailer fields after the bytes, if the source may have some; empty before the stream has ended.
     package var trailersAtEnd: (@Sendable () -> HTTPHeaders)? {
         get { state.withLock { $0.trailersAtEnd } }
         set { state.withLock { $0.trailersAtEnd = newValue } }
     }
 
-    /// The method and the redacted URL of the request whose response the stream is, for the text of a failure.
+    /// The method and the redacted URL of the request that this stream responds to, for the text of a failure.
     package var request: String? {
         get { state.withLock { $0.request } }
         set { state.withLock { $0.request = newValue } }
@@ -107,7 +112,7 @@ public final class ByteStream: AsyncSequence, Sendable {
         onEnd { error, _ in body(error) }
     }
 
-    /// Does the same with the number of bytes that were read.
+    /// Also passes the number of bytes read.
     package func onEnd(_ body: @escaping @Sendable (PulseError?, _ bytesRead: Int) -> Void) {
         let (end, bytesRead) = state.withLock { state in
             if state.end == nil { state.observers.append(body) }

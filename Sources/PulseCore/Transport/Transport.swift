@@ -2,11 +2,19 @@
 
 /// Sends one request over the wire and returns the response.
 ///
-/// A transport does not retry, follow redirects, cache, store cookies, decode values or judge statuses; it does decode
-/// the content coding. Its engine must not send a request twice: a kept-alive connection that ends before a byte of the
-/// response is a failure with ``TransportFailure/isStaleConnection``. A connection that is found closed before any byte
-/// of the request was sent may be replaced. Cancelling the task cancels the transfer at once. A network failure throws
-/// ``TransportFailure``, which says how far the request got.
+/// ```swift
+/// struct OfflineTransport: Transport {
+///     func send(_ request: TransportRequest) async throws -> PulseResponse {
+///         throw TransportFailure(code: .notConnectedToInternet, phase: .beforeSend)
+///     }
+/// }
+/// ```
+///
+/// A transport does not retry, follow redirects, cache, store cookies, decode values or validate statuses; it does
+/// decode the content coding. Its engine must not send a request twice: a kept-alive connection that ends before the
+/// first byte of the response is a failure with ``TransportFailure/isStaleConnection``. A connection that is found
+/// closed before any byte of the request was sent may be replaced. Cancelling the task cancels the transfer
+/// immediately. A network failure throws ``TransportFailure``, which says how far the request got.
 public protocol Transport: Sendable {
     /// The policies of a request that the transport can enforce; none by default. A request that needs more is refused
     /// with ``PulseError/unsupported(_:)`` before it reaches the transport.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
 extension TransportRequest {
-    /// The maximum size of a request's head in bytes, 64,000. Every engine can send that much in every version of HTTP;
-    /// many servers accept less.
+    /// The maximum size of a request line and header section in bytes, 64,000. Every engine can send that much in every
+    /// version of HTTP; many servers accept less.
     ///
     /// The method, the URL and the header fields count, each field with 32 bytes in addition to its name and value (RFC
     /// 9113, section 6.5.2).
     public static let maximumHeadSize = 64_000
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a head of more than ``maximumHeadSize`` bytes. A transport
-    /// calls this before it sends anything.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a request of more than ``maximumHeadSize`` bytes without its
+    /// body. A transport calls this before it sends anything.
     public func checkHeadSize() throws {
         let size = headSize
         guard size > Self.maximumHeadSize else { return }

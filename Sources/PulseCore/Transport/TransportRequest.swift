@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The final request that a transport gets, with every header set.
+/// The final request that a transport receives, with every header set.
 public struct TransportRequest: Sendable {
     /// The body of the request.
     public enum Body: Sendable {
@@ -15,7 +15,7 @@ public struct TransportRequest: Sendable {
     }
 
     /// How the body of the response is delivered. `.streamed` and `.file` apply only to 2xx. The body of any other
-    /// status is buffered and cut at 64 KiB, with ``PulseResponse/isTruncated`` set.
+    /// status is buffered and truncated at 64 KiB, with ``PulseResponse/isTruncated`` set.
     public enum Delivery: Sendable, Hashable {
         /// In memory. A transport throws a ``TransportFailure`` for more than `limit` bytes, with
         /// ``PulseError/responseTooLarge(limit:)`` as its `underlying` error, or this error itself.
@@ -24,7 +24,7 @@ public struct TransportRequest: Sendable {
         case streamed
         /// Into a file, written from that byte offset.
         case file(URL, resumeOffset: Int64)
-        /// As a socket, after status 101.
+        /// As a ``DuplexConnection``, after status 101.
         case upgrade
     }
 
@@ -38,34 +38,34 @@ public struct TransportRequest: Sendable {
     public var connectTimeout: TimeInterval
     /// The idle timeout: seconds without a byte sent or received, once connected. 30 by default.
     public var idleTimeout: TimeInterval
-    /// The pool timeout: the longest wait in seconds for a connection slot of the host, if the transport limits its
-    /// requests. 60 by default, infinity for no limit. At its end a transport throws a ``TransportFailure`` with the
+    /// The pool timeout: the maximum wait in seconds for a connection slot of the host, if the transport limits its
+    /// requests. 60 by default, infinity for no limit. After it, a transport throws a ``TransportFailure`` with the
     /// code `timedOut`, the phase ``PulseError/Phase/beforeSend`` and a ``PulseError/PoolTimeout`` as its `underlying`
     /// error.
     public var poolTimeout: TimeInterval = 60
-    /// Whether the client resends this request if its connection turns out stale. False by default.
+    /// Whether the client resends this request if its connection turns out to be stale. False by default.
     ///
-    /// A transport never sends a request twice, whatever this says: it throws a ``TransportFailure`` with
+    /// A transport never sends a request twice, whatever this value: it throws a ``TransportFailure`` with
     /// ``TransportFailure/isStaleConnection``. If this is false, a transport avoids idle connections that the server
-    /// may be about to close. An engine that silently repeats requests, and cannot be stopped, must not do so with such
-    /// a request.
+    /// may be about to close. An engine that silently repeats requests, with no way to turn that off, must still not
+    /// repeat such a request.
     public var mayBeResent: Bool
     /// Whether the request must not use an idle HTTP/1.1 connection: the previous one was stale, and others may be.
     /// False by default.
     public var needsNewConnection = false
     /// Whether the server responded to the previous attempt with 421 (Misdirected Request). The request must not use
-    /// any connection that was open before, also none of HTTP/2 that others share (RFC 9110, section 15.5.20).
-    /// ``needsNewConnection`` is set too then. False by default.
+    /// any connection that was open before, not even a shared HTTP/2 connection (RFC 9110, section 15.5.20).
+    /// ``needsNewConnection`` is then also set. False by default.
     public var wasMisdirected = false
     /// The urgency of the request relative to others of its client.
     public var priority: RequestOptions.Priority
-    /// Takes the progress of the request's body if there is one, else of a response body that goes to a file. An empty
-    /// body is 0 of 0 bytes. Called from any thread, as often as there is progress: the client reduces the number of
-    /// reports. Nil without a listener.
+    /// Receives the progress of the request's body if there is one, else of a response body that goes to a file. An
+    /// empty body is 0 of 0 bytes. Called from any thread, at each step: the client throttles the reports. Nil without
+    /// a listener.
     public var progress: (@Sendable (TransferProgress) -> Void)?
-    /// Takes the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
+    /// Receives the transport's events: ``NetworkEvent/pinningFailed(host:seen:)`` and warnings.
     public var events: (any EventSink)?
-    /// The context in which a transport notes that the request has to wait; nil outside of a client.
+    /// The context in which a transport records that the request waits for a slot; nil outside a client.
     package var context: PluginContext?
     /// Whether the request takes a connection slot of its host. A stream takes none: it may be open for hours, while
     /// other requests would wait for its slot. A download is streamed as well, but it ends.
@@ -74,7 +74,7 @@ public struct TransportRequest: Sendable {
     package var redaction = Redaction.standard
     package private(set) var policies: Policies
 
-    /// How a client's connections are made, secured and routed, in a box that its requests share.
+    /// How a client's connections are made, secured and routed. Boxed, since the client's requests share it.
     package final class Policies: Sendable {
         let pins: SSLPinningPolicy.PinSet?
         let tls: TLSSettings
@@ -92,7 +92,7 @@ public struct TransportRequest: Sendable {
         }
     }
 
-    /// The pinned keys, one of which the server must prove; nil if there are no pins.
+    /// The pinned keys, one of which the server's certificate chain must contain; nil if there are no pins.
     public var pins: SSLPinningPolicy.PinSet? {
         get { policies.pins }
         set { policies = Policies(pins: newValue, tls: tls, proxy: proxy, httpVersions: httpVersions) }
@@ -104,13 +104,13 @@ public struct TransportRequest: Sendable {
         set { policies = Policies(pins: pins, tls: newValue, proxy: proxy, httpVersions: httpVersions) }
     }
 
-    /// Which proxy the connection goes through.
+    /// The proxy for the connection.
     public var proxy: ProxySettings {
         get { policies.proxy }
         set { policies = Policies(pins: pins, tls: tls, proxy: newValue, httpVersions: httpVersions) }
     }
 
-    /// The versions of HTTP that the connection may speak. An upgrade speaks HTTP/1.1, whatever this says.
+    /// The HTTP versions that the connection may use. An upgrade always uses HTTP/1.1.
     public var httpVersions: PulseConfiguration.HTTPVersions {
         get { policies.httpVersions }
         set { policies = Policies(pins: pins, tls: tls, proxy: proxy, httpVersions: newValue) }

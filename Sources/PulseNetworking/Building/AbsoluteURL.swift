@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The reason that a text is not a URL.
+/// Why a text cannot be used as a URL.
 struct URLFault: Error {
     let reason: String
 
@@ -21,14 +21,14 @@ struct PathAndQuery: Sendable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw URLFault("a fragment is not sent to a server") }
         let end = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         path = PercentEncoding.path(String(text[..<end]))
-        // Compares bytes: a combining mark after the `?` would make one Character of both.
+        // Compares bytes: `?` and a combining mark after it form one Character.
         query =
             end == text.endIndex ? nil : PercentEncoding.queryText(String(Substring(text.utf8[end...].dropFirst())))
         guard !PercentEncoding.containsDotSegment(path) else { throw URLFault("a dot segment") }
     }
 }
 
-/// An `http` or `https` URL in parts, each in legal text.
+/// A parsed `http` or `https` URL. Its parts contain only legal characters (RFC 3986).
 struct AbsoluteURL: Sendable {
     /// Scheme, authority, and the path without its trailing slashes. A path that begins with a slash can be appended.
     let stem: String
@@ -36,7 +36,7 @@ struct AbsoluteURL: Sendable {
     let query: String?
     private let whole: String
 
-    /// Whether a text has a scheme and an authority, so that no base URL applies (RFC 3986, section 3.1).
+    /// Whether a text has a scheme and an authority, and thus ignores the base URL (RFC 3986, section 3.1).
     static func hasScheme(_ text: String) -> Bool {
         scheme(of: text) != nil
     }
@@ -75,8 +75,8 @@ struct AbsoluteURL: Sendable {
 }
 
 extension AbsoluteURL {
-    /// Validates `user:password@host:port` (RFC 3986, section 3.2). Rejects texts whose host parsers disagree on, such
-    /// as those with a second `@`.
+    /// Validates `user:password@host:port` (RFC 3986, section 3.2). Rejects authorities whose host parsers disagree on,
+    /// such as one with a second `@`.
     private static func authority(_ text: Substring) throws(URLFault) -> String {
         var address = text
         var userInfo = ""
@@ -106,7 +106,7 @@ extension AbsoluteURL {
         return host
     }
 
-    /// The port with its colon, or an empty text without a port.
+    /// The port with its colon, or an empty text if there is none.
     private static func port(_ digits: Substring) throws(URLFault) -> String {
         guard !digits.isEmpty else { return "" }
         guard digits.utf8.allSatisfy(\.isASCIIDigit), let port = UInt16(digits) else {

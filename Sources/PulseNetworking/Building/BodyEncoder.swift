@@ -18,8 +18,8 @@ struct BodyEncoder: Sendable {
     /// Encodes a body. Throws ``PulseError/encodingFailed(underlying:)`` before anything is sent, also for a missing
     /// file.
     ///
-    /// - Parameter declared: the request's own `Content-Type`. It takes precedence; one for a form gets the form's
-    ///   boundary.
+    /// - Parameter declared: the request's own `Content-Type`. It takes precedence; a multipart type without a boundary
+    ///   gets the form's.
     func encode(
         _ body: RequestBody, using encoder: any RequestEncoder, declaredAs declared: String? = nil
     ) throws -> Encoded {
@@ -59,8 +59,8 @@ struct BodyEncoder: Sendable {
         }
     }
 
-    /// Encodes a form. Parts that are all data become bytes. A form with a file becomes a stream, opened again for each
-    /// attempt. The boundary comes from the declared content type, or is added to it.
+    /// Encodes a form. A form of data parts becomes bytes; a form with a file becomes a stream, which is reopened for
+    /// each attempt. The boundary is taken from the declared content type, or added to it.
     private func encode(_ form: MultipartFormData, declaredAs declared: String?) throws -> Encoded {
         let isMultipart = declared?.asciiLowercased.hasPrefix("multipart/") == true
         let own = isMultipart ? declared.flatMap { MultipartFormData.boundary(in: $0) } : nil
@@ -81,14 +81,14 @@ struct BodyEncoder: Sendable {
 }
 
 extension ByteStream {
-    /// Reads the segments in order, files in chunks and on threads that may wait for a disk. The stream fails if a
-    /// file's length has changed since it was measured, because the request has already declared the length.
+    /// Reads the segments in order, files in chunks, on threads that may block. The stream fails if a file's length has
+    /// changed since it was measured, because the request has already declared the length.
     fileprivate convenience init(reading segments: [MultipartFormData.Segment]) {
         let reader = Locked<SegmentReader?>(SegmentReader(rest: segments[...]))
         self.init(next: {
             do {
-                // It is read without the lock, which a cancelled read would hold for as long as its disk hangs. Nothing
-                // is read after that one.
+                // Reads without the lock, which a cancelled read would hold as long as its disk hangs. Nothing is read
+                // after a cancelled read.
                 guard let taken = reader.withLock({ $0.take() }) else { throw CancellationError() }
                 let read = { @Sendable () throws -> Data? in
                     var taken = taken
@@ -115,7 +115,7 @@ private struct SegmentReader {
         self.rest = rest
     }
 
-    /// The threads for the next bytes; nil for those in memory.
+    /// The thread pool that reads the next bytes; nil for bytes in memory.
     var pool: BlockingThreadPool? {
         if let open { return .files(of: open.url) }
         guard case .file(let url, _) = rest.first else { return nil }

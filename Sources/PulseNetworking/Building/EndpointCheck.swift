@@ -3,9 +3,9 @@
 import PulseCore
 
 #if DEBUG
-/// Warns in debug builds of stored properties that look like requirements but are none, and of literal paths that were
-/// sent in another way as a `String`. It emits one event per client and type or path, and one line per type or path on
-/// standard error.
+/// Warns in debug builds about stored properties that look like protocol requirements but are not, and about literal
+/// paths that would be sent differently as a `String`. It emits one event per client and type or path, and logs one
+/// line per type or path: to the unified log on Apple platforms, to standard error elsewhere.
 struct EndpointCheck: Sendable {
     private struct Findings {
         var ofTypes: [ObjectIdentifier: [UnusedMember]] = [:]

@@ -11,7 +11,7 @@ struct BuiltRequest: Sendable {
     var body: PluginContext.Body
     /// The destination of `url`.
     var destination: Destination
-    /// Whether another server has chosen the URL, so that it gets no secret of the client's settings and plugins.
+    /// Whether another server chose the URL, which then receives no secrets of the client's settings and plugins.
     var isForeign = false
     /// The idempotency key set by the endpoint itself.
     var ownKey: String?
@@ -106,14 +106,14 @@ final class RequestBuilder: Sendable {
         return built
     }
 
-    /// Builds from a ready request, whose method, headers and body replace those of an endpoint.
+    /// Builds a request from a `URLRequest`, whose method, headers and body replace those of an endpoint.
     func build(_ ready: URLRequest, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         let url = try ready.readyURL()
         var request = ready
         request.url = url
         var headers = (ready.allHTTPHeaderFields ?? [:]).overridden(by: options.headers ?? [:])
-        // The body has no content type of its own that would take precedence over a default.
+        // The body has no content type that would take precedence over a default.
         if headers.header("Content-Type") == nil { headers["Content-Type"] = defaults.header("Content-Type") }
         let body = ready.httpBody.map { RequestBody.data($0) } ?? .none
         let destination = Destination(Origin(url), home: environment.home)
@@ -150,7 +150,7 @@ final class RequestBuilder: Sendable {
             defaultQuery: defaultQuery)
     }
 
-    /// The default query items whose names the URL does not have, if they may be sent there.
+    /// The default query items whose names the URL lacks, if the destination may receive them.
     private func missingDefaults(in url: URL, _ destination: Destination) -> [URLQueryItem] {
         guard !defaultQuery.isEmpty, environment.allowsSecrets(at: destination) else { return [] }
         let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
@@ -200,7 +200,7 @@ extension URL {
         return URL(string: "\(start)\(QueryEncoder.queryString(items))\(text[end...])") ?? self
     }
 
-    /// The URL without those items, which were added to it.
+    /// The URL without the default items that were added to it.
     fileprivate func removing(_ items: [URLQueryItem]) -> URL {
         let parts = absoluteString.split(separator: "?", maxSplits: 1)
         guard !items.isEmpty, parts.count == 2 else { return self }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Joins a client's base URL, an endpoint's path and its query items to the request's URL.
+/// Joins a client's base URL, an endpoint's path and its query items into the request's URL.
 ///
 /// The base is parsed once. A common request costs one scan of its path, one concatenation and one `URL`.
 /// `URL(string:)` gets strictly legal text (RFC 3986), because older systems repair nothing and return nil.
@@ -28,7 +28,7 @@ struct URLComposer: Sendable {
         }
     }
 
-    /// Why a base URL cannot be used; nil without a base URL or without a fault.
+    /// Why a base URL cannot be used; nil if it can, or if there is none.
     static func fault(of baseURL: URL?) -> String? {
         guard case .unusable(let fault) = URLComposer(baseURL: baseURL).base else { return nil }
         return fault
@@ -46,10 +46,10 @@ struct URLComposer: Sendable {
     /// The request's URL: base path and `path` joined by one slash, then the queries of the base, of the path and of
     /// the items. A `path` that begins with `http://` or `https://` replaces the base.
     ///
-    /// `path` is percent-encoded text. Valid escapes stay; other characters outside `pchar` and `/` are encoded. `?`
-    /// starts a query, which is kept unchanged, even if empty. Throws ``PulseError/invalidURL(_:)`` for a `#`, a dot
-    /// segment (also as `%2e`), another scheme, a missing host, and a relative path without a base. The error's text
-    /// shows no query and no user info.
+    /// `path` is percent-encoded text. Valid escapes are kept; other characters outside `pchar` and `/` are encoded.
+    /// `?` starts a query, which is kept unchanged, even if empty. Throws ``PulseError/invalidURL(_:)`` for a `#`, a
+    /// dot segment (also as `%2e`), another scheme, a missing host, and a relative path without a base. The error's
+    /// text contains neither the query nor the user info.
     func url(path: String, query items: [URLQueryItem]) throws -> URL {
         do throws(URLFault) {
             return try composed(path, items)
@@ -105,7 +105,7 @@ struct URLComposer: Sendable {
         return previous != 0
     }
 
-    /// A path for an error's text, without possible secrets and control characters.
+    /// A path for error messages, without possible secrets and control characters.
     private static func presentable(_ path: String) -> String {
         var shown = PercentEncoding.path(String(path.unicodeScalars.prefix { $0 != "?" && $0 != "#" }))
         let start = shown.range(of: "://")?.upperBound ?? shown.startIndex

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The endpoint of a call through a verb method.
+/// The endpoint behind the verb methods, such as `get` and `post`.
 struct Verb<Response: Decodable & Sendable>: Endpoint {
     let method: HTTPMethod
     let headers: [String: String]

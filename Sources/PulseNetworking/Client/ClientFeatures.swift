@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// What a feature keeps for each client, made when it is first asked for.
+/// The state of a feature for one client, created on first access.
 protocol ClientFeature: AnyObject, Sendable {
     init()
 }
 
-/// The features of one client, each once. Safe from any thread.
+/// The features of one client, at most one of each type. Safe to use from any thread.
 final class ClientFeatures: Sendable {
     private let features = Locked<[ObjectIdentifier: any ClientFeature]>([:])
 

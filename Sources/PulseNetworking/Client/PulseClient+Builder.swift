@@ -31,7 +31,7 @@ extension PulseClient {
         public func poolTimeout(_ seconds: TimeInterval) -> Builder { with(\.poolTimeout, value: seconds) }
         /// Seconds for a whole call, including redirects, attempts, waits and token refreshes. No limit by default.
         public func deadline(_ seconds: TimeInterval) -> Builder { with(\.deadline, value: seconds) }
-        /// Which failures are retried, how often, and after which waits. ``RetryPolicy/default`` by default.
+        /// Which failures are retried, how often, and after which delays. ``RetryPolicy/default`` by default.
         public func retry(_ policy: RetryPolicy) -> Builder { with(\.retryPolicy, value: policy) }
         /// Whether and how calls without a connection are stored and sent later. Disabled by default.
         public func offlineQueue(_ policy: OfflineQueuePolicy) -> Builder { with(\.offlineQueuePolicy, value: policy) }
@@ -43,9 +43,9 @@ extension PulseClient {
         /// count. Empty by default.
         public func trustedOrigins(_ origins: [URL]) -> Builder { with(\.trustedOrigins, value: origins) }
         /// Names of headers that are secret besides the well-known ones. They are sent only to home origins, and masked
-        /// in texts.
+        /// in logs and recordings.
         public func secretHeaders(_ names: Set<String>) -> Builder { with(\.secretHeaders, value: names) }
-        /// How much the client writes to its log. Nothing by default.
+        /// The log level of the client. Logs nothing by default.
         public func logLevel(_ level: PulseConfiguration.LogLevel) -> Builder { with(\.logLevel, value: level) }
         /// The encoder of request bodies. JSON by default.
         public func encoder(_ encoder: any RequestEncoder) -> Builder { with(\.encoder, value: encoder) }
@@ -61,7 +61,7 @@ extension PulseClient {
         }
         /// Certificate authorities, client certificate and minimum TLS version. ``TLSSettings/default`` by default.
         public func tls(_ settings: TLSSettings) -> Builder { with(\.tls, value: settings) }
-        /// The versions of HTTP. ``PulseConfiguration/HTTPVersions/automatic`` by default.
+        /// The allowed HTTP versions. ``PulseConfiguration/HTTPVersions/automatic`` by default.
         public func httpVersions(_ versions: PulseConfiguration.HTTPVersions) -> Builder {
             with(\.httpVersions, value: versions)
         }

@@ -9,7 +9,7 @@ extension PulseClient {
     ///   of a malformed URL, are not shown.
     /// - Parameter routeType: names the route if the options do not.
     /// - Parameter delivery: buffered by default.
-    /// - Parameter environment: that of the client by default.
+    /// - Parameter environment: the client's by default.
     func call(
         to path: String, _ routeType: Any.Type?, _ method: HTTPMethod, _ options: RequestOptions,
         _ delivery: TransportRequest.Delivery? = nil, isQueueable: Bool = false, environment: CallEnvironment? = nil

@@ -4,7 +4,7 @@ import PulseCore
 
 @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)  // newer: Duration
 extension PulseClient {
-    /// Shuts down as ``shutdown(grace:)-(TimeInterval)`` with a grace time in seconds:
+    /// Shuts down like ``shutdown(grace:)-(TimeInterval)``, with the grace period as a `Duration`:
     /// `await client.shutdown(grace: .seconds(20))`.
     public func shutdown(grace: Duration) async {
         await shutdown(grace: TimeInterval(grace))

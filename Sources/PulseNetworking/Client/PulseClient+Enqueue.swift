@@ -7,14 +7,14 @@ extension PulseClient {
     /// Adds a call to the offline queue without trying to send it first, and returns the id of its queue entry.
     ///
     /// The entry is in the journal when this method returns. The queue sends it by the rules of ``offlineQueue``: after
-    /// the pending entries with its tag, perhaps right away. The entry keeps the account that is logged in now. Every
-    /// attempt has the same idempotency key, and runs through the client's plugins, but not the endpoint's own.
+    /// the pending entries with its tag, perhaps right away. The entry stores the account that is logged in now. Every
+    /// attempt has the same idempotency key, and runs through the client's plugins, but not through the endpoint's own.
     /// `offlineQueue.result(of:)` waits for the outcome.
     ///
     /// The endpoint need not be ``Endpoint/isQueueableWhenOffline``, which applies only to failed calls. The app's own
     /// plugins also run now, up to the wire: they may set the account or secret headers.
     ///
-    /// After an error, the call is not stored. The method throws:
+    /// If the method throws, the call is not stored. It throws:
     /// - ``PulseError/unsupported(_:)`` if the client has no offline queue, for a body that can be read only once, and
     ///   for a secret header of the endpoint that the policy does not list;
     /// - ``PulseError/offlineQueueFull``;
@@ -38,11 +38,11 @@ extension PulseClient {
         }
     }
 
-    /// Builds the request of an endpoint as it may be stored, with the account that is logged in, and stores it. A
-    /// shutdown of the client waits for that.
+    /// Builds an endpoint's request in storable form, with the account that is logged in, and stores it. A client
+    /// shutdown waits for this.
     ///
-    /// - Parameter accept: as for a sent request.
-    /// - Parameter check: may refuse before anything is built.
+    /// - Parameter accept: the `Accept` of a request that does not set it, as for a sent request.
+    /// - Parameter check: throws to refuse the call before its request is built.
     func drafting<E: Endpoint, Value>(
         _ endpoint: E, _ options: RequestOptions, accept: String? = nil, storing policy: OfflineQueuePolicy,
         check: () throws -> Void = {}, store: (QueueDraft) async throws -> Value

@@ -2,13 +2,13 @@
 
 public import PulseCore
 
-// Disfavored, so that JSON literals and values of one type choose the other verbs. None takes a target that is no
-// literal: beside them a literal path would be a `String`.
-/// Calls whose body is written in place, of variables of different types:
-/// `try await client.post("/users", body: ["name": name, "age": age])`. `JSONValue.Literal` has the rules. The other
-/// parameters, the results and the errors are those of the verbs with an encoded value.
+// Disfavored, so that JSON literals and values of one type resolve to the other verbs. None takes a non-literal target:
+// with such an overload, a literal path would be a `String`.
+/// Calls with an inline body of values of different types:
+/// `try await client.post("/users", body: ["name": name, "age": age])`. See `JSONValue.Literal` for the rules. The
+/// other parameters, the results and the errors are those of the verbs with an encoded value.
 extension PulseClient {
-    /// Sends a POST with JSON of these values and decodes the response.
+    /// Sends a POST with these values as JSON and decodes the response.
     @_disfavoredOverload
     public func post<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: JSONValue.Literal,
@@ -20,7 +20,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a POST with JSON of these values and ignores the body of the response.
+    /// Sends a POST with these values as JSON and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func post(
@@ -32,7 +32,7 @@ extension PulseClient {
             target, path: values, body: .json(body), query: query, headers: headers, timeout: timeout, options: options)
     }
 
-    /// Sends a PUT with JSON of these values and decodes the response.
+    /// Sends a PUT with these values as JSON and decodes the response.
     @_disfavoredOverload
     public func put<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: JSONValue.Literal,
@@ -44,7 +44,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with JSON of these values and ignores the body of the response.
+    /// Sends a PUT with these values as JSON and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func put(
@@ -56,7 +56,7 @@ extension PulseClient {
             target, path: values, body: .json(body), query: query, headers: headers, timeout: timeout, options: options)
     }
 
-    /// Sends a PATCH with JSON of these values and decodes the response.
+    /// Sends a PATCH with these values as JSON and decodes the response.
     @_disfavoredOverload
     public func patch<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: JSONValue.Literal,
@@ -68,7 +68,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with JSON of these values and ignores the body of the response.
+    /// Sends a PATCH with these values as JSON and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func patch(

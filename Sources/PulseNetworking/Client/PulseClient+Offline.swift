@@ -60,7 +60,7 @@ extension PulseClient {
         }
     }
 
-    /// The call of a stored request, which is only sent for its account.
+    /// The call of a stored request, which is sent only for its account.
     func plan(
         replaying replay: Replay, _ options: RequestOptions, _ shape: CallShape = CallShape(), isQueueable: Bool = false
     ) -> CallPlan {
@@ -83,8 +83,8 @@ extension PulseClient {
 }
 
 extension PulseError {
-    /// Whether the call was not sent because another account is logged in. The account check reports this by its
-    /// error, since a call may also fail before that check.
+    /// Whether the call was not sent because another account is logged in. The error of the account check identifies
+    /// this case, since a call may also fail before that check.
     var meansAnotherAccount: Bool {
         switch self {
         case .custom(is AccountMismatch): true

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// Options that require a plugin or another part of the client. Without that part, a call whose safety depends on it
+/// Options that require a plugin or another part of the client. Without it, a call whose safety depends on the option
 /// fails. For all other options the client warns, once per option.
 extension PulseClient {
-    /// Warns of the options that have no effect in this call. Throws ``PulseError/invalidRequest(reason:)`` for an
+    /// Warns about options that have no effect in this call. Throws ``PulseError/invalidRequest(reason:)`` for an
     /// option that the caller relies on.
     ///
     /// - Parameter options: the options of the call and its endpoint, without the configuration's.
-    /// - Parameter isQueueable: whether the offline queue may take the call.
+    /// - Parameter isQueueable: whether the offline queue may store the call.
     func checkParts(
         _ options: RequestOptions, _ method: HTTPMethod, isQueueable: Bool, _ pipeline: PluginPipeline
     ) throws {

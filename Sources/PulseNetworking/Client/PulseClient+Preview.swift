@@ -5,10 +5,10 @@ import PulseObservability
 import PulseStorage
 
 extension PulseClient {
-    /// A client for previews, which sends nothing: the closure gives the response to each request.
+    /// A client for previews that sends nothing: the closure returns the response to each request.
     ///
-    /// It has an event bus of its own, retries nothing and stores nothing. Relative paths belong to a host that does
-    /// not exist.
+    /// It has its own event bus, and neither retries nor stores anything. Relative paths resolve against a host that
+    /// does not exist.
     ///
     /// - Parameter respond: nil for a client whose every call fails with ``PulseError/unsupported(_:)``. It runs once
     ///   for each request, redirects included.

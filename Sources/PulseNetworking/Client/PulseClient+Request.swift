@@ -53,7 +53,7 @@ extension PulseClient {
         try await send(endpoint, options) { _, _ in }
     }
 
-    /// Sends a ready request through the whole chain and returns the undecoded response.
+    /// Sends a `URLRequest` through the whole chain and returns the undecoded response.
     ///
     /// The request's method, headers and body take the place of an endpoint's. So does its timeout, unless it is
     /// Foundation's default of 60 seconds. The request's headers override the configuration's default headers. Throws
@@ -65,7 +65,7 @@ extension PulseClient {
         let method = HTTPMethod(rawValue: request.httpMethod ?? "GET")
         let own = options
         var options = options
-        // A ready request always has a timeout. The caller did not ask for Foundation's default.
+        // A `URLRequest` always has a timeout. The caller did not choose Foundation's default.
         let timeout = request.timeoutInterval == Self.foundationTimeout ? 0 : request.timeoutInterval
         resolve(&options, idleTimeout: timeout)
         let pipeline = pipeline(for: [], options)
@@ -95,7 +95,7 @@ extension PulseClient {
 // MARK: - The path of a request
 
 extension PulseClient {
-    /// Decodes an accepted response. The closure keeps the value, so the code below is not generic over its type. This
+    /// Decodes an accepted response. The closure stores the value, so the code below is not generic over its type. This
     /// saves more time per call than the decoder costs.
     @usableFromInline
     typealias Decode = @Sendable (PulseResponse, any ResponseDecoder) throws -> Void
@@ -107,9 +107,9 @@ extension PulseClient {
         try await perform(plan(endpoint, options, decode: decode))
     }
 
-    /// The call of an endpoint. Nothing of it has begun.
+    /// The call of an endpoint, before it starts.
     ///
-    /// - Parameter decode: takes the response to a request that is sent as it is; another carrier has its own.
+    /// - Parameter decode: decodes the response for a ``DirectCarrier``; other carriers have their own.
     func plan<E: Endpoint>(
         _ endpoint: E, _ options: RequestOptions, _ shape: CallShape = CallShape(),
         decode: @escaping Decode = { _, _ in }
@@ -120,7 +120,7 @@ extension PulseClient {
         let own = options
         resolve(&options, idleTimeout: endpoint.timeoutInterval)
         let isDirect = shape.carrier == nil && shape.substitute == nil
-        // The body of a stream cannot arrive later.
+        // A streamed body cannot be delivered by a later replay.
         let gate = isDirect && shape.delivery != .streamed ? gate(for: endpoint, &options) : nil
         let body = endpoint.body
         let content = body.callContent
@@ -146,7 +146,7 @@ extension PulseClient {
         }
     }
 
-    /// The path of an endpoint with that content.
+    /// The path of an endpoint, which its content may replace.
     func path<E: Endpoint>(of endpoint: E, _ content: (any CallContent)?) -> Result<String, any Error> {
         let path = Result { try endpoint.path.requestPath.text }
         guard let content else { return path }
@@ -157,8 +157,8 @@ extension PulseClient {
         try await begin(plan).response()
     }
 
-    /// Begins a call in a task of its own, which the caller, a tag, the deadline or a shutdown can cancel. The caller
-    /// must await the response, or the call never ends.
+    /// Starts a call in its own task, which the caller, a tag, the deadline or a shutdown can cancel. The caller must
+    /// await the response, or the call never ends.
     func begin(_ plan: CallPlan) throws -> RunningCall {
         let (call, pipeline, carrier) = (plan.call, plan.pipeline, plan.carrier)
         let active = ActiveCall(call, pipeline, in: calls)

@@ -3,10 +3,10 @@
 public import PulseCore
 
 // Disfavored, so that a literal with interpolations is a `PathText`, which encodes them.
-/// Calls to a target that is no literal: a `String`, which is used as it is, a `URL`, a path template or a custom
+/// Calls to a target that is not a literal: a `String`, which is used as it is, a `URL`, a path template or a custom
 /// target. The other parameters, the results and the errors are those of the verbs with a literal path.
 extension PulseClient {
-    /// Sends a GET to that target and decodes the response.
+    /// Sends a GET to the target and decodes the response.
     @_disfavoredOverload
     public func get<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
@@ -18,7 +18,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a HEAD to that target and returns the response.
+    /// Sends a HEAD to the target and returns the response.
     @_disfavoredOverload
     public func head(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
@@ -28,7 +28,7 @@ extension PulseClient {
             target.requestPath, path: values, query: query, headers: headers, timeout: timeout, options: options)
     }
 
-    /// Sends a request with any method to that target and returns the decoded value with its response.
+    /// Sends a request with any method to the target and returns the decoded value with its response.
     @_disfavoredOverload
     public func response<Value: Decodable & Sendable>(
         for method: HTTPMethod, _ target: some RequestTarget, path values: PathValues = [:],
@@ -40,7 +40,7 @@ extension PulseClient {
             timeout: timeout, options: options)
     }
 
-    /// Sends a request with any method and an encoded value to that target and returns the decoded value with its
+    /// Sends a request with any method and an encoded value to the target and returns the decoded value with its
     /// response.
     @_disfavoredOverload
     public func response<Value: Decodable & Sendable>(
@@ -53,7 +53,7 @@ extension PulseClient {
             timeout: timeout, options: options)
     }
 
-    /// Sends a POST with that body, or none, to that target and decodes the response.
+    /// Sends a POST with an optional body to the target and decodes the response.
     @_disfavoredOverload
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
@@ -65,7 +65,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a POST with an encoded value to that target and decodes the response.
+    /// Sends a POST with an encoded value to the target and decodes the response.
     @_disfavoredOverload
     public func post<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
@@ -77,7 +77,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a POST with that body, or none, to that target and ignores the body of the response.
+    /// Sends a POST with an optional body to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func post(
@@ -90,7 +90,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a POST with an encoded value to that target and ignores the body of the response.
+    /// Sends a POST with an encoded value to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func post(
@@ -103,7 +103,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with that body, or none, to that target and decodes the response.
+    /// Sends a PUT with an optional body to the target and decodes the response.
     @_disfavoredOverload
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
@@ -115,7 +115,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with an encoded value to that target and decodes the response.
+    /// Sends a PUT with an encoded value to the target and decodes the response.
     @_disfavoredOverload
     public func put<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
@@ -127,7 +127,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with that body, or none, to that target and ignores the body of the response.
+    /// Sends a PUT with an optional body to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func put(
@@ -140,7 +140,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with an encoded value to that target and ignores the body of the response.
+    /// Sends a PUT with an encoded value to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func put(
@@ -153,7 +153,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with that body, or none, to that target and decodes the response.
+    /// Sends a PATCH with an optional body to the target and decodes the response.
     @_disfavoredOverload
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: RequestBody = .none,
@@ -165,7 +165,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with an encoded value to that target and decodes the response.
+    /// Sends a PATCH with an encoded value to the target and decodes the response.
     @_disfavoredOverload
     public func patch<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], body: some Encodable & Sendable,
@@ -177,7 +177,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with that body, or none, to that target and ignores the body of the response.
+    /// Sends a PATCH with an optional body to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func patch(
@@ -190,7 +190,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with an encoded value to that target and ignores the body of the response.
+    /// Sends a PATCH with an encoded value to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func patch(
@@ -203,7 +203,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a DELETE to that target and decodes the response.
+    /// Sends a DELETE to the target and decodes the response.
     @_disfavoredOverload
     public func delete<Value: Decodable & Sendable>(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
@@ -215,7 +215,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a DELETE to that target and ignores the body of the response.
+    /// Sends a DELETE to the target and ignores the body of the response.
     @_disfavoredOverload
     @discardableResult
     public func delete(
@@ -227,9 +227,9 @@ extension PulseClient {
     }
 }
 
-/// Streams from a target that is no literal.
+/// Streams from a target that is not a literal.
 extension PulseClient {
-    /// Sends a GET to that target and returns the body as it arrives.
+    /// Sends a GET to the target and returns the body as it arrives.
     @_disfavoredOverload
     public func bytes(
         _ target: some RequestTarget, options: RequestOptions = RequestOptions()
@@ -237,13 +237,13 @@ extension PulseClient {
         try await bytes(target.requestPath, options: options)
     }
 
-    /// The lines of the body of a GET to that target, while it arrives.
+    /// The lines of the response body of a GET to the target, as they arrive.
     @_disfavoredOverload
     public func lines(_ target: some RequestTarget, options: RequestOptions = RequestOptions()) -> Lines {
         lines(target.requestPath, options: options)
     }
 
-    /// The values of a JSON Lines body of a GET to that target, while it arrives.
+    /// The values of the JSON Lines response to a GET to the target, as they arrive.
     @_disfavoredOverload
     public func jsonLines<Value: Decodable & Sendable>(
         _ target: some RequestTarget, of type: Value.Type, options: RequestOptions = RequestOptions()
@@ -251,7 +251,7 @@ extension PulseClient {
         jsonLines(target.requestPath, of: type, options: options)
     }
 
-    /// The server-sent events of the response to a GET to that target.
+    /// The server-sent events of the response to a GET to the target.
     @_disfavoredOverload
     public func events(
         _ target: some RequestTarget, stream: EventStream.Options = EventStream.Options(),

@@ -73,10 +73,10 @@ extension PulseClient {
 
     // MARK: POST
 
-    /// Sends a POST with that body, or none, and decodes the response. The other parameters and the errors are those of
+    /// Sends a POST with an optional body and decodes the response. The other parameters and the errors are those of
     /// `get`.
     ///
-    /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
+    /// The request is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func post<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
@@ -102,7 +102,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a POST with that body, or none, and ignores the body of the response. A status that is not accepted is an
+    /// Sends a POST with an optional body and ignores the body of the response. A status that is not accepted is an
     /// error.
     @discardableResult
     public func post(
@@ -130,7 +130,7 @@ extension PulseClient {
 
     // MARK: PUT
 
-    /// Sends a PUT with that body, or none, and decodes the response. The other parameters and the errors are those of
+    /// Sends a PUT with an optional body and decodes the response. The other parameters and the errors are those of
     /// `get`.
     public func put<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
@@ -153,7 +153,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PUT with that body, or none, and ignores the body of the response. A status that is not accepted is an
+    /// Sends a PUT with an optional body and ignores the body of the response. A status that is not accepted is an
     /// error.
     @discardableResult
     public func put(
@@ -181,10 +181,10 @@ extension PulseClient {
 
     // MARK: PATCH
 
-    /// Sends a PATCH with that body, or none, and decodes the response. The other parameters and the errors are those
-    /// of `get`.
+    /// Sends a PATCH with an optional body and decodes the response. The other parameters and the errors are those of
+    /// `get`.
     ///
-    /// It is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
+    /// The request is retried only if it has an idempotency key or was never sent (RFC 9110, section 9.2.2).
     public func patch<Value: Decodable & Sendable>(
         _ target: PathText, path values: PathValues = [:], body: RequestBody = .none,
         query: QueryValues = [:], headers: [String: String] = [:], as type: Value.Type = Value.self,
@@ -207,7 +207,7 @@ extension PulseClient {
             options: options)
     }
 
-    /// Sends a PATCH with that body, or none, and ignores the body of the response. A status that is not accepted is an
+    /// Sends a PATCH with an optional body and ignores the body of the response. A status that is not accepted is an
     /// error.
     @discardableResult
     public func patch(

@@ -7,6 +7,12 @@ import PulseStorage
 
 /// Sends endpoints and returns typed results.
 ///
+/// ```swift
+/// let client = PulseClient(baseURL: "https://api.example.com/v1")
+/// let user: User = try await client.get("/users/42")
+/// await client.shutdown()
+/// ```
+///
 /// Create one client for each server, keep it as long as the app needs it, and share it freely: every method may be
 /// called from any thread. ``shutdown(grace:)-(TimeInterval)`` ends the calls in progress and frees the transport.
 public final class PulseClient: Sendable {
@@ -24,15 +30,15 @@ public final class PulseClient: Sendable {
     let offline: OfflineQueue?
     /// The host of the base URL, for events.
     let host: String
-    /// The configuration's options for each call; a call without options of its own uses them unchanged.
+    /// The configuration's options for each call; a call without its own options uses them unchanged.
     let defaults: RequestOptions
     private let plugins: [any PulsePlugin]
     private let transport: any Transport
     private let wire: Wire
     private let ownsTransport: Bool
-    /// Those of the transport.
+    /// The capabilities of the transport.
     let capabilities: TransportCapabilities
-    /// What features keep for this client.
+    /// The state of the features for this client.
     let features = ClientFeatures()
     #if DEBUG
     let endpointCheck: EndpointCheck
@@ -94,7 +100,7 @@ public final class PulseClient: Sendable {
         }
     }
 
-    /// Creates a client for the server at that URL, with the default settings.
+    /// Creates a client for the server at a URL, with the default settings.
     ///
     /// The other parameters are those of ``init(configuration:plugins:transport:events:)``.
     public convenience init(
@@ -107,10 +113,10 @@ public final class PulseClient: Sendable {
             configuration: PulseConfiguration(baseURL: baseURL), plugins: plugins, transport: transport, events: events)
     }
 
-    /// Creates a client for the server at that URL, `PulseClient(baseURL: "https://api.example.com/v1")`, with the
-    /// default settings.
+    /// Creates a client for the server at a URL, `PulseClient(baseURL: "https://api.example.com/v1")`, with the default
+    /// settings.
     ///
-    /// For text that is no absolute http or https URL, each call of a relative path throws
+    /// If the text is not an absolute http or https URL, each call with a relative path throws
     /// ``PulseError/invalidURL(_:)``.
     public convenience init(
         baseURL: String,
@@ -139,16 +145,16 @@ public final class PulseClient: Sendable {
     /// Cancels the work in progress, waits for it to end, and shuts down the plugins. Also shuts down the transport if
     /// the client created it. A later call throws ``PulseError/cancelled`` and sends nothing.
     ///
-    /// With a grace time, as for a server that is being replaced, calls in progress may finish first, including their
-    /// retries, redirects, token refresh and streamed bodies. The offline queue finishes the replays that it has begun,
-    /// with their outcomes in the journal, so that they are not sent again. Work without an end is not waited for:
-    /// sockets, subscriptions, event streams that reconnect, and lists of downloads, which continue with the next
-    /// start. Cancelling the task that waits ends the grace time.
+    /// With a grace period, as for a server that is being replaced, calls in progress may finish first, including their
+    /// retries, redirects, token refresh and streamed bodies. The offline queue finishes the replays in progress and
+    /// writes their outcomes to the journal, so that they are not sent again. The shutdown does not wait for work
+    /// without an end: sockets, subscriptions, event streams that reconnect, and lists of downloads, which resume at
+    /// their next start. Cancelling the waiting task ends the grace period.
     ///
     /// Do not await the shutdown inside a call of this client, for example in a plugin: the two would wait for each
     /// other.
-    /// - Parameter grace: the longest time in seconds, by the client's clock, for which calls in progress may go on; 0,
-    ///   the default, cancels them at once. A negative number or NaN counts as 0, and infinity has no limit.
+    /// - Parameter grace: the maximum time in seconds, by the client's clock, for calls in progress to finish; 0, the
+    ///   default, cancels them at once. A negative number or NaN counts as 0, and infinity has no limit.
     public func shutdown(grace: TimeInterval = 0) async {
         var drain: Task<Void, Never>?
         if grace > 0 { drain = await self.drain(upTo: grace) }
@@ -162,8 +168,8 @@ public final class PulseClient: Sendable {
         if ownsTransport { await transport.shutdown() }
     }
 
-    /// Refuses new calls, and waits for the calls in progress, for that many seconds at most. Returns the task that
-    /// waits for them, which ends with them.
+    /// Refuses new calls, and waits at most `seconds` for the calls in progress. Returns the task that waits for them;
+    /// it ends when they have ended.
     private func drain(upTo seconds: TimeInterval) async -> Task<Void, Never> {
         offline?.beginFinishing()
         calls.beginDraining()
@@ -185,7 +191,7 @@ public final class PulseClient: Sendable {
         return self.pipeline(for: plugins, retry: options.retry, wire: pipeline.wire)
     }
 
-    /// The wire to another transport than the client's.
+    /// The wire to a transport other than the client's.
     func wire(over substitute: CallShape.Substitute) -> PluginChain.Wire {
         let wire = Wire(
             substitute.transport, configuration, environment: substitute.environment, calls: calls)

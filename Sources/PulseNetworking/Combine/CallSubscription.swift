@@ -6,30 +6,30 @@ import PulseCore
 
 /// One call, for one subscriber.
 ///
-/// It lives until the call has ended or is cancelled, although the subscriber may not keep it.
-// Unchecked: the state is reached under the lock alone, and the subscriber is told by one thread at a time.
+/// It stays alive until the call has ended or is cancelled, even if the subscriber does not retain it.
+// Unchecked: the lock guards the state, and only one thread at a time calls the subscriber.
 final class CallSubscription<Value: Sendable>: Subscription, @unchecked Sendable {
     typealias Call = @Sendable () async -> Result<Value, PulseError>
 
-    /// The subscriber without its type, whose metatype no task may capture.
+    /// The type-erased subscriber, since no task may capture its metatype.
     private struct Downstream {
         let receive: (Value) -> Void
         let complete: (Subscribers.Completion<PulseError>) -> Void
     }
 
     private enum State {
-        /// The subscriber has not asked for a value yet.
+        /// The subscriber has not requested a value yet.
         case waiting(Downstream, Call)
         case calling(Downstream, Task<Void, Never>)
         case ended
     }
 
-    // Not a `Locked`: this file uses what every package may use, so that a test can compile it with another Combine.
+    // Not a `Locked`: this file uses only public declarations, so that a test can compile it with another Combine.
     private let lock = NSLock()
     private var state: State
 
     init<S: Subscriber>(_ subscriber: S, _ call: @escaping Call) where S.Input == Value, S.Failure == PulseError {
-        // The subscriber's further demand has no effect: there is one value.
+        // Further demand has no effect, since there is only one value.
         let downstream = Downstream {
             _ = subscriber.receive($0)
         } complete: {
@@ -43,7 +43,7 @@ final class CallSubscription<Value: Sendable>: Subscription, @unchecked Sendable
         lock.lock()
         defer { lock.unlock() }
         guard case .waiting(let downstream, let call) = state else { return }
-        // The task waits for the lock before it tells the subscriber anything.
+        // The task waits for the lock before it calls the subscriber.
         state = .calling(downstream, Task { self.deliver(await call()) })
     }
 
@@ -73,7 +73,7 @@ final class CallSubscription<Value: Sendable>: Subscription, @unchecked Sendable
         return if case .calling(let downstream, _) = state { downstream } else { nil }
     }
 
-    /// Returns the state before. It is released without the lock, since the subscriber's end may run the caller's code.
+    /// Returns the previous state, to be released without the lock: the subscriber's `deinit` may run the app's code.
     private func end() -> State {
         lock.lock()
         defer { lock.unlock() }

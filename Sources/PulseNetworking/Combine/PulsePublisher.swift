@@ -4,11 +4,11 @@
 public import Combine
 public import PulseCore
 
-/// A publisher of one call: its value and the end, or a ``PulseError``.
+/// A publisher of one call: emits its value and finishes, or fails with a ``PulseError``.
 ///
-/// Each subscription is a call of its own. The call starts when the subscriber first asks for a value, and is cancelled
-/// with the subscription. The value arrives on any thread: add `.receive(on: DispatchQueue.main)` before code that
-/// needs the main one. `assign(to:on:)` needs a publisher that cannot fail: add `.replaceError(with:)` before it.
+/// Each subscription makes its own call. The call starts with the subscriber's first demand, and is cancelled with the
+/// subscription. The value arrives on any thread: add `.receive(on: DispatchQueue.main)` before code that needs the
+/// main thread. `assign(to:on:)` needs a publisher that cannot fail: add `.replaceError(with:)` before it.
 public struct PulsePublisher<Value: Sendable>: Publisher {
     public typealias Output = Value
     public typealias Failure = PulseError
@@ -19,7 +19,7 @@ public struct PulsePublisher<Value: Sendable>: Publisher {
         self.call = call
     }
 
-    /// Subscribes. Sends nothing before the subscriber asks for a value.
+    /// Subscribes. Sends nothing before the subscriber's first demand.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Value, S.Failure == PulseError {
         subscriber.receive(subscription: CallSubscription(subscriber, call))
     }

@@ -10,19 +10,19 @@ public struct Cookie: Sendable, Hashable, Codable {
     public let value: String
     /// The domain that the cookie belongs to, in lower case and without a leading dot.
     public let domain: String
-    /// Whether the cookie is sent to exactly this host, and not to its subdomains.
+    /// Whether the cookie is sent only to exactly this host, and not to its subdomains.
     public let isHostOnly: Bool
     /// The cookie is sent to this path and to paths below it (RFC 6265, section 5.1.4).
     public let path: String
-    /// The expiry date. Nil for a session cookie, which a persistent store drops when it is closed.
+    /// The expiry date. Nil for a session cookie, which a persistent store does not save.
     public let expires: Date?
-    /// Whether the cookie is sent over https only, and to a loopback host.
+    /// Whether the cookie is sent only over https or to a loopback host.
     public let isSecure: Bool
     /// When a cookie of this name, domain and path was first stored.
     public internal(set) var created: Date
 
-    /// The identity of a cookie: a new cookie replaces the old one with the same key. Uses bytes, because Swift
-    /// considers texts equal that are different names.
+    /// The identity of a cookie: a new cookie replaces the old one with the same key. Uses bytes, because `String`
+    /// considers canonically equivalent names equal, which servers do not.
     struct Key: Hashable {
         let name, domain, path: [UInt8]
     }
@@ -134,11 +134,11 @@ extension Cookie {
     }
 }
 
-/// The origin of a response, as cookies see it.
+/// The origin of a request or response, by the rules of cookies.
 struct CookieOrigin {
     let host: String
     let path: String
-    /// Whether a network cannot read what is sent: of https, and of a host that is this one, as browsers have it.
+    /// Whether the network cannot read the cookies: true for https, and for a loopback host, as in browsers.
     let isSecure: Bool
 
     /// Nil unless the URL is http or https.
@@ -158,7 +158,7 @@ struct CookieOrigin {
 }
 
 enum CookieRules {
-    /// The host and its parent domains. A name longer than DNS permits (RFC 1035, section 2.3.4) has none.
+    /// The host and its parent domains. A name longer than DNS permits (RFC 1035, section 2.3.4) has no parents.
     static func domains(of host: String) -> [[UInt8]] {
         let bytes = Array(host.utf8)
         guard !isAddress(host), bytes.count <= 255 else { return [bytes] }
@@ -183,22 +183,22 @@ enum CookieRules {
         host.contains(":") || host.split(separator: ".").last.map { $0.utf8.allSatisfy(\.isASCIIDigit) } ?? false
     }
 
-    /// Whether the host never leaves this machine.
+    /// Whether traffic to the host never leaves this machine.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]" { return true }
         let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
         return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Whether unrelated owners share a domain, so that a cookie for the domain would leak to strangers. A name with an
-    /// empty label counts as one.
+    /// Whether unrelated owners share a domain: a cookie for such a public suffix would leak to strangers. A name with
+    /// an empty label counts as shared.
     static func isShared(_ domain: String) -> Bool {
         domain.split(separator: ".", omittingEmptySubsequences: false).contains("")
             || PublicSuffixes.current.contains(domain)
     }
 }
 
-/// Parses the dates of cookies, in any order and form that servers write (RFC 6265, section 5.1.1).
+/// Parses cookie dates in any format that servers send (RFC 6265, section 5.1.1).
 enum CookieDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
@@ -229,7 +229,7 @@ enum CookieDate {
         byte == 0x09 || 0x20...0x2F ~= byte || 0x3B...0x40 ~= byte || 0x5B...0x60 ~= byte || 0x7B...0x7E ~= byte
     }
 
-    /// The three numbers at the start of the text, which may be too large.
+    /// The three numbers at the start of the text. The caller checks their ranges.
     private static func time(_ token: String) -> [Int]? {
         var rest = token.utf8[...]
         var numbers: [Int] = []
@@ -242,7 +242,7 @@ enum CookieDate {
         return nil
     }
 
-    /// The number at the start of the text, if it has the allowed count of digits.
+    /// The number at the start of the text, if it has an allowed number of digits.
     private static func number(_ token: String, digits: ClosedRange<Int>) -> Int? {
         let found = token.utf8.prefix(while: \.isASCIIDigit)
         return digits.contains(found.count) ? Int(String(Substring(found))) : nil

@@ -4,13 +4,13 @@ import PulseCore
 import PulsePlatform
 import PulseStorage
 
-/// The file of a cookie store. It has a thread of its own, which is all that a disk that hangs keeps.
+/// The file of a cookie store. It uses its own thread, so that a hung disk blocks nothing else.
 final class CookieFile: Sendable {
     private struct State {
-        /// The cookies that were read; none once the store has them.
+        /// The cookies read from the file; empty once the store has taken them.
         var known: [Cookie]?
         var hasRemovedLeftovers = false
-        /// What the file is to contain; nil if it does, or if that has failed.
+        /// The cookies to write; nil if nothing has changed since the last save, even a failed one.
         var pending: [Cookie]?
         var error: (any Error)?
     }
@@ -36,7 +36,7 @@ final class CookieFile: Sendable {
     /// The error of the last save, or of the last read that failed.
     var error: (any Error)? { state.withLock { $0.error } }
 
-    /// Sets the error of a read; nil if the store has the cookies.
+    /// Records the error of a read, or with nil that the store has taken the cookies.
     func note(_ error: (any Error)?) {
         state.withLock { state in
             if error == nil { state.known = [] }
@@ -46,10 +46,10 @@ final class CookieFile: Sendable {
 
     /// The cookies in the file. A cancelled task does not wait for them.
     ///
-    /// Throws for a file that exists but cannot be read now: newer cookies must not overwrite it.
+    /// Throws if the file exists but cannot be read now, because newer cookies must not overwrite it.
     func read() async throws -> [Cookie] {
         try await thread.read { [self] () -> [Cookie] in
-            // Calls that begin at the same time read it once.
+            // Concurrent calls read the file once.
             let (known, isFirst) = state.withLock { state in
                 defer { state.hasRemovedLeftovers = true }
                 return (state.known, !state.hasRemovedLeftovers)
@@ -62,7 +62,7 @@ final class CookieFile: Sendable {
         }
     }
 
-    /// Sets what ``save()`` writes. It does not suspend, so that the store's last change is the last one here.
+    /// Sets the cookies that ``save()`` writes. It does not suspend, which preserves the order of the store's changes.
     func replace(with cookies: [Cookie]) {
         state.withLock { state in
             state.known = []
@@ -70,12 +70,12 @@ final class CookieFile: Sendable {
         }
     }
 
-    /// Writes the cookies. A cancelled task does not wait for it; they are written all the same.
+    /// Writes the cookies. A cancelled task does not wait, but the cookies are still written.
     func save() async {
         try? await thread.abandonable { [self] in savePending() }
     }
 
-    /// Writes the cookies, and removes those in other files. It is not left alone: the caller may rely on it.
+    /// Writes the cookies, and removes all other files. Waits even in a cancelled task: the caller relies on it.
     func removeLeftoversAndSave() async {
         await thread.run { [self] in
             savePending()
@@ -93,7 +93,7 @@ final class CookieFile: Sendable {
 
     // MARK: On the thread
 
-    /// Removes temporary files that a crash left before they were renamed.
+    /// Removes temporary files that a crash left behind.
     private func removeLeftovers() throws {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory.path) else { return }
         for name in names where name.hasPrefix(temporaryPrefix) {
@@ -123,7 +123,7 @@ final class CookieFile: Sendable {
         }
     }
 
-    /// Writes the latest cookies: an earlier job may have done it.
+    /// Writes the pending cookies, unless an earlier job has written them.
     private func savePending() {
         guard let cookies = state.withLock({ $0.pending.take() }) else { return }
         let result = Result { try cookies.isEmpty ? removeFile() : write(cookies) }
@@ -140,7 +140,7 @@ final class CookieFile: Sendable {
         try SystemFile.replace(file.path, with: bytes, by: temporary, using: disk)
     }
 
-    /// Empties the file if it cannot be removed, such as in a read-only directory.
+    /// Removes the file, or truncates it if that fails, such as in a read-only directory.
     private func removeFile() throws {
         guard unlink(file.path) != 0, errno != ENOENT else { return }
         let error = Self.systemError

@@ -4,7 +4,7 @@ import PulseCore
 
 /// The contents of a cookie store, as a value (RFC 6265, sections 5.3 and 5.4).
 ///
-/// A large response or file cannot make it slow: lookups scan only the cookies of one domain, which are few.
+/// Large responses or files cannot make it slow: a lookup scans only the few cookies of the host's domains.
 struct CookieJar: Sendable {
     private(set) var cookies: [Cookie.Key: Cookie] = [:]
     /// When each cookie was last sent or set; nil if not since the jar was created.
@@ -13,14 +13,14 @@ struct CookieJar: Sendable {
     private var domains: [[UInt8]: Set<Cookie.Key>] = [:]
     /// The keys of secure cookies by name.
     private var secure: [[UInt8]: Set<Cookie.Key>] = [:]
-    /// When the newest cookie was created: the next one is later, also in the same response, since requests carry older
-    /// cookies first.
+    /// The creation time of the newest cookie. The next cookie gets a later time, even in the same response, since
+    /// requests send older cookies first.
     private var lastCreated = Date.distantPast
     private let limit: Int
     private let domainLimit: Int
 
-    /// - Parameter limit: of all cookies; `domainLimit` is that of one domain. RFC 6265, section 6.1, gives these
-    ///   values as minimums.
+    /// - Parameter limit: the maximum number of cookies; `domainLimit` is the maximum per domain. RFC 6265, section
+    ///   6.1, gives these values as minimums.
     init(_ cookies: some Sequence<Cookie> = [], limit: Int = 3000, domainLimit: Int = 50) {
         self.limit = limit
         self.domainLimit = domainLimit
@@ -72,8 +72,8 @@ struct CookieJar: Sendable {
         self = CookieJar(limit: limit, domainLimit: domainLimit)
     }
 
-    /// The cookies of a response, the last one of each name, domain and path, in the order of the first ones. Only the
-    /// last `domainLimit` new ones count, since the rest would be evicted. The expiry of an unknown cookie is ignored.
+    /// The cookies of a response: the last one for each name, domain and path, in the order of their first lines. Only
+    /// the last `domainLimit` new ones count: the rest would be evicted. The expiry of an unknown cookie is ignored.
     private func effectiveCookies(_ lines: [String], from origin: CookieOrigin, _ now: Date) -> [(Cookie.Key, Cookie)] {
         var last: [(Cookie.Key, Cookie)] = []
         var firstLines: [Cookie.Key: Int] = [:]
@@ -128,7 +128,7 @@ struct CookieJar: Sendable {
             removeExpired(group, now)
             remove(domains[domain] ?? [], beyond: domainLimit, protectsSecure: true)
         }
-        // Scans all cookies rarely: the slack above the limit makes the cost amortized.
+        // The slack above the limit amortizes the cost of scanning all cookies.
         if cookies.count > limit + limit / 32 {
             removeExpired(cookies.keys, now)
             remove(cookies.keys, beyond: limit, protectsSecure: false)

@@ -3,15 +3,21 @@
 public import PulseCore
 import PulseStorage
 
-/// Cookies that survive the process, in a file that only its user can read. Cookies without an expiry end with the
-/// process, as in a browser.
+/// A cookie store in a file that only its user can read. Session cookies, which have no expiry, end with the process,
+/// as in a browser.
 ///
-/// The changes of a response are in the file before its call ends, unless the call is cancelled or reaches its deadline
-/// meanwhile: that ends its wait for a disk that hangs, and the changes follow. Each save replaces the file atomically,
-/// so that a crash leaves either the old or the new file. Use one store for each file: a save overwrites what another
-/// process has written meanwhile. A file that does not contain valid cookies is renamed with the suffix `.damaged`, and
-/// the store starts empty. A file that cannot be read, such as while a device is locked, stays untouched, and each use
-/// of the store tries to read it again.
+/// ```swift
+/// let cookies = FileCookieStore(file: folder.appendingPathComponent("cookies.json"))
+/// let client = PulseClient.Builder().baseURL("https://api.example.com").cookieStore(cookies).build()
+/// await cookies.removeAll()  // at logout
+/// ```
+///
+/// The changes of a response are saved before its call ends. A call that is cancelled or reaches its deadline does not
+/// wait for a hung disk; its changes are saved later. Each save replaces the file atomically, so a crash leaves either
+/// the old or the new file. Use one store for each file: a save overwrites the changes of another store or process. A
+/// file that does not contain valid cookies is renamed with the suffix `.damaged`, and the store starts empty. A file
+/// that cannot be read, such as while the device is locked, is left untouched, and each use of the store tries to read
+/// it again.
 public actor FileCookieStore: CookieStore {
     private let file: CookieFile
     private var jar = CookieJar()
@@ -20,14 +26,14 @@ public actor FileCookieStore: CookieStore {
     /// The `Set-Cookie` lines received while the file exists but cannot be read. They are applied on top of the file's
     /// cookies later.
     private var missed: [(lines: [String], url: URL, date: Date)] = []
-    /// Only the latest lines count: a file that stays unreadable must not fill the memory.
+    /// Older lines are dropped: a file that stays unreadable must not fill the memory.
     private static let missedLimit = 1000
-    /// The error of the last save; nil if the file is up to date. The cookies in memory are used either way.
+    /// The error of the last save or failed read; nil if the file is up to date. The store works in memory either way.
     public var saveError: (any Error)? { file.error }
 
-    /// A store over a file, which is read on first use. A missing directory is created for its user alone. One that
-    /// other users may write to is not used: they could set cookies. Then ``saveError`` is
-    /// `JournalFailure.notPrivate`, and the cookies are in memory only.
+    /// Creates a store for a file, which is read on first use. A missing directory is created with access for its user
+    /// only. A directory that other users may write to is not used, because they could set cookies: ``saveError`` is
+    /// then `JournalFailure.notPrivate`, and the cookies are only in memory.
     public init(file: URL) {
         self.file = CookieFile(file, on: .system)
     }
@@ -60,11 +66,11 @@ public actor FileCookieStore: CookieStore {
         return jar.cookies(for: url, now: now)
     }
 
-    /// Removes all cookies, as at logout: from memory, from the file, from a `.damaged` file and from leftovers of a
-    /// crash. It needs no disk space, and waits for the disk even if its task is cancelled.
+    /// Removes all cookies, as at logout: from memory, from the file, from a `.damaged` file and from temporary files
+    /// left by a crash. It needs no disk space, and waits for the disk even if its task is cancelled.
     ///
-    /// Afterwards ``saveError`` is not nil if the file could neither be removed nor emptied; then the next start finds
-    /// the cookies again.
+    /// If the file can be neither removed nor emptied, ``saveError`` is set, and the next launch finds the cookies
+    /// again.
     public func removeAll() async {
         (jar, missed, isOpen) = (CookieJar(), [], true)
         file.replace(with: [])
@@ -86,7 +92,7 @@ public actor FileCookieStore: CookieStore {
             if !isOpen, !(error is CancellationError) { file.note(error) }
             return
         }
-        // Another call may have opened it meanwhile, or removed the cookies.
+        // Another call may have opened the store meanwhile, or removed the cookies.
         guard !isOpen else { return }
         var opened = CookieJar(cookies)
         var hasChanged = false

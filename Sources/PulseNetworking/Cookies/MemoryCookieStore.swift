@@ -2,11 +2,15 @@
 
 public import PulseCore
 
-/// Cookies that live as long as the process. Safe to use from any thread, and by several clients at once.
+/// A cookie store in memory. Safe to use from any thread, and by several clients at once.
+///
+/// ```swift
+/// let client = PulseClient.Builder().baseURL("https://api.example.com").cookieStore(MemoryCookieStore()).build()
+/// ```
 public final class MemoryCookieStore: CookieStore {
     private let jar = Locked(CookieJar())
 
-    /// An empty store.
+    /// Creates an empty store.
     public init() {}
 
     public func cookieHeader(for url: URL, now: Date) async -> String? {

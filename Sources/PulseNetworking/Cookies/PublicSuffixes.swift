@@ -3,14 +3,14 @@
 import PulseCore
 import PulseStorage
 
-/// The domains below which unrelated owners have names, such as `co.uk` and `github.io`, by the rules of
+/// The domains under which unrelated owners register names, such as `co.uk` and `github.io`, by the rules of
 /// publicsuffix.org. Names are compared in lower case and in Punycode.
 struct PublicSuffixes: Sendable {
-    /// The list that Debian and others install, or ``compact`` without one. Read once, for the first cookie that names
-    /// a domain.
+    /// The list that Debian and other distributions install; ``compact`` if there is none. Read once, for the first
+    /// cookie with a `Domain`.
     static let current = PublicSuffixes(file: "/usr/share/publicsuffix/public_suffix_list.dat") ?? compact
 
-    /// The size of the largest file that is read; the list has a quarter of a megabyte.
+    /// The maximum size of the file in bytes; the list has a quarter of a megabyte.
     private static let sizeLimit = 4 << 20
     private static let lastLine = "// ===END PRIVATE DOMAINS==="
 
@@ -27,7 +27,7 @@ struct PublicSuffixes: Sendable {
         self.rules = rules
     }
 
-    /// Reads a file in the format of publicsuffix.org. Nil unless it is a regular file with a whole list.
+    /// Reads a file in the format of publicsuffix.org. Nil unless it is a regular file with a complete list.
     init?(file path: String) {
         guard let file = try? SystemFile.open(path, O_RDONLY) else { return nil }
         defer { _ = SystemFile.close(file) }
@@ -54,8 +54,8 @@ struct PublicSuffixes: Sendable {
         self.rules = rules
     }
 
-    /// Whether the longest rule for the name covers all of it. An exception (`!www.ck`) beats every rule, a wildcard
-    /// (`*.ck`) covers its domain too, as in browsers, and a single label is covered without a rule.
+    /// Whether the whole name is a public suffix by its longest rule. An exception (`!www.ck`) overrides every rule, a
+    /// wildcard (`*.ck`) also matches its domain, as in browsers, and a single label matches without a rule.
     func contains(_ name: String) -> Bool {
         guard let dot = name.firstIndex(of: ".") else { return true }
         guard !rules.contains("!" + name) else { return false }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension GraphQLContent: CallContent {
-    /// The name of the operation; nil for a faulty document, which fails the call.
+    /// The name of the operation; nil for a malformed document, which fails the call.
     var route: String? { (try? operation())?.name }
 
     var comparisonValue: AnyHashable? {
@@ -23,7 +23,7 @@ extension GraphQLContent: CallContent {
         }
     }
 
-    /// The plugin that sends hashes, unless the document is sent.
+    /// The plugin for persisted queries, unless every request sends its document.
     func plugins(in client: PulseClient) -> [any PulsePlugin] {
         let settings = client.configuration.graphQL
         guard settings.persistedQueries != .off, uploads.isEmpty, let kind = try? operation().kind else { return [] }

@@ -3,9 +3,9 @@
 import PulseCore
 import PulsePlatform
 
-/// What the client knows of a GraphQL operation when it builds the request.
+/// The parts of a GraphQL operation from which the client builds the request.
 final class GraphQLContent: Sendable {
-    /// How a request names its document.
+    /// How a request identifies its document.
     enum Form {
         case document, hash, both
     }
@@ -16,7 +16,7 @@ final class GraphQLContent: Sendable {
     let variables: any Encodable & Sendable
     let uploads: [GraphQLUpload]
     let extensions: [String: JSONValue]
-    /// Read once for all parts of the call.
+    /// Parsed once for all parts of the call.
     private let parsed: Result<GraphQLDocument.Operation, any Error>
 
     init(
@@ -31,13 +31,13 @@ final class GraphQLContent: Sendable {
         parsed = Result { try GraphQLDocument(document).operation(named: operationName) }
     }
 
-    /// The operation in the document. Throws ``PulseError/invalidRequest(reason:)`` if that is not one.
+    /// The operation in the document. Throws ``PulseError/invalidRequest(reason:)`` if the document has none.
     func operation() throws -> GraphQLDocument.Operation { try parsed.get() }
 
     /// The `Accept` of a request.
     var accept: String { "application/graphql-response+json, application/json;q=0.9" }
 
-    /// The members of a request in their order, each as JSON text; none for empty ones.
+    /// The members of a request in order, each as JSON. Empty members are omitted.
     func members(_ form: Form, using encoder: any RequestEncoder) throws -> [(name: String, json: Data)] {
         var extensions = extensions
         if form != .document {
@@ -73,7 +73,7 @@ final class GraphQLContent: Sendable {
 
     /// The request as a JSON object.
     static func object(_ members: [(name: String, json: Data)]) -> Data {
-        // An array, to which text is appended faster than to `Data`: the row "GraphQL query" of pulse-benchmarks.
+        // An array, since appending to it is faster than to `Data`: see the row "GraphQL query" of pulse-benchmarks.
         var text = [UInt8(ascii: "{")]
         for (index, (name, json)) in members.enumerated() {
             text += (index > 0 ? ",\"" : "\"").utf8
@@ -105,13 +105,13 @@ final class GraphQLContent: Sendable {
     /// The query of a GET.
     func query(_ form: Form, using encoder: any RequestEncoder) throws -> [URLQueryItem] {
         try members(form, using: encoder).map { name, json in
-            // The two that are text are not sent as JSON.
+            // These two members are sent as plain text, not as JSON.
             let text = name == "query" ? document : name == "operationName" ? try operation().name : nil
             return URLQueryItem(name: name, value: text ?? String(decoding: json, as: UTF8.self))
         }
     }
 
-    /// A place that is not there, or that has a value, would lose the file or the value.
+    /// Throws unless the variable of each upload is null: the server would lose the file or the variable's value.
     private func checkPlaces(in variables: Data?) throws {
         let root = try variables.map { try JSONDecoder().decode(JSONValue.self, from: $0) } ?? .object([:])
         for place in uploads.flatMap(\.variables) {
@@ -121,7 +121,7 @@ final class GraphQLContent: Sendable {
                 case .object(let members)?: value = members[String(key)]
                 case .array(let elements)?:
                     let index = Int(key) ?? -1
-                    // Not nil, which would be the null of JSON.
+                    // Not `nil`, which would be JSON's null.
                     value = elements.indices.contains(index) ? .some(elements[index]) : .none
                 default: value = .none
                 }
@@ -141,7 +141,7 @@ extension URLRequest {
     /// URLs of up to this many bytes pass through common servers and proxies.
     private static let maximumURLLength = 8000
 
-    /// Turns the POST of a query into a GET; false and unchanged if its URL would be too long.
+    /// Turns the POST of a query into a GET. Returns false and changes nothing if its URL would be too long.
     mutating func makeGET(
         of content: GraphQLContent, _ form: GraphQLContent.Form, using encoder: any RequestEncoder
     ) throws -> Bool {
@@ -154,7 +154,7 @@ extension URLRequest {
         return true
     }
 
-    /// Marks a request that a browser would send from any page, for servers that refuse those (CSRF).
+    /// Marks a request that browsers send without a preflight, for servers that otherwise reject it (CSRF).
     mutating func requirePreflight() {
         setHeader("Apollo-Require-Preflight", to: "true")
     }

@@ -4,9 +4,9 @@ import PulseCore
 
 /// The operations of a GraphQL document (GraphQL specification of September 2025, section 2).
 ///
-/// The reader finds the definitions and skips their content, which only the server can validate.
+/// The parser finds the definitions and skips their content, which only the server can validate.
 package struct GraphQLDocument: Sendable, Hashable {
-    /// What an operation does.
+    /// The type of an operation.
     package enum Kind: String, Sendable {
         case query, mutation, subscription
     }
@@ -18,7 +18,7 @@ package struct GraphQLDocument: Sendable, Hashable {
 
     package let operations: [Operation]
 
-    /// Reads a document. Throws ``PulseError/invalidRequest(reason:)`` for text that is not a list of operations and
+    /// Parses a document. Throws ``PulseError/invalidRequest(reason:)`` for text that is not a list of operations and
     /// fragments.
     package init(_ text: String) throws {
         var text = text
@@ -29,7 +29,7 @@ package struct GraphQLDocument: Sendable, Hashable {
     }
 
     /// The operation with a name; without a name, the only one. Throws ``PulseError/invalidRequest(reason:)`` if there
-    /// is none, or if a name is needed to choose.
+    /// is none, or if several require a name.
     package func operation(named name: String?) throws -> Operation {
         guard !operations.isEmpty else { throw Self.fault("the document has no operation") }
         if let name {

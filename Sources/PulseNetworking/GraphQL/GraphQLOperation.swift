@@ -15,9 +15,9 @@ public import PulseCore
 /// let hero = try await client.graphQL(GetHero(variables: .init(id: "7"))).hero
 /// ```
 ///
-/// An operation is an ``Endpoint`` whose method, body and `decode` are given: it can be sent with every method of
+/// An operation is an ``Endpoint`` whose method, body and `decode` are provided: it can be sent with every method of
 /// ``PulseClient``, and its options, plugins and headers work as for any endpoint. Its ``Endpoint/path`` is empty by
-/// default, which stands for the path of the client's ``GraphQLSettings``.
+/// default, which means the path of the client's ``GraphQLSettings``.
 public protocol GraphQLOperation: Endpoint where Response == GraphQLResponse<Value> {
     /// The type of the response's `data`.
     associatedtype Value: Decodable & Sendable
@@ -27,22 +27,22 @@ public protocol GraphQLOperation: Endpoint where Response == GraphQLResponse<Val
     /// The document, with the operation and its fragments.
     static var document: String { get }
 
-    /// The name of the operation in the document. Nil, the default, stands for the only operation of the document.
+    /// The name of the operation in the document. Nil, the default, selects the only operation of the document.
     static var operationName: String? { get }
 
-    /// The variables, which the call's encoder writes; ``NoVariables`` by default.
+    /// The variables, encoded by the call's encoder; ``NoVariables`` by default.
     var variables: Variables { get }
 
-    /// Files in the place of variables; none by default.
+    /// Files that replace variables; none by default.
     var uploads: [GraphQLUpload] { get }
 
-    /// The `extensions` of the request; empty by default, and then not sent.
+    /// The `extensions` of the request. Empty by default; empty extensions are not sent.
     var requestExtensions: [String: JSONValue] { get }
 }
 
 /// The variables of an operation without variables.
 public struct NoVariables: Encodable, Sendable, Hashable {
-    /// Creates no variables.
+    /// Creates an empty set of variables.
     public init() {}
 }
 
@@ -65,7 +65,7 @@ extension GraphQLOperation {
     }
 }
 
-// Constrained, so that an operation with a path of another type has no second path beside it.
+// Constrained, so that an operation whose path has another type does not get a second `path`.
 extension GraphQLOperation where PathValue == String {
     public var path: String { "" }
 }

@@ -9,7 +9,7 @@ public struct GraphQLResponse<Value: Decodable & Sendable>: Sendable {
     public let data: Value?
     /// The errors, in the server's order; empty if there are none.
     public let errors: [GraphQLError]
-    /// Additional data of the server; empty if there is none.
+    /// Additional data from the server; empty if there is none.
     public let extensions: [String: JSONValue]
 
     /// Creates a response, for tests.
@@ -42,7 +42,7 @@ extension GraphQLResponse {
         }
     }
 
-    /// Decodes the response in an event. It may have no data: others follow.
+    /// Decodes the response in an event. It may have no data, since others follow.
     init(eventOf text: Data, using decoder: any ResponseDecoder) throws {
         let envelope = try GraphQLEnvelope(text)
         do {
@@ -60,7 +60,7 @@ extension GraphQLResponse {
         do {
             data = try decoder.decode(Value.self, from: text)
         } catch {
-            // The errors tell the reason.
+            // The server's errors explain the missing data better.
             throw errors.isEmpty ? error : PulseError.graphQL(errors)
         }
         extensions = envelope.extensions

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// The responses of a GraphQL subscription, over a socket that the subscriptions of a client share.
+/// The responses of a GraphQL subscription, over a socket that a client's subscriptions share.
 ///
 /// ```swift
 /// for try await response in client.subscribe(PriceChanged(variables: .init(id: "7"))) {
@@ -10,17 +10,18 @@ public import PulseCore
 /// }
 /// ```
 ///
-/// It starts when the first response is asked for, and survives the loss of the connection: ``states`` tells when
-/// responses may be missing. A response without data is an element like any other. The loop ends when the server
-/// completes the subscription. It throws ``PulseError/graphQL(_:)`` if the server refuses it,
-/// ``PulseError/socketClosed(code:reason:)`` if the server closes the socket for good,
-/// ``PulseError/decodingFailed(type:underlying:)`` for a response that does not decode, and the error of the first
-/// handshake, of a later one that cannot succeed, such as a 403, or of three connections in a row that the server has
-/// not acknowledged.
+/// The subscription starts at the first call of `next()`, and survives connection loss: ``states`` shows when responses
+/// may be missing. A response without data is an element like any other. The loop ends when the server completes the
+/// subscription. It throws:
+/// - ``PulseError/graphQL(_:)`` if the server rejects the subscription;
+/// - ``PulseError/socketClosed(code:reason:)`` if the server closes the socket for good;
+/// - ``PulseError/decodingFailed(type:underlying:)`` for a response that does not decode;
+/// - the error of the first handshake, of a later one that cannot succeed, such as a 403, or of three connections in a
+///   row that the server has not acknowledged.
 ///
-/// It has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping the
-/// iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client end it. Safe to use from
-/// any thread.
+/// A subscription has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping
+/// the iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client end the subscription.
+/// Safe to use from any thread.
 public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = GraphQLResponse<Value>
 
@@ -32,12 +33,12 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
         self.decoder = decoder
     }
 
-    /// The states: the present one first, then every change, until ``GraphQLSubscriptionState/ended(_:)``. A reader
-    /// that does not keep up loses the oldest.
+    /// The current state, then every change, until ``GraphQLSubscriptionState/ended(_:)``. A reader that does not keep
+    /// up loses the oldest.
     public var states: AsyncStream<GraphQLSubscriptionState> { feed.states }
 
-    /// Ends the subscription. Its reader gets no response that it has not taken, and ``PulseError/cancelled`` unless
-    /// the subscription has ended before.
+    /// Ends the subscription. Unread responses are dropped, and the reader gets ``PulseError/cancelled`` unless the
+    /// subscription has already ended.
     public func cancel() {
         feed.cancel()
     }
@@ -55,7 +56,7 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
         /// Returns the next response; nil once the server has completed the subscription. Throws ``PulseError``.
         ///
         /// A response that does not decode throws ``PulseError/decodingFailed(type:underlying:)`` and does not end the
-        /// subscription: the next call goes on after it.
+        /// subscription: the next call continues after it.
         public mutating func next() async throws -> GraphQLResponse<Value>? {
             guard let reader else {
                 throw PulseError.invalidRequest(reason: "a subscription can be read only once")
@@ -70,19 +71,19 @@ public final class GraphQLSubscription<Value: Decodable & Sendable>: AsyncSequen
     }
 }
 
-/// What a subscription does.
+/// The state of a subscription.
 public enum GraphQLSubscriptionState: Sendable {
-    /// The server does not know it yet.
+    /// The `subscribe` message is not sent yet.
     case starting
-    /// The message that subscribes it is on its way.
+    /// The `subscribe` message is on its way, or has arrived.
     case active
-    /// The connection is lost, and responses may be missing until it is active again.
+    /// The connection is lost, and responses may be missing until the subscription is active again.
     case interrupted(PulseError)
-    /// It has ended; nil if the server has completed it. The last state.
+    /// The last state: the subscription has ended, with nil if the server completed it.
     case ended(PulseError?)
 }
 
-/// Ends the subscription when it is dropped, even if others retain that.
+/// Reads a subscription, and ends it when the reader is released, even if the subscription is still retained.
 final class SubscriptionReader {
     private let feed: SubscriptionFeed
     private var hasStarted = false

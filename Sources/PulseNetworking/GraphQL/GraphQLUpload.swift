@@ -2,10 +2,16 @@
 
 public import PulseCore
 
-/// A file that is sent in the place of variables of an operation (GraphQL multipart request specification).
+/// A file that is sent in place of an operation's variables (GraphQL multipart request specification).
 ///
-/// The variables have null at those places, which the server replaces by the file. A place is the path in the
-/// variables: `input.avatar`, or `files.0` for the first element of a list.
+/// ```swift
+/// var uploads: [GraphQLUpload] {  // of an operation with the variable $file
+///     [GraphQLUpload("file", data: portrait, filename: "portrait.png")]
+/// }
+/// ```
+///
+/// These variables must be null; the server replaces them with the file. A variable is named by its path:
+/// `input.avatar`, or `files.0` for the first element of a list.
 public struct GraphQLUpload: Sendable {
     let variables: [String]
     let part: @Sendable (_ name: String) -> MultipartFormData.Part

@@ -2,24 +2,24 @@
 
 import PulseCore
 
-/// What decides about the response to a GraphQL request: its status or its body (GraphQL over HTTP, section 6.4).
+/// Whether the status or the body of a GraphQL response decides its outcome (GraphQL over HTTP, section 6.4).
 ///
-/// The body of `application/graphql-response+json` counts whatever the status is, since only a GraphQL server sends it.
-/// `application/json` may come from a gateway as well. A response without a media type is read as the latter, and so is
-/// `application/graphql+json`, which drafts of the specification had.
+/// The body of `application/graphql-response+json` decides at any status, since only a GraphQL server sends it.
+/// `application/json` may also come from a gateway. A response without a media type is treated as `application/json`,
+/// and so is `application/graphql+json`, which drafts of the specification used.
 enum GraphQLVerdict {
-    /// The body has the outcome.
+    /// The body contains the outcome.
     case body
     /// The request was refused with these errors.
     case errors([GraphQLError])
     /// The status is the error.
     case status
-    /// A body in parts, of incremental delivery.
+    /// A multipart body, used for incremental delivery.
     case parts
-    /// A body of that other media type.
+    /// A body of another media type, which is given.
     case foreign(String)
 
-    /// - Parameter accepted: the statuses that are no error by themselves.
+    /// - Parameter accepted: the statuses that are not errors by themselves.
     init(_ response: PulseResponse, accepted: RequestOptions.AcceptedStatuses) {
         let isAccepted = accepted.contains(response.statusCode)
         switch response.mediaType {
@@ -34,7 +34,7 @@ enum GraphQLVerdict {
         }
     }
 
-    /// Statuses that gateways send, and those that the chain acts on, are errors of their own.
+    /// Statuses that gateways send or that the chain handles stay status errors, whatever the body.
     private static func refusal(_ response: PulseResponse) -> GraphQLVerdict {
         switch response.statusCode {
         case 401, 429, 500...599: return .status
@@ -50,7 +50,7 @@ struct GraphQLEnvelope {
     let errors: [GraphQLError]
     private let members: JSONMembers
 
-    /// Throws `DecodingError` for text that is no GraphQL response.
+    /// Throws `DecodingError` for text that is not a GraphQL response.
     init(_ text: Data) throws {
         members = try JSONMembers(of: text)
         let hasData = members.has("data")
@@ -59,7 +59,7 @@ struct GraphQLEnvelope {
                 try members["errors"].map { try JSONResponseDecoder().decode([GraphQLError].self, from: $0) } ?? []
         } catch {
             guard hasData else { throw error }
-            // Whatever the errors say, the data is there.
+            // Malformed errors must not hide the data.
             errors = [GraphQLError(message: "")]
         }
         guard !errors.isEmpty || hasData else {
@@ -68,7 +68,7 @@ struct GraphQLEnvelope {
         }
     }
 
-    /// Nil for none, and for null.
+    /// Nil if `data` is missing or null.
     var data: Data? { members["data"] }
 
     var extensions: [String: JSONValue] {

@@ -5,11 +5,11 @@ import PulseCore
 /// Decides what a call with a persisted query sends: the hash of the document first, the document if the server does
 /// not know the hash.
 struct PersistedQueryMachine {
-    /// What the server says about a hash.
+    /// The server's error about a hash.
     enum Complaint: Equatable {
         /// It does not know the hash.
         case notFound
-        /// It knows no hashes.
+        /// It does not support persisted queries.
         case notSupported
 
         /// The complaint among the errors of a response; nil if there is none.
@@ -49,8 +49,8 @@ struct PersistedQueryMachine {
     /// The first request.
     let first: Step
 
-    /// - Parameter isRepeatable: whether the server may see two requests with the call's idempotency key. It would take
-    ///   the second, with the document, for the first.
+    /// - Parameter isRepeatable: whether the call may send a second request. With an idempotency key it may not: the
+    ///   server would take the second request, with the document, for the first.
     init(_ settings: GraphQLSettings, _ kind: GraphQLDocument.Kind, isRepeatable: Bool, isSupported: Bool) {
         self.settings = settings
         isQuery = kind == .query
@@ -67,7 +67,7 @@ struct PersistedQueryMachine {
         }
     }
 
-    /// The next request; nil if the response is that of the call.
+    /// The next request; nil if the response is final.
     mutating func next(after complaint: Complaint?) -> Step? {
         defer { state = state == .asking && complaint == .notFound ? .sending : .done }
         guard state == .asking, let complaint else { return nil }

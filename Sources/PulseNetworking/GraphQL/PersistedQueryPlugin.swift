@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// Outermost in the chain, so that each of its requests is authenticated, signed, counted and retried like any other.
 struct PersistedQueryPlugin: PulsePlugin {
-    /// Whether the servers of a client know persisted queries, as far as it has seen.
+    /// Whether a client's servers support persisted queries; true until a response says otherwise.
     final class Support: ClientFeature {
         private let isSupported = Locked(true)
 

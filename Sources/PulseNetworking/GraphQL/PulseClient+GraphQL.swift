@@ -5,7 +5,7 @@ public import PulseCore
 extension PulseClient {
     /// Sends an operation and returns its complete data.
     ///
-    /// Throws ``PulseError/graphQL(_:)`` if the response has any error, also beside data; `request` returns both.
+    /// Throws ``PulseError/graphQL(_:)`` if the response has any error, even next to data; `request` returns both.
     @discardableResult
     @inlinable
     public func graphQL<O: GraphQLOperation>(
@@ -14,10 +14,10 @@ extension PulseClient {
         try await request(operation, options: options).value()
     }
 
-    /// Sends a query or mutation as text and returns its complete data.
+    /// Sends a query or mutation given as text and returns its complete data.
     ///
     /// The path is that of the client's ``GraphQLSettings``. Throws ``PulseError/graphQL(_:)`` if the response has any
-    /// error, also beside data.
+    /// error, even next to data.
     public func graphQL<Value: Decodable & Sendable>(
         query: String, variables: [String: JSONValue]? = nil, responseType: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
@@ -26,7 +26,7 @@ extension PulseClient {
             query: query, variables: variables ?? [:], responseType: responseType, options: options)
     }
 
-    /// Sends a query or mutation as text, with variables that the call's encoder writes, and returns its complete data.
+    /// Sends a query or mutation given as text, with variables for the call's encoder, and returns its complete data.
     public func graphQL<Variables: Encodable & Sendable, Value: Decodable & Sendable>(
         query: String, variables: Variables, responseType: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
@@ -39,11 +39,11 @@ extension PulseClient {
 }
 
 extension PulseClient {
-    /// Returns the responses of a subscription. It starts with its reader.
+    /// Returns the responses of a subscription, which starts when they are first read.
     ///
-    /// The subscriptions of this client at one path share a socket, whose handshakes are calls of their own with the
-    /// client's plugins. Of the options, the coders and the tag count. Header fields, query and plugins of the
-    /// subscription are not used, and emit a ``NetworkEvent/warning(_:)``.
+    /// The subscriptions of this client at one path share a socket. Its handshakes are separate calls with the client's
+    /// plugins. Of the options, only the coders and the tag apply. Header fields, query and plugins of the subscription
+    /// are ignored, with a ``NetworkEvent/warning(_:)``.
     public func subscribe<O: GraphQLOperation>(
         _ operation: O, options: RequestOptions = RequestOptions()
     ) -> GraphQLSubscription<O.Value> {
@@ -59,7 +59,7 @@ extension PulseClient {
         }
     }
 
-    /// Returns the responses of a subscription as text, as ``subscribe(_:options:)``.
+    /// Returns the responses of a subscription given as text, like ``subscribe(_:options:)``.
     public func subscribe<Value: Decodable & Sendable>(
         query: String, variables: [String: JSONValue]? = nil, responseType: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
@@ -67,7 +67,7 @@ extension PulseClient {
         subscribe(query: query, variables: variables ?? [:], responseType: responseType, options: options)
     }
 
-    /// Returns the responses of a subscription as text, with variables that the call's encoder writes.
+    /// Returns the responses of a subscription given as text, with variables for the call's encoder.
     public func subscribe<Variables: Encodable & Sendable, Value: Decodable & Sendable>(
         query: String, variables: Variables, responseType: Value.Type = Value.self,
         options: RequestOptions = RequestOptions()
@@ -78,7 +78,7 @@ extension PulseClient {
         }
     }
 
-    /// - Parameter isPlain: whether the operation has no parts that the shared socket cannot have.
+    /// - Parameter isPlain: whether the operation sets nothing that the shared socket ignores.
     private func subscription<Value>(
         _ path: Result<String, any Error>, _ options: RequestOptions, isPlain: Bool, _ content: () -> GraphQLContent
     ) -> GraphQLSubscription<Value> {
@@ -105,7 +105,7 @@ extension PulseClient {
     }
 }
 
-/// An operation whose document is no constant.
+/// An operation whose document is not a constant.
 struct GraphQLText<Value: Decodable & Sendable>: Endpoint {
     let content: GraphQLContent
 

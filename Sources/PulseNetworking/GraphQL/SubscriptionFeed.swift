@@ -2,26 +2,26 @@
 
 import PulseCore
 
-/// A subscription between its socket, which fills it, and its reader, which empties it.
+/// The buffer of a subscription: the socket fills it, and the reader drains it.
 final class SubscriptionFeed: Sendable {
     private struct State {
-        /// The responses that are not read, as text.
+        /// The unread responses, as JSON.
         var inbox: SocketInbox
         var hasReader = false
         var end: Result<Void, PulseError>?
-        /// The responses that were dropped since the reader took one.
+        /// The number of responses dropped since the last read.
         var dropped = 0
     }
 
     let client: PulseClient
     let hub: SubscriptionHub
-    /// Its id for the hub and the server.
+    /// The subscription's id, for the hub and the server.
     let id: Int
     /// The name of the operation, for warnings.
     private let name: String?
     private let tag: String?
     private let dropsOldest: Bool
-    /// Returns the members of the request. Throws if there can be no subscription.
+    /// Returns the request as a JSON object. Throws if the operation cannot be subscribed to.
     private let makeRequest: @Sendable () throws -> Data
     private let state: Locked<State>
     private let broadcast = Broadcast(GraphQLSubscriptionState.starting, bufferSize: 64)
@@ -40,7 +40,7 @@ final class SubscriptionFeed: Sendable {
         state = Locked(State(inbox: SocketInbox(limit: Self.maximumSize, maximumCount: count)))
     }
 
-    /// In bytes.
+    /// The maximum size of the buffer in bytes.
     private static let maximumSize = 16 << 20
 
     // MARK: States
@@ -51,15 +51,15 @@ final class SubscriptionFeed: Sendable {
         switch state {
         case .ended: return broadcast.finish(with: state)
         case .interrupted:
-            // It may not have been subscribed on that connection.
+            // The subscription may not have been active on the lost connection.
             guard case .active = broadcast.current else { return }
         case .starting, .active: break
         }
         broadcast.set(state)
     }
 
-    /// Ends the subscription, unless it has ended. The reader still gets the responses that have come, but none once it
-    /// is cancelled.
+    /// Ends the subscription, unless it has already ended. The reader still gets the buffered responses, but none after
+    /// a cancellation.
     func end(_ error: PulseError?) {
         let waiters = state.withLock { state -> [SocketCore.Waiter?] in
             if case .cancelled? = error {
@@ -82,7 +82,7 @@ final class SubscriptionFeed: Sendable {
 
     // MARK: Filling
 
-    /// Takes a response. Returns a wait for room; nil to go on at once.
+    /// Buffers a response. Returns a wait for free space; nil to continue at once.
     func take(_ payload: Data) -> SocketReceiver.Wait? {
         let (reader, isFull) = state.withLock { state -> (SocketCore.Waiter?, Bool) in
             guard state.end == nil else { return (nil, false) }
@@ -96,14 +96,14 @@ final class SubscriptionFeed: Sendable {
             await withCheckedContinuation { source in
                 let waits = state.withLock { $0.end == nil && $0.inbox.waitForRoom(source) }
                 if !waits { return source.resume() }
-                // Asked once it waits: an end that comes later finds it waiting.
+                // Checked after the wait has started, so that a later end finds the waiter.
                 if isOver() { stopWaiting() }
             }
             return state.withLock { $0.end != nil || !$0.inbox.isFull }
         }
     }
 
-    /// The connection is over, so that nothing more comes.
+    /// Ends the wait for free space, because the connection has ended.
     func stopWaiting() {
         state.withLock { $0.inbox.takeSource() }?.resume()
     }
@@ -118,7 +118,7 @@ final class SubscriptionFeed: Sendable {
         }
     }
 
-    /// Starts the subscription. Throws ``PulseError`` if there can be none, or if it has ended before.
+    /// Starts the subscription. Throws ``PulseError`` if it cannot start or has already ended.
     func start() throws {
         try state.withLock { $0.end }?.get()
         do {
@@ -131,7 +131,7 @@ final class SubscriptionFeed: Sendable {
         } catch {
             end(PulseError(wrapping: error))
         }
-        // Its end may have come meanwhile: the hub must not keep it.
+        // The subscription may have ended meanwhile: the hub must not retain it.
         if let end = state.withLock({ $0.end }) {
             client.calls.remove(self)
             hub.remove(self)
@@ -139,7 +139,7 @@ final class SubscriptionFeed: Sendable {
         }
     }
 
-    /// The next response, as text; nil after the last one. Throws the error with which the subscription has ended.
+    /// The next response, as JSON; nil after the last one. Throws the error that ended the subscription.
     func next() async throws -> Data? {
         let reply = SocketInbox.Reply()
         let (source, dropped) = try state.withLock { state -> (SocketCore.Waiter?, Int) in
@@ -155,7 +155,7 @@ final class SubscriptionFeed: Sendable {
         if dropped > 0 { warn("\(dropped) responses were dropped: the reader does not keep up") }
         let result = await reply.value { self.cancel() }
         let end = state.withLock { $0.end }
-        // Not a response that has overtaken the cancellation.
+        // A cancellation takes precedence over a response that arrived with it.
         if case .failure(.cancelled)? = end { throw PulseError.cancelled }
         if case .success(let message) = result { return message.bytes }
         try end?.get()
@@ -168,7 +168,7 @@ final class SubscriptionFeed: Sendable {
 }
 
 extension GraphQLSettings {
-    /// Throws ``PulseError/invalidRequest(reason:)`` for settings with which there can be no subscription.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for settings that are invalid for subscriptions.
     fileprivate func checkSubscriptions() throws {
         let count =
             switch subscriptionBuffer {

@@ -7,7 +7,7 @@ import PulsePlatform
 final class SubscriptionHub: Sendable {
     private struct Entry {
         let feed: SubscriptionFeed
-        /// The message that subscribes it.
+        /// Its `subscribe` message.
         let message: SocketMessage
     }
 
@@ -15,20 +15,20 @@ final class SubscriptionHub: Sendable {
         var machine = SubscriptionMachine()
         var entries: [Int: Entry] = [:]
         var socket: SocketCore?
-        /// Ends the greeting of the socket.
+        /// The outcome of the protocol handshake, once it is known.
         var acknowledgement: PendingReply<Result<Void, PulseError>>?
-        /// Closes the socket, which is unused.
+        /// Closes the unused socket.
         var alarm: DeadlineHeap.Alarm?
         var isUnused = false
-        /// Tells the times apart in which the socket is unused.
+        /// Identifies a period in which the socket is unused.
         var unusedCount = 0
-        /// The states that are to be told, in order.
+        /// The states to publish, in order.
         var untold: [(feed: SubscriptionFeed, state: GraphQLSubscriptionState)] = []
         var isTelling = false
         var lastID = 0
     }
 
-    /// The work that follows from a change of the state, outside of the lock.
+    /// The work that a state change requires, run outside of the lock.
     private typealias Effects = [@Sendable () -> Void]
 
     private let path: String
@@ -38,10 +38,10 @@ final class SubscriptionHub: Sendable {
         self.path = path
     }
 
-    /// The subscriptions that have not ended.
+    /// The number of subscriptions that have not ended.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Bytes of a message as the response to the socket's latest handshake; nil without a handshake.
+    /// The response to the socket's latest handshake, with bytes of a message as its body; nil before a handshake.
     func response(with bytes: Data) -> PulseResponse? { state.withLock { $0.socket }?.response(with: bytes) }
 
     func newID() -> Int {
@@ -53,7 +53,7 @@ final class SubscriptionHub: Sendable {
 
     // MARK: The application
 
-    /// - Parameter message: the message that subscribes it.
+    /// - Parameter message: the `subscribe` message of the feed.
     func add(_ feed: SubscriptionFeed, _ message: SocketMessage) {
         change { state in
             state.entries[feed.id] = Entry(feed: feed, message: message)
@@ -96,7 +96,7 @@ final class SubscriptionHub: Sendable {
 
     // MARK: The end of the socket
 
-    /// Closes the socket once it was unused for long enough.
+    /// Closes the socket once it has been unused for the time of ``GraphQLSettings/lingers``.
     private func linger(_ number: Int, _ client: PulseClient) {
         let deadline = client.environment.clock.uptime + client.configuration.graphQL.lingers
         let alarm = client.deadlines.add(deadline) { [weak self] in self?.closeUnused(number) }
@@ -125,12 +125,12 @@ final class SubscriptionHub: Sendable {
 
     // MARK: The greeting
 
-    /// Opens the protocol on a new connection.
+    /// Performs the protocol handshake on a new connection: `connection_init`, then `connection_ack`.
     private func greet(_ greeting: PulseSocket.Greeting, _ settings: GraphQLSettings) async throws {
         let initialization = try SocketMessage.initialization(await settings.connectionPayload?())
         let reply = PendingReply<Result<Void, PulseError>>()
         try state.withLock { state in
-            // The greeting of a connection that is over may run late.
+            // This handshake may run after its connection has ended.
             guard state.socket === greeting.core, !Task.isCancelled else { throw PulseError.cancelled }
             state.machine.initialized()
             state.acknowledgement = reply
@@ -143,7 +143,7 @@ final class SubscriptionHub: Sendable {
         try await reply.value { reply.give(.failure(.cancelled)) }.get()
     }
 
-    /// The acknowledgement is late. A later one counts for nothing.
+    /// Fails the handshake because the acknowledgement timed out. A later one is ignored.
     private func refuse(_ reply: PendingReply<Result<Void, PulseError>>) {
         let isRefused = state.withLock { $0.acknowledgement === reply && $0.machine.refused() }
         if isRefused { reply.give(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time"))) }
@@ -151,19 +151,19 @@ final class SubscriptionHub: Sendable {
 
     // MARK: Changes
 
-    /// Changes the state, and then does the work that follows, without the lock.
+    /// Changes the state, and then runs the effects outside of the lock.
     private func change(_ body: (inout State) -> Effects) {
         for effect in state.withLock(body) { effect() }
         tell()
     }
 
-    /// Tells a subscription its end, after the states that came before.
+    /// Publishes the end of a subscription, after its earlier states.
     func tell(_ end: GraphQLSubscriptionState, to feed: SubscriptionFeed) {
         state.withLock { $0.untold.append((feed, end)) }
         tell()
     }
 
-    /// Tells the states in their order, without the lock: a reader may run on an executor of its own.
+    /// Publishes the states in order, outside of the lock: a reader may run on its own executor.
     private func tell() {
         while true {
             let next = state.withLock { state -> (feed: SubscriptionFeed, state: GraphQLSubscriptionState)? in
@@ -191,7 +191,7 @@ final class SubscriptionHub: Sendable {
         case .interrupt(let ids, let error):
             state.untold += ids.compactMap { state.entries[$0] }.map { ($0.feed, .interrupted(error)) }
         case .pong(let connection):
-            // A peer that pings and does not read fills the queue no further.
+            // Limits the pongs that are queued for a peer that sends pings but does not read.
             _ = send([.pong], connection, limit: state.entries.count + 64, state, &effects)
         case .complete(let id, let connection):
             _ = send([.complete(id: id)], connection, state, &effects)
@@ -213,7 +213,7 @@ final class SubscriptionHub: Sendable {
         return effects
     }
 
-    /// Returns how many of the messages will be sent, unless the connection is lost before.
+    /// Enqueues the messages. Returns how many of them will be sent unless the connection is lost first.
     private func send(
         _ messages: [SocketMessage], _ connection: Int, limit: Int = .max, _ state: State, _ effects: inout Effects
     ) -> Int {
@@ -256,7 +256,7 @@ extension SubscriptionHub: SocketReceiver {
         change { state in
             state.socket === socket ? perform(state.machine.interrupted(by: error), &state) : []
         }
-        // Another task may be telling: the loss is told before anything of the next connection.
+        // Another task may be publishing: the loss must be published before any state of the next connection.
         while state.withLock({ $0.isTelling || !$0.untold.isEmpty }) { await Task.yield() }
     }
 
@@ -275,14 +275,14 @@ private struct GraphQLSocket: SocketEndpoint {
 
     var socketOptions: SocketOptions {
         var reconnect = SocketOptions.Reconnect()
-        // A server that closes well may be restarting.
+        // A server that closes normally may be restarting.
         reconnect.fatalCodes.remove(1000)
         reconnect.fatalCodes.formUnion([4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
         return SocketOptions(reconnect: reconnect, whileDown: .fails)
     }
 }
 
-/// The hubs of a client by their paths, as long as they are in use.
+/// The hubs of a client by path, while they are in use.
 final class SubscriptionHubs: ClientFeature {
     private struct Entry {
         weak var hub: SubscriptionHub?

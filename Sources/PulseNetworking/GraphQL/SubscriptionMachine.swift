@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Decides what the subscriptions over one socket do, as a client of `graphql-transport-ws`. Without input of its own.
+/// The client's state machine of `graphql-transport-ws`, for the subscriptions over one socket. Performs no I/O.
 ///
 /// A subscription exists from ``add(_:)`` until an action ends it.
 struct SubscriptionMachine: Sendable {
@@ -10,17 +10,17 @@ struct SubscriptionMachine: Sendable {
         case nothing
         /// Open a socket.
         case connect
-        /// These are active from now on, on that connection.
+        /// Subscribe these on the connection. They are active from now on.
         case subscribe([Int], connection: Int)
         /// These are no longer active, until the next ``subscribe(_:connection:)``.
         case interrupt([Int], PulseError)
         case deliver(Int, payload: Data)
         case pong(connection: Int)
-        /// Tell the server on that connection, which knows the subscription.
+        /// Send `complete` on the connection, whose server knows the subscription.
         case complete(Int, connection: Int)
-        /// The server has ended a subscription; nil for a good end.
+        /// The server has ended a subscription; nil if it completed it.
         case end(Int, PulseError?)
-        /// End these, and the socket with the close frame.
+        /// End these, and close the socket with the close frame.
         case fail([Int], PulseError, SocketClose)
     }
 
@@ -33,17 +33,17 @@ struct SubscriptionMachine: Sendable {
         /// `connection_init` is sent.
         case initialized
         case acknowledged(connection: Int)
-        /// This side closes a connection that was not acknowledged.
+        /// The client is closing a connection that was not acknowledged.
         case refused
     }
 
-    /// That many connections in a row without an acknowledgement end all.
+    /// The number of unacknowledged connections in a row after which all subscriptions end.
     static let maximumRefusals = 3
 
     private var phase = Phase.idle
     /// All of them are active while the connection is acknowledged.
     private var subscriptions: Set<Int> = []
-    /// The connections in a row that the server has not acknowledged.
+    /// The number of connections in a row that the server has not acknowledged.
     private var refusals = 0
 
     /// Whether there is a socket that no subscription needs.
@@ -79,14 +79,14 @@ struct SubscriptionMachine: Sendable {
         phase = .initialized
     }
 
-    /// The acknowledgement has not come in time. True unless it has.
+    /// The acknowledgement timed out. Returns false if none is awaited any more.
     mutating func refused() -> Bool {
         guard case .initialized = phase else { return false }
         phase = .refused
         return true
     }
 
-    /// A message has come on that connection.
+    /// A message was received on the connection.
     mutating func received(
         _ message: Result<SubscriptionMessage, SubscriptionMessage.Fault>, connection: Int
     ) -> Action {
@@ -112,12 +112,12 @@ struct SubscriptionMachine: Sendable {
         }
     }
 
-    /// Messages to a subscription that has ended are passed over: the server may not know yet.
+    /// Ignores messages for a subscription that has ended: the server may not know of the end yet.
     private mutating func received(
         for text: String, _ action: (inout SubscriptionMachine, Int) -> Action
     ) -> Action {
         guard case .acknowledged = phase else { return violated("an id before connection_ack") }
-        // A number has several spellings.
+        // Compares the text too, because a number has several spellings.
         guard let id = Int(text), String(id) == text, subscriptions.contains(id) else { return .nothing }
         return action(&self, id)
     }
@@ -132,7 +132,7 @@ struct SubscriptionMachine: Sendable {
         return .fail(endAll(), .socketClosed(code: close.code, reason: close.reason), close)
     }
 
-    /// A connection or an attempt to connect has ended, and the socket makes another attempt.
+    /// A connection or a connection attempt has ended, and the socket will try again.
     mutating func interrupted(by error: PulseError) -> Action {
         let ended = phase
         if case .idle = ended { return .nothing }
@@ -141,7 +141,7 @@ struct SubscriptionMachine: Sendable {
         case .connected, .initialized, .refused: refusals += 1
         case .idle, .connecting, .acknowledged: break
         }
-        // Without a subscription there is no reason to connect again.
+        // Without a subscription there is no reason to reconnect.
         if refusals == Self.maximumRefusals || subscriptions.isEmpty {
             return .fail(endAll(), error, SocketClose(code: 1000))
         }

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// A message of the protocol `graphql-transport-ws` that a server sends.
+/// A message from the server in the `graphql-transport-ws` protocol.
 enum SubscriptionMessage: Sendable {
     case acknowledgement
-    /// A response, as text.
+    /// A response, as JSON.
     case next(id: String, payload: Data)
     case error(id: String, [GraphQLError])
     case complete(id: String)
@@ -15,7 +15,7 @@ enum SubscriptionMessage: Sendable {
     /// The subprotocol of the handshake.
     static let subprotocol = "graphql-transport-ws"
 
-    /// Why a message is none of the protocol; a few words, since a close frame carries them.
+    /// Why a message violates the protocol; a few words, since a close frame carries them.
     struct Fault: Error {
         let reason: String
     }
@@ -32,7 +32,7 @@ enum SubscriptionMessage: Sendable {
             }
             self = .next(id: try Self.id(members), payload: payload)
         case "error":
-            // Whatever its payload says, it ends one operation and not the connection of all.
+            // Even with a malformed payload, it ends one operation and not the shared connection.
             self = .error(id: try Self.id(members), Self.errors(members["payload"]))
         case "complete":
             self = .complete(id: try Self.id(members))
@@ -52,7 +52,7 @@ enum SubscriptionMessage: Sendable {
         return id
     }
 
-    /// A list of errors, or one error as some servers send it.
+    /// A list of errors, or a single error, as some servers send.
     private static func errors(_ payload: Data?) -> [GraphQLError] {
         let decoder = JSONResponseDecoder()
         if let payload {
@@ -68,7 +68,7 @@ enum SubscriptionMessage: Sendable {
 }
 
 extension SocketMessage {
-    // What a client of the protocol sends.
+    // The messages that a client sends.
 
     static func initialization(_ payload: [String: JSONValue]?) throws -> SocketMessage {
         protocolMessage("connection_init", payload: try payload.map { try JSONEncoder().encode($0) })

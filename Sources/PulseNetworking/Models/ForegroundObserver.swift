@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// Hears from the system that the app comes to the foreground, until it is released.
+/// Observes the system's notifications that the app enters the foreground, until it is released.
 // Unchecked: the tokens never change, and any thread may remove them.
 final class ForegroundObserver: @unchecked Sendable {
-    /// The notifications of UIKit, AppKit and WatchKit, by the values of their public constants: no module of Apple's
-    /// needs to be imported, and none is posted elsewhere.
+    /// The notifications of UIKit, AppKit and WatchKit, by the values of their public constants, so that no UI
+    /// framework is imported. Other platforms post none of them.
     static let names = [
         "UIApplicationWillEnterForegroundNotification", "NSApplicationDidBecomeActiveNotification",
         "WKApplicationWillEnterForegroundNotification",

@@ -24,12 +24,12 @@ extension LoadedValue {
 }
 
 extension PulseClient {
-    /// The options of a model's call. A stored response is revalidated, unless the endpoint says how to use the cache.
+    /// The options of a model's call. With `asksServer`, caches revalidate, unless the endpoint sets the cache option.
     func options(of endpoint: some Endpoint, asksServer: Bool) -> RequestOptions {
         var options = RequestOptions()
         let own = endpoint.options
         guard asksServer, own.cache == nil else { return options }
-        // Without a cache the option has no effect, which the client would warn of.
+        // Without a cache the option has no effect, and the client would warn about it.
         let hasCache = pipeline(for: endpoint.plugins, own).plugins.contains { $0.identifier == "com.pulse.cache" }
         if hasCache { options.cache = .revalidate }
         return options

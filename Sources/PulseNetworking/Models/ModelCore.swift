@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What the models have in common: a member of a shared request, which may change its request and its client.
+/// The common core of the models: a member of a shared request, which may switch its request and client.
 @MainActor
 final class ModelCore<Content: RequestContent, Phase: Sendable> {
     typealias Ask = RequestMachine<Content>.Ask
@@ -10,7 +10,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
 
     /// A request that the model may join.
     struct Target {
-        /// The key, given the number of the member, and that of its request.
+        /// The key, given the numbers of the member and of its request.
         let key: (_ owner: Int, _ generation: Int) -> RequestKey
         let work: Request.Work
         /// See ``RequestBody/comparisonValue``.
@@ -34,11 +34,11 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         }
     }
 
-    /// Told before each change of the state.
+    /// Notified before each change of the state.
     nonisolated let changeObserver = Locked<(any ChangeObserver)?>(nil)
-    /// What the model shows: nothing from a reset on, also before the model is told of it.
+    /// The state that the model shows: empty from a reset on, even before the model publishes it.
     var state: RequestState<Content> { isForgotten ? RequestState() : told }
-    /// What the model has told.
+    /// The last published state.
     private var told = RequestState<Content>()
     private var isForgotten = false
     /// Nil for ``PulseClient/default``, which is read when a request starts.
@@ -46,11 +46,11 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     private let policy: RefetchPolicy
     private let show: (RequestState<Content>) -> Phase
     private var target: Target
-    /// The number of requests that the model has followed. Each is another one if it cannot be compared.
+    /// The number of requests that the model has followed. Distinguishes requests that cannot be compared.
     private var generation = 0
     /// Nil before the model has joined its request.
     private var membership: Membership?
-    /// The content of the request before, until this one has some.
+    /// The content of the previous request, until the current one has content.
     private var kept: Content?
     /// The number of views that show the model.
     private var views = 0
@@ -82,9 +82,9 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         let (request, member) = joined()
         let reply = PendingReply<Phase>()
         let ticket = request.ask(ask, by: member) { [weak self, weak request, show] state in
-            // A model that has left shows another request, or is gone.
+            // A model that has left shows another request, or is released.
             var state = self.flatMap { $0.membership?.request === request ? $0.state : nil } ?? state
-            // A task that ends before the run gets what was before it.
+            // A task that ends before the run gets the phase from before the run.
             state.loading = nil
             reply.give(show(state))
         }
@@ -115,7 +115,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         if views == 0, let membership { membership.request.disappear(membership.member) }
     }
 
-    /// Visible until the task is cancelled. Each of several views has its own task.
+    /// Keeps the model visible until the task is cancelled. Each of several views has its own task.
     func stayVisible() async {
         guard !Task.isCancelled else { return }
         appear()
@@ -126,12 +126,12 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
 
     // MARK: Joining and leaving
 
-    /// Becomes a member of that request, unless it is one. A request that cannot be compared is another one.
+    /// Joins the request, unless the model is already a member. One that cannot be compared counts as different.
     func follow(_ target: Target, keepingContent: Bool) {
         follow(target, keepingContent: keepingContent) { _, _ in false }
     }
 
-    /// - Parameter isSame: whether a request that cannot be shared is the one before, whose other parts are equal.
+    /// - Parameter isSame: whether an unshared request, equal in its other parts, is the previous one.
     private func follow(_ target: Target, keepingContent: Bool, isSame: (Target, PulseClient) -> Bool) {
         let before = self.target
         self.target = target
@@ -145,7 +145,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         join(client, leaving: old)
     }
 
-    /// Whether the body is that of the request before, as far as bodies can be compared.
+    /// Whether the body equals that of the previous request, as far as bodies can be compared.
     private func hasBody(of before: Target, _ target: Target, _ client: PulseClient) -> Bool {
         guard let old = before.body(), let new = target.body() else {
             client.environment.warnOnce(
@@ -156,7 +156,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         return old == new
     }
 
-    /// Changes the client, and leaves the request of the one before.
+    /// Changes the client, and leaves the request of the previous client.
     ///
     /// - Parameter client: nil for ``PulseClient/default``, which is not read before a request starts.
     func use(_ client: PulseClient?) {
@@ -169,14 +169,14 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
         } else if let old {
             membership = nil
             old.request.remove(old.member)
-            // A model that was told may have made this one join again.
+            // A notified observer may have made this model join again.
             if membership == nil { requestChanged { RequestState() } }
         }
     }
 
-    /// Brings the model in line with its property wrapper, while the view is updated. The view shows the result.
+    /// Applies the arguments of the property wrapper during a view update. The view shows the result.
     ///
-    /// - Parameter fetches: whether a request that the model has not had before is fetched.
+    /// - Parameter fetches: whether to fetch a request that is new to the model.
     func update(_ target: Target, client: PulseClient?, keepingContent: Bool, fetches: Bool) {
         ViewUpdate.perform {
             let before = membership?.request
@@ -196,21 +196,21 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     @discardableResult
     private func join(_ client: PulseClient, leaving old: Membership? = nil) -> Membership {
         let table = client.requestTable
-        // The number is that of the table.
+        // A member number is valid only in its client's table.
         let member = old.flatMap { $0.request.client === client ? $0.member : nil } ?? table.newMember()
         let request = table.request(target.key(member, generation), of: client, target.work)
         let new = Membership(request, member)
         membership = new
         request.add(member, policy, target.work, observer: observer)
         if let old { old.request.remove(old.member) }
-        // A model that was told may have made this one follow another request.
+        // A notified observer may have made this model follow another request.
         guard membership === new else { return membership ?? new }
         if !looksTheSame(request.state) { requestChanged { request.state } }
         if membership === new, views > 0 { request.appear(member) }
         return membership ?? new
     }
 
-    /// Whether the model tells nothing as it joins a request in that state.
+    /// Whether joining a request in this state changes nothing that the model shows.
     private func looksTheSame(_ new: RequestState<Content>) -> Bool {
         let hasSameContent = new.content == nil && (kept != nil || state.content == nil)
         let hasFailure = new.failure != nil || state.failure != nil
@@ -236,7 +236,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
             return
         }
         if let observer = changeObserver.withLock({ $0 }) { ViewUpdate.announce(to: observer) }
-        // It may have caused a later change.
+        // The observer may have caused a later change.
         guard number == changes else { return }
         (told, isForgotten) = (shown(current()), false)
         phases.send(phase)
@@ -251,7 +251,7 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     private func forget() {
         kept = nil
         isForgotten = true
-        // A model that shows something tells the end of it.
+        // A model that shows something publishes its reset later.
         phases.drop(replacement: told.isIdle ? phase : nil)
     }
 }

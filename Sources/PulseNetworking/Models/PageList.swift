@@ -4,16 +4,16 @@ import PulseCore
 
 /// The pages of a list that were loaded so far.
 struct PageList<E: PaginatedEndpoint>: RequestContent {
-    /// The most pages without a new item that one run loads.
+    /// The maximum number of pages without a new item that one run loads.
     private static var limit: Int { 10 }
 
     private(set) var items = E.Items()
     /// The request for the next page; nil after the last.
     private(set) var next: E?
-    /// The last page's.
+    /// The response with the last page.
     private(set) var response: PulseResponse?
     private(set) var date: Date?
-    /// Whether the last run has loaded the most pages without a new item, and there are more.
+    /// Whether the last run reached the limit of pages without a new item, and there are more.
     private(set) var isExhausted = false
     private let asksServer: Bool
     private var listed = ListedIDs()
@@ -21,7 +21,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
 
     var hasMore: Bool { next != nil }
 
-    /// - Parameter asksServer: whether stored responses must be revalidated, those of later pages, too.
+    /// - Parameter asksServer: whether stored responses must be revalidated, including those of later pages.
     init(from first: E, asksServer: Bool = false) {
         next = first
         self.asksServer = asksServer
@@ -67,7 +67,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
         return items.count > count
     }
 
-    /// Returns nil if the page was loaded before; nothing is sent then.
+    /// Returns nil and sends nothing if the page was loaded before.
     private mutating func page(_ endpoint: E, from client: PulseClient) async throws -> DecodedResponse<E.Response>? {
         var fingerprint: RequestFingerprint?
         var isRepeated = false
@@ -92,7 +92,7 @@ struct PageList<E: PaginatedEndpoint>: RequestContent {
 }
 
 /// The ids of listed elements.
-// Unchecked: each id comes from a Sendable element, which gives it to any thread.
+// Unchecked: each id comes from a Sendable element, which exposes it to any thread.
 private struct ListedIDs: @unchecked Sendable {
     private var ids: Set<AnyHashable> = []
 

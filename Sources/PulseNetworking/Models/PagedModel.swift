@@ -2,16 +2,22 @@
 
 public import PulseCore
 
-/// Loads a list page by page for a screen, and knows what the screen has to show.
+/// Loads a list page by page for a screen, and publishes the phase that the screen shows.
+///
+/// ```swift
+/// let model = PagedModel(GetOrders(), client: client)
+/// model.fetch()
+/// for await phase in model.phases { render(phase.items ?? []) }
+/// ```
 ///
 /// Pages load one at a time. Elements that are `Identifiable` and already listed are dropped. A page that adds nothing
 /// loads the next one, at most ten in a row. A next page that was loaded before ends the list, with a
 /// ``NetworkEvent/warning(_:)``.
 ///
-/// Triggers and ``RefetchPolicy/every`` leave a list alone that has loaded more than its first page, or is about to:
-/// the user would lose the place. ``fetch()``, ``refresh()`` and ``PulseClient/RequestStore/invalidate(_:)`` load the
-/// first page again, which replaces all. Everything else is as for ``RequestModel``: models with the same first page
-/// share one list.
+/// Triggers and ``RefetchPolicy/every`` do not reload a list that has loaded more than its first page, or is about to:
+/// the user would lose their place. ``fetch()``, ``refresh()`` and ``PulseClient/RequestStore/invalidate(_:)`` load the
+/// first page again, which replaces the list. Everything else is as for ``RequestModel``: models with the same first
+/// page share one list.
 @MainActor
 public final class PagedModel<E: PaginatedEndpoint> {
     /// The request for the first page.
@@ -29,14 +35,14 @@ public final class PagedModel<E: PaginatedEndpoint> {
         core = ModelCore(Self.target(first), client, refetch) { PaginatedPhase($0) }
     }
 
-    /// What a screen shows now.
+    /// The current phase.
     public var phase: PaginatedPhase<E.Items> { core.phase }
 
-    /// Why the last call failed although there are items; nil after a success.
+    /// The error of the last call if there are items nevertheless; nil after a success.
     public var refreshError: PulseError? { core.state.content == nil ? nil : core.state.failure }
 
     /// Whether there are more pages, but the last ten in a row added nothing. Then ``loadMoreIfNeeded()`` does nothing,
-    /// and a screen shows a button for ``loadMore()``.
+    /// and a screen should show a button for ``loadMore()``.
     public var isStalled: Bool { core.state.content?.isExhausted ?? false }
 
     /// The response with the last page.
@@ -45,41 +51,41 @@ public final class PagedModel<E: PaginatedEndpoint> {
     /// When the last page was loaded, by the client's clock.
     public var updatedAt: Date? { core.state.content?.date }
 
-    /// The current phase, then every change, until the model is dropped; read it or drop it, as
+    /// The current phase, then every change, until the model is released. Read the stream or drop it, as with
     /// ``RequestModel/phases``.
     public var phases: AsyncStream<PaginatedPhase<E.Items>> { core.updates() }
 
-    /// Loads the first page, which replaces all, unless the list is fresh. Joins a call in progress; after the next
-    /// page of a stale list it loads the first. The task is that of ``RequestModel/fetch()``.
+    /// Loads the first page, which replaces the list, unless the list is fresh. Joins a call in progress; if that loads
+    /// the next page of a stale list, the first page follows. The task is like that of ``RequestModel/fetch()``.
     @discardableResult
     public func fetch() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.fetch) }
 
-    /// Asks the server for a new first page, which replaces all, as ``RequestModel/refresh()`` does. Cancels
+    /// Requests a new first page from the server, which replaces the list, as ``RequestModel/refresh()`` does. Cancels
     /// ``loadMore()``.
     @discardableResult
     public func refresh() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.refresh) }
 
     /// Loads the next page, or the first if there is none; does nothing after the last. Joins a call in progress.
     ///
-    /// After a failure it tries again what has failed: after a failed ``refresh()``, the first page. A row that appears
-    /// calls ``loadMoreIfNeeded()``.
+    /// After a failure, it retries the failed load: after a failed ``refresh()``, the first page. Rows that appear call
+    /// ``loadMoreIfNeeded()`` instead.
     @discardableResult
     public func loadMore() -> Task<PaginatedPhase<E.Items>, Never> { core.ask(.more) }
 
-    /// Loads the next page as ``loadMore()`` does, but not after a failure, or while the list ``isStalled``: for the
-    /// last row that appears, which would otherwise try again each time the list is drawn.
+    /// Loads the next page as ``loadMore()`` does, but not before the first page, after a failure, or while the list
+    /// ``isStalled``. Call it when the last row appears: ``loadMore()`` would retry each time the list is drawn.
     public func loadMoreIfNeeded() {
         guard core.state.failure == nil, core.state.content != nil, !isStalled else { return }
         loadMore()
     }
 
-    /// Leaves the call in progress, which ends if no other model wants it.
+    /// Leaves the call in progress, which is cancelled if no other model needs it.
     public func cancel() { core.cancel() }
 
-    /// The model becomes visible, as ``RequestModel/appear()`` does.
+    /// Marks the model as visible, as ``RequestModel/appear()`` does.
     public func appear() { core.appear() }
 
-    /// A screen no longer shows the model. A call in progress goes on.
+    /// Marks the model as no longer shown by a screen. A call in progress continues.
     public func disappear() { core.disappear() }
 
     /// Shows another list in place of this one, as ``RequestModel/follow(_:keepingValue:)`` does.
@@ -90,7 +96,7 @@ public final class PagedModel<E: PaginatedEndpoint> {
         core.follow(Self.target(first), keepingContent: keepingValue)
     }
 
-    /// Follows the argument of a property wrapper, while the view is updated.
+    /// Follows the argument of a property wrapper during a view update.
     func update(_ first: E, client: PulseClient?, fetches: Bool) {
         endpoint = first
         core.update(Self.target(first), client: client, keepingContent: false, fetches: fetches)

@@ -2,19 +2,19 @@
 
 public import PulseCore
 
-/// What a screen shows of a list that loads page by page.
+/// The phase of a list that loads page by page, for a screen to show.
 public enum PaginatedPhase<Items> {
     /// Nothing was requested yet, or the request was cancelled before the first page.
     case idle
-    /// The first page is on its way.
+    /// The first page is loading.
     case loading
     /// The items of all loaded pages, and whether there are more pages.
     case loaded(Items, hasMore: Bool)
-    /// The items, while the next page is on its way.
+    /// The items, while the next page is loading.
     case loadingMore(Items)
-    /// The items, while a new first page is on its way, which replaces them all.
+    /// The items, while a new first page is loading, which replaces them all.
     case refreshing(Items)
-    /// The last request failed. The items are those of the pages before, or nil if there are none.
+    /// The last request failed. The items are those of the pages loaded before, or nil if there are none.
     case failure(PulseError, items: Items?)
 
     /// The items, if a page was loaded.
@@ -26,12 +26,12 @@ public enum PaginatedPhase<Items> {
         }
     }
 
-    /// The failure of the last request, until the next one ends.
+    /// The failure of the last request, until the next one starts.
     public var error: PulseError? {
         if case .failure(let error, _) = self { error } else { nil }
     }
 
-    /// Whether a page is on its way: ``loading``, ``loadingMore(_:)`` or ``refreshing(_:)``.
+    /// Whether a page is loading: ``loading``, ``loadingMore(_:)`` or ``refreshing(_:)``.
     public var isLoading: Bool {
         switch self {
         case .loading, .loadingMore, .refreshing: true

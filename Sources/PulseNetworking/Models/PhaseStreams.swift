@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The phases of a model for the streams that read them. Each keeps what it has not read, and a reset drops that.
+/// The streams of a model's phases. Each stream buffers its unread phases, and a reset drops them.
 @MainActor
 final class PhaseStreams<Phase: Sendable> {
     private struct Reader {
@@ -15,7 +15,7 @@ final class PhaseStreams<Phase: Sendable> {
         for reader in readers { reader.buffer?.finish() }
     }
 
-    /// That phase, then every later one.
+    /// A stream of the given phase, then every later one.
     func updates(from phase: Phase) -> AsyncStream<Phase> {
         let buffer = PhaseBuffer(phase)
         readers.removeAll { $0.buffer == nil }
@@ -27,18 +27,18 @@ final class PhaseStreams<Phase: Sendable> {
         for reader in readers { reader.buffer?.append(phase) }
     }
 
-    /// Drops the phases that were not read. A stream that has lost some gets that one in their place.
+    /// Drops the unread phases. A stream that has lost some gets the replacement instead, if there is one.
     func drop(replacement: Phase?) {
         for reader in readers { reader.buffer?.drop(replacement: replacement) }
     }
 }
 
-/// The phases that a stream has not read.
+/// The unread phases of a stream.
 private final class PhaseBuffer<Phase: Sendable>: Sendable {
     private struct State {
         var phases: [Phase]
         var isFinished = false
-        /// Each waits for a phase. Before it runs, another may take the phase, or a reset drop it.
+        /// The waiting readers. Before one resumes, another may take the phase, or a reset may drop it.
         var readers: [PendingReply<Void>] = []
     }
 
@@ -48,7 +48,7 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
         state = Locked(State(phases: [first]))
     }
 
-    /// The next phase, once there is one; nil at the end and for a task that is cancelled.
+    /// Waits for the next phase. Nil at the end, and if the task is cancelled.
     func next() async -> Phase? {
         while !Task.isCancelled {
             let reply = PendingReply<Void>()

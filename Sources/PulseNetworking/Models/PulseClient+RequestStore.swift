@@ -10,12 +10,12 @@ extension PulseClient {
 
         private var table: RequestTable { client.requestTable }
 
-        /// Loads the value of a request ahead of its model, unless there is one. Returns when the call has ended; a
-        /// failure leaves nothing behind. Cancelling the task cancels the call, unless a model wants it, too.
+        /// Loads the value of a request ahead of its model, unless there is a value. Returns when the call has ended; a
+        /// failure is not stored. Cancelling the task cancels the call, unless a model needs it too.
         ///
-        /// A model shows the value at once, and does not request it again while its ``RefetchPolicy/staleAfter`` lasts.
-        /// An endpoint with a body that is not `Hashable` belongs to one model, so that it cannot be prefetched: the
-        /// client warns of it.
+        /// A model shows the value at once, and does not request it again before its ``RefetchPolicy/staleAfter`` has
+        /// passed. A request with a body whose endpoint is not `Hashable` belongs to one model and cannot be
+        /// prefetched: the client warns about it.
         ///
         /// - Parameter retention: the seconds for which the value is kept for a model.
         public func prefetch<E: Endpoint>(_ endpoint: E, retention: TimeInterval = 60) async {
@@ -30,14 +30,14 @@ extension PulseClient {
             await prefetch(key, retention, PageList.work(endpoint))
         }
 
-        /// Makes all values of that type of endpoint stale, and requests the visible ones again, see ``RefetchPolicy``.
-        /// A call in progress starts again, since its response may be from before.
+        /// Marks all values of an endpoint type as stale, and requests the visible ones again; see ``RefetchPolicy``. A
+        /// call in progress restarts, since its response may predate the invalidation.
         public func invalidate<E: Endpoint>(_ type: E.Type) {
             table.invalidate(type)
         }
 
-        /// Cancels all calls of models and drops all values, as for a logout. All models are idle before the first is
-        /// told of it, no earlier response changes one, and streams of phases drop what was not read.
+        /// Cancels all calls of models and drops all values, as for a logout. All models are idle before the first one
+        /// is notified, no earlier response changes a model, and streams of phases drop unread phases.
         public func removeAll() {
             table.removeAll()
         }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Decides when the network counts as back. Changes within a second of the first count once.
+/// Decides when the network counts as restored. Changes within a second of the first count as one.
 struct ReconnectMachine: Sendable {
     static let window: TimeInterval = 1
 
@@ -12,12 +12,12 @@ struct ReconnectMachine: Sendable {
     /// The number of windows so far.
     private var number = 0
 
-    /// Starts to read the changes again, after those that nothing has read. An open window goes on.
+    /// Restarts after a period in which changes were not observed. An open window continues.
     mutating func restart() {
         if !isOpen { (path, wasLost) = (.unknown, false) }
     }
 
-    /// Returns the window of changes and when it ends, if that change opens one.
+    /// Returns the number and the end of the window that this change opens, if any.
     mutating func change(
         to path: ConnectivityStatus.Path, at now: TimeInterval
     ) -> (window: Int, end: TimeInterval)? {
@@ -31,7 +31,7 @@ struct ReconnectMachine: Sendable {
         return (number, now + Self.window)
     }
 
-    /// The window has ended, unless it is an earlier one. Returns whether the network is back.
+    /// Closes the window, unless it is an earlier one. Returns whether the network is restored.
     mutating func closeWindow(_ number: Int) -> Bool {
         guard isOpen, number == self.number else { return false }
         isOpen = false

@@ -2,12 +2,12 @@
 
 public import PulseCore
 
-/// When a model requests its value again without being told to, and how long an unused value is kept.
+/// When a model requests its value again automatically, and how long an unused value is kept.
 ///
-/// Nothing happens unless chosen. A trigger requests only what is visible and stale: a model is visible between
-/// ``RequestModel/appear()`` and ``RequestModel/disappear()``, a SwiftUI view with `tracksVisibility(of:)`.
+/// Everything is off by default. A trigger requests only a stale value, while the model is visible: between
+/// ``RequestModel/appear()`` and ``RequestModel/disappear()``, which `tracksVisibility(of:)` calls in SwiftUI.
 public struct RefetchPolicy: Sendable, Hashable {
-    /// Events upon which a visible model requests a stale value.
+    /// Events that make a visible model request a stale value.
     public struct Triggers: OptionSet, Sendable, Hashable {
         /// The bits of the set.
         public let rawValue: Int
@@ -19,25 +19,25 @@ public struct RefetchPolicy: Sendable, Hashable {
 
         /// The model becomes visible. Also requests the first value.
         public static let appear = Triggers(rawValue: 1)
-        /// The network is back. Changes within a second count once. Requests no first value.
+        /// The network is restored. Changes within a second count as one. Requests no first value.
         public static let reconnect = Triggers(rawValue: 2)
-        /// The app comes to the foreground. Requests no first value.
+        /// The app enters the foreground. Requests no first value.
         public static let foreground = Triggers(rawValue: 4)
     }
 
-    /// No triggers: the model sends only what it is told to send.
+    /// No triggers: the model sends only explicit requests.
     public static let manual = RefetchPolicy()
 
     /// The seconds after which a value is stale. With 0, the default, it is stale at once; infinity means never.
     public var staleAfter: TimeInterval
-    /// The events upon which a stale value is requested again. None by default.
+    /// The events that make a model request a stale value again. None by default.
     public var triggers: Triggers
     /// The seconds from the end of one request to the next, while the model is visible. Nil, the default, and numbers
-    /// that are not positive mean never. A fresh value delays the next request until it is stale. A cache may respond:
-    /// the requests use it as the endpoint says.
+    /// that are not positive mean never. A fresh value delays the next request until it is stale. A cache may respond,
+    /// as the endpoint's cache option allows.
     public var every: TimeInterval?
     /// The seconds for which a value without a model is kept, at most until ``PulseClient/RequestStore/removeAll()``.
-    /// With 0, the default, it is dropped at once. Of several models of one request, the longest time counts.
+    /// With 0, the default, it is dropped at once. If several models share a request, the longest time counts.
     public var retention: TimeInterval
 
     /// Creates a policy; without arguments it is ``manual``.

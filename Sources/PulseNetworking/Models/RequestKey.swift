@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// Tells the requests of models apart. Models with equal keys share a request.
+/// The identity of a model's request. Models with equal keys share a request.
 ///
-/// Endpoints of a `Hashable` type are compared as a whole. Others are compared by what is sent, and by the options that
-/// decide which response they get. A body is not compared.
+/// Endpoints of a `Hashable` type are compared as a whole. Others are compared by the request that they send, and by
+/// the options that determine the response. A body is not compared.
 struct RequestKey: Hashable {
     private struct Parts: Hashable {
         let method: HTTPMethod
@@ -41,11 +41,11 @@ struct RequestKey: Hashable {
     private let type: ObjectIdentifier
     private let isPaged: Bool
     private let identity: Identity
-    /// Of the owner, for a request that cannot be compared with those of others.
+    /// The owner of a request that cannot be compared with those of others; nil for a shared request.
     private let owner: Owner?
 
-    /// - Parameter owner: the member that asks; its number is part of the key if the endpoint cannot be compared.
-    /// - Parameter generation: the number of the owner's request, which is part of the key then.
+    /// - Parameter owner: the requesting member, whose number is part of the key if the endpoint cannot be compared.
+    /// - Parameter generation: the number of the owner's request, which is then part of the key, too.
     init<E: Endpoint>(_ endpoint: E, isPaged: Bool = false, owner: Int, generation: Int = 0) {
         type = ObjectIdentifier(E.self)
         self.isPaged = isPaged

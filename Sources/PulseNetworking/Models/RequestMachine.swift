@@ -2,43 +2,43 @@
 
 import PulseCore
 
-/// What a request loads, as the machine sees it.
+/// The content of a request, as the machine sees it.
 protocol RequestContent: Sendable {
     /// Whether there is more to load.
     var hasMore: Bool { get }
 }
 
-/// What models see of a request.
+/// The state of a request, as models see it.
 struct RequestState<Content: RequestContent>: Sendable {
     var content: Content?
     /// The failure of the last run, until one succeeds.
     var failure: PulseError?
-    /// What the run in progress loads; nil without one.
+    /// The load of the run in progress; nil without one.
     var loading: RequestLoad?
 
     var isIdle: Bool { content == nil && failure == nil && loading == nil }
 }
 
-/// What a run loads.
+/// The part of the content that a run loads.
 enum RequestLoad: Sendable, Hashable {
-    /// All, from the beginning.
+    /// The content from the beginning.
     case first
-    /// What comes after the content.
+    /// The part after the current content.
     case more
 }
 
-/// Decides what happens with a request that members share: models, and callers that prefetch it. The enclosing object
-/// makes the calls and tells the members.
+/// The state machine of a request that members share: models, and callers that prefetch it. Its owner makes the calls
+/// and notifies the members.
 ///
-/// A run in progress never touches the content or the failure: what it replaces or leaves is as it was before. Only
-/// members keep a run, since a task that is awaited cannot be told from one that was discarded. Times are uptimes.
+/// A run in progress never changes the content or the failure, so a cancelled one leaves both as they were. Only
+/// members keep a run: an awaited task cannot be distinguished from a discarded one. Times are of ``RequestTime``.
 struct RequestMachine<Content: RequestContent>: Sendable {
     enum Ask: Sendable, Hashable {
         /// Loads stale content; joins a run.
         case fetch
-        /// Asks the server; replaces a run.
+        /// Loads from the server; replaces a run.
         case refresh
-        /// Loads more, or all again if that has failed; joins a run.
+        /// Loads more, or from the beginning again if that has failed; joins a run.
         case more
     }
 
@@ -49,7 +49,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         let asksServer: Bool
     }
 
-    /// What follows from an event, in this order.
+    /// The effects of an event, in the order in which they are performed.
     struct Effects: Sendable, Hashable {
         /// The run in progress is cancelled.
         var cancels = false
@@ -57,7 +57,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         var starts: Run?
         /// The members' state has changed.
         var publishes = false
-        /// These tickets get the state.
+        /// These tickets receive the state.
         var settles: [Int] = []
     }
 
@@ -66,14 +66,14 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         var isVisible = false
     }
 
-    /// A task that waits.
+    /// A waiting task.
     private struct Ticket {
         let member: Int
-        /// Whether it waits for the run after a run for more.
+        /// Whether the task waits for the run that follows a run for more.
         var isLate = false
     }
 
-    /// What members see a change of.
+    /// The parts whose changes members see.
     private struct Look: Equatable {
         let version: Int
         let loading: RequestLoad?
@@ -81,12 +81,12 @@ struct RequestMachine<Content: RequestContent>: Sendable {
 
     private(set) var state = RequestState<Content>()
     private(set) var run: Run?
-    /// The last run, if it was to load all and has failed.
+    /// The last run, if it was a load from the beginning and failed.
     private var failedFirst: Run?
     private var members: [Int: Member] = [:]
-    /// The members that want the run. The run ends without them.
+    /// The members that need the run. Without any, the run is cancelled.
     private var wanting: Set<Int> = []
-    /// Those of them that want all from the beginning after it, since it loads more of stale content.
+    /// The members that need a load from the beginning afterwards, since the run loads more of stale content.
     private var late: Set<Int> = []
     private var tickets: [Int: Ticket] = [:]
     private var isInvalid = false
@@ -99,12 +99,12 @@ struct RequestMachine<Content: RequestContent>: Sendable {
     private var version = 0
     private var lastRun = 0
 
-    /// Whether nothing is left to keep.
+    /// Whether the request has neither members nor content to keep.
     var isUnused: Bool { members.isEmpty && state.content == nil }
-    /// Whether the request is not shared.
+    /// Whether a single member uses the request.
     var hasOneMember: Bool { members.count == 1 }
 
-    /// Whether a visible member has that trigger.
+    /// Whether a visible member has the trigger.
     func awaits(_ trigger: RefetchPolicy.Triggers) -> Bool {
         members.values.contains { $0.isVisible && $0.policy.triggers.contains(trigger) }
     }
@@ -119,7 +119,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
     // MARK: Members
 
     mutating func add(_ member: Int, _ policy: RefetchPolicy, at now: TimeInterval) {
-        // The alarm is late after a sleep of the machine.
+        // The alarm fires late if the device has slept.
         if members.isEmpty, unusedAt + retention <= now {
             forget()
             retention = 0
@@ -147,12 +147,12 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         }
     }
 
-    /// The member wants the run no longer.
+    /// The member no longer needs the run.
     mutating func cancel(_ member: Int, at now: TimeInterval) -> Effects {
         change { $0.leave(member, at: now, &$1) }
     }
 
-    /// The ticket's task waits no longer.
+    /// The ticket's task no longer waits.
     mutating func withdraw(_ ticket: Int) -> Effects {
         change { machine, effects in machine.settle(&effects, ticket) }
     }
@@ -194,7 +194,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         }
     }
 
-    /// The content is stale, also that of a run in progress.
+    /// Marks the content as stale, including that of a run in progress.
     mutating func invalidate() -> Effects {
         change { machine, effects in
             machine.isInvalid = machine.state.content != nil
@@ -257,8 +257,8 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         state.content == nil || isInvalid ? -.infinity : loadedAt + member.policy.freshness
     }
 
-    /// Whether the content may be replaced by itself: not by the first of several pages that a user has come to, unless
-    /// they were invalidated.
+    /// Whether the content may be replaced automatically: not by a first page once the user has loaded more, unless the
+    /// content was invalidated.
     private var mayReplace: Bool { run?.load != .more && (!isExtended || isInvalid) }
 
     /// When the member's next periodic run is due; nil for never.
@@ -295,7 +295,7 @@ struct RequestMachine<Content: RequestContent>: Sendable {
         }
     }
 
-    /// Fetches for the visible members with that trigger.
+    /// Fetches for the visible members with the trigger.
     private mutating func pull(
         _ trigger: RefetchPolicy.Triggers, at now: TimeInterval, _ effects: inout Effects, where isChosen: (Int) -> Bool
     ) {

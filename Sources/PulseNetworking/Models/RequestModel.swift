@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Loads the value of one request for a screen, and knows what the screen has to show.
+/// Loads the value of one request for a screen, and publishes the phase that the screen shows.
 ///
 /// ```swift
 /// let model = RequestModel(GetUser(id: 1), client: client)
@@ -14,8 +14,8 @@ public import PulseCore
 /// endpoints are equal values of a `Hashable` type. Endpoints of another type are the same if they have the same
 /// method, path, query, header fields, accepted statuses, and options for credentials and the cache, and no body.
 ///
-/// A failed refresh keeps the value, and cancellation is no failure: the phase becomes what it was before the call. A
-/// model that is dropped leaves the call, which ends if no other model wants it.
+/// A failed refresh keeps the value, and cancellation is not a failure: the phase becomes that from before the call. A
+/// model that is released leaves the call, which is cancelled if no other model needs it.
 @MainActor
 public final class RequestModel<E: Endpoint> {
     /// The request of the model.
@@ -33,56 +33,57 @@ public final class RequestModel<E: Endpoint> {
         core = ModelCore(Self.target(endpoint), client, refetch) { RequestPhase($0) }
     }
 
-    /// What a screen shows now.
+    /// The current phase.
     public var phase: RequestPhase<E.Response> { core.phase }
 
-    /// Why the last call failed although there is a value; nil after a success.
+    /// The error of the last call if there is a value nevertheless; nil after a success.
     public var refreshError: PulseError? { core.state.content == nil ? nil : core.state.failure }
 
-    /// The response of the value.
+    /// The response that contained the value.
     public var response: PulseResponse? { core.state.content?.response }
 
     /// When the value was loaded, by the client's clock.
     public var updatedAt: Date? { core.state.content?.date }
 
-    /// The current phase, then every change, until the model is dropped.
+    /// The current phase, then every change, until the model is released.
     ///
-    /// Each read of the property creates a stream, which keeps every phase until it is read: read it or drop it.
-    /// ``PulseClient/RequestStore/removeAll()`` drops what was not read.
+    /// Each access creates a stream, which buffers every phase until it is read: read the stream or drop it.
+    /// ``PulseClient/RequestStore/removeAll()`` drops unread phases.
     public var phases: AsyncStream<RequestPhase<E.Response>> { core.updates() }
 
     /// Loads the value unless it is fresh. Joins a call in progress.
     ///
-    /// The task ends with the call, with the phase that follows. It does not keep the call, since a task that is
-    /// awaited cannot be told from one that was discarded: the models that asked for the call keep it. When this model
-    /// is dropped, cancelled or follows another request, or the task itself is cancelled, the task ends at once, with
-    /// the phase from before the call. It never ends with a phase in which a value is on its way.
+    /// The task ends with the call, and returns the resulting phase. It does not keep the call alive, since an awaited
+    /// task cannot be distinguished from a discarded one: the models that requested the call do. When this model is
+    /// released, cancelled or follows another request, or the task itself is cancelled, the task ends at once, with the
+    /// phase from before the call. It never returns a phase in which a value is loading.
     @discardableResult
     public func fetch() -> Task<RequestPhase<E.Response>, Never> { core.ask(.fetch) }
 
-    /// Asks the server for a new value, fresh or not: a cache revalidates its response, unless the endpoint says how to
-    /// use the cache.
+    /// Requests a new value from the server, even if the value is fresh: a cache revalidates its response, unless the
+    /// endpoint sets its own cache option.
     ///
-    /// Replaces a call in progress; the tasks that wait for it get the new result. The task is that of ``fetch()``.
+    /// Replaces a call in progress; the tasks that wait for it get the new result. The task is as for ``fetch()``.
     @discardableResult
     public func refresh() -> Task<RequestPhase<E.Response>, Never> { core.ask(.refresh) }
 
-    /// Leaves the call in progress, which ends if no other model wants it.
+    /// Leaves the call in progress, which is cancelled if no other model needs it.
     public func cancel() { core.cancel() }
 
-    /// The model becomes visible: the triggers of its policy apply from now on. Several screens may show it: it is
-    /// visible until each has called ``disappear()``.
+    /// Marks the model as visible: the triggers of its policy apply from now on. If several screens show the model, it
+    /// is visible until each has called ``disappear()``.
     public func appear() { core.appear() }
 
-    /// A screen no longer shows the model. A call in progress goes on.
+    /// Marks the model as no longer shown by a screen. A call in progress continues.
     public func disappear() { core.disappear() }
 
     /// Shows another request in place of this one; does nothing if it is the same. It sends nothing, unless the model
     /// is visible and has the trigger ``RefetchPolicy/Triggers/appear``.
     ///
-    /// A request with a body, of an endpoint that is not `Hashable`, is always another one. A property wrapper compares
-    /// bodies of data, text and encoded values; it warns once of a form with parts or a stream, and does not follow it.
-    /// Of equal endpoints the later one makes the next call, but the first if models share the request.
+    /// A request with a body always counts as another one if its endpoint is not `Hashable`. A property wrapper
+    /// compares data, text, encoded values and URLs of files; it warns once about a multipart form or a stream, and
+    /// ignores its changes. Of equal endpoints, the later one makes the next call, or the first if models share the
+    /// request.
     ///
     /// - Parameter keepingValue: whether the value stays until the other request has one. By default it is dropped.
     public func follow(_ endpoint: E, keepingValue: Bool = false) {
@@ -90,7 +91,7 @@ public final class RequestModel<E: Endpoint> {
         core.follow(Self.target(endpoint), keepingContent: keepingValue)
     }
 
-    /// Follows the argument of a property wrapper, while the view is updated.
+    /// Follows the argument of a property wrapper during a view update.
     func update(_ endpoint: E, client: PulseClient?, keepingValue: Bool, fetches: Bool) {
         self.endpoint = endpoint
         core.update(Self.target(endpoint), client: client, keepingContent: keepingValue, fetches: fetches)

@@ -2,17 +2,17 @@
 
 public import PulseCore
 
-/// What a screen shows of one request.
+/// The phase of one request, for a screen to show.
 ///
 /// A failed refresh keeps the value: its phase is ``success(_:)``, and ``RequestModel/refreshError`` has the failure.
 public enum RequestPhase<Value> {
     /// Nothing was requested yet, or the request was cancelled before it had a value.
     case idle
-    /// The first value is on its way.
+    /// The first value is loading.
     case loading
     /// The last value.
     case success(Value)
-    /// The last value, while a new one is on its way.
+    /// The last value, while a new one is loading.
     case refreshing(Value)
     /// The request failed, and there is no value.
     case failure(PulseError)
@@ -30,7 +30,7 @@ public enum RequestPhase<Value> {
         if case .failure(let error) = self { error } else { nil }
     }
 
-    /// Whether a value is on its way: ``loading`` or ``refreshing(_:)``.
+    /// Whether a value is loading: ``loading`` or ``refreshing(_:)``.
     public var isLoading: Bool {
         switch self {
         case .loading, .refreshing: true

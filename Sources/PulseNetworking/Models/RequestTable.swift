@@ -12,7 +12,7 @@ final class RequestTable: ClientFeature {
     private var reconnect = ReconnectMachine()
     /// Reads the changes of connectivity while a model waits for the network.
     private var watch: Task<Void, Never>?
-    /// Where the system says that the app comes to the foreground. Read before the first request.
+    /// The center that posts when the app enters the foreground. Read at the first request.
     var notifications = NotificationCenter.default
     private var foreground: ForegroundObserver?
     private var time = RequestTime()
@@ -24,7 +24,7 @@ final class RequestTable: ClientFeature {
         watch?.cancel()
     }
 
-    /// The requests that a model uses, or whose value is kept.
+    /// The number of requests that a model uses, or whose value is kept.
     var count: Int { requests.count }
     var isWatching: Bool { watch != nil }
 
@@ -35,7 +35,7 @@ final class RequestTable: ClientFeature {
         return lastMember
     }
 
-    /// The request with that key; a new one must get a member at once.
+    /// The request with the key; the caller must add a member to a new one at once.
     func request<Content>(
         _ key: RequestKey, of client: PulseClient, _ work: @escaping SharedRequest<Content>.Work
     ) -> SharedRequest<Content> {
@@ -65,12 +65,12 @@ final class RequestTable: ClientFeature {
 
     func removeAll() {
         let requests = all
-        // No model that is told finds another with an old value.
+        // All are reset first: a notified model must not find another with an old value.
         for request in requests { request.reset() }
         for request in requests { request.tellReset() }
     }
 
-    /// The app comes to the foreground.
+    /// The app enters the foreground.
     func enterForeground() {
         for request in all { request.enterForeground() }
     }

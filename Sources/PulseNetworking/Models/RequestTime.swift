@@ -4,8 +4,8 @@ import PulseCore
 
 /// The time by which values become stale, in seconds since the first use.
 ///
-/// It never runs backwards. The uptime stops while the machine sleeps, and values become stale meanwhile: a wall clock
-/// that is ahead by more than a second counts.
+/// It never runs backwards. The uptime stops while the device sleeps, but values become stale meanwhile: if the wall
+/// clock has advanced by over a second more than the uptime, it counts.
 struct RequestTime: Sendable {
     private var uptime: TimeInterval?
     private var wall = Date.distantPast

@@ -8,22 +8,22 @@ import PulsePlatform
 protocol AnySharedRequest: AnyObject {
     var key: RequestKey { get }
     func invalidate()
-    /// Resets the request and its models; the next ``tellReset()`` tells them.
+    /// Resets the request and its models; the next ``tellReset()`` notifies them.
     func reset()
     func tellReset()
     func trigger(_ trigger: RefetchPolicy.Triggers)
-    /// The app comes to the foreground, maybe after a sleep of the machine.
+    /// The app enters the foreground, perhaps after the device has slept.
     func enterForeground()
 }
 
-/// Makes the calls of a request that members share, and tells the members.
+/// Makes the calls of a request that members share, and notifies the members.
 @MainActor
 final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     typealias Machine = RequestMachine<Content>
     /// Makes the calls of one run, given the content so far. It runs off the main actor.
     typealias Work = @Sendable (PulseClient, Content?, Machine.Run) async throws -> Content
 
-    /// A change that the members have not been told yet.
+    /// A change that is not published to the members yet.
     private struct Change {
         let state: RequestState<Content>
         let observers: [Int]
@@ -34,14 +34,14 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     /// A model of the request.
     struct Observer {
-        /// Gets what to show, which a reset may change until it is shown.
+        /// Receives the state to show as a closure, since a reset may change it until it is shown.
         let changed: (() -> RequestState<Content>) -> Void
-        /// The model shows nothing from now on, and is told of it later.
+        /// Empties the model, which is notified later.
         let forget: () -> Void
     }
 
     let key: RequestKey
-    /// The call of the next run.
+    /// The work of the next run.
     private var work: Work
     private weak var table: RequestTable?
     private(set) weak var client: PulseClient?
@@ -80,7 +80,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         renew(work)
     }
 
-    /// Replaces the call of the next run, if the request has one member. Equal endpoints of several make equal calls.
+    /// Replaces the work of the next run, if the request has one member. Otherwise equal endpoints make equal calls.
     func renew(_ work: @escaping Work) {
         if machine.hasOneMember { self.work = work }
     }
@@ -90,7 +90,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         perform(machine.remove(member, at: now))
     }
 
-    /// - Parameter settled: gets the state once the run has ended or its member has left.
+    /// - Parameter settled: receives the state once the run has ended or its member has left.
     /// - Returns: the ticket.
     func ask(_ ask: Machine.Ask, by member: Int, settled: @escaping (RequestState<Content>) -> Void) -> Int {
         lastTicket += 1
@@ -120,7 +120,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     func trigger(_ trigger: RefetchPolicy.Triggers) { perform(machine.trigger(trigger, at: now)) }
 
     func enterForeground() {
-        // The time of a sleep passes for values, but not for alarms. The event sets the alarm again.
+        // Values age while the device sleeps, but alarms stop. The event sets the alarm again.
         removeAlarm()
         trigger(.foreground)
     }
@@ -147,7 +147,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         tell()
     }
 
-    /// Performs the effects; the next ``tell(isUrgent:)`` tells the members.
+    /// Performs the effects; the next ``tell(isUrgent:)`` notifies the members.
     private func apply(_ effects: Machine.Effects, priority: TaskPriority = .userInitiated) {
         if effects.cancels {
             task?.cancel()
@@ -162,16 +162,16 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         changes.append(Change(state: machine.state, observers: observers, waiters: settled, resets: resets))
     }
 
-    /// Tells the changes in their order: a member that is told may cause the next one.
+    /// Publishes the changes in order: a notified member may cause the next one.
     ///
-    /// - Parameter isUrgent: whether a change that is being told does not delay the others.
+    /// - Parameter isUrgent: whether to publish even while another change is being published.
     private func tell(isUrgent: Bool = false) {
         guard !isTelling || isUrgent else { return }
         let isNested = isTelling
         isTelling = true
         while !changes.isEmpty {
             let change = changes.removeFirst()
-            // A reset tells all members; a change from before it tells none.
+            // A reset notifies all members; a change from before it notifies none.
             for number in change.observers where change.resets == resets {
                 observers[number]?.changed { state(told: change) }
             }
@@ -180,7 +180,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         isTelling = isNested
     }
 
-    /// What a change tells: nothing from before a reset.
+    /// The state that a change publishes: nothing from before a reset.
     private func state(told change: Change) -> RequestState<Content> {
         change.resets == resets ? change.state : machine.state
     }
@@ -218,7 +218,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         removeAlarm()
         alarm = time.map { time in
             let alarm = client.deadlines.add(clock.uptime + (time - now)) { [weak self] in
-                // Detached: the sleeper has the task locals of any call.
+                // Detached: the sleeper has the task locals of an arbitrary call.
                 Task.detached { @MainActor in self?.wake(at: time) }
             }
             return (time, alarm)

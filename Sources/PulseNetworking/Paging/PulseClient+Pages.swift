@@ -3,13 +3,13 @@
 public import PulseCore
 
 extension PulseClient {
-    /// The pages of a list, each a call of its own.
+    /// The pages of a list, each loaded by its own call.
     ///
-    /// Cold: each iterator starts with the first page, when it is asked for. The request for a next page is made when
-    /// that page is needed. A request that the same walk has sent before ends it with
-    /// ``PulseError/transport(_:underlying:)`` of `badServerResponse`: the server leads in a circle. A request is the
-    /// same if its method, URL, body and header fields are, but for fields whose value the endpoint changes each time.
-    /// An empty page with a next one does not end it.
+    /// The sequence is lazy: each iterator starts with the first page, and requests a page only when it is needed. A
+    /// request that the same iteration has sent before ends it with ``PulseError/transport(_:underlying:)`` of
+    /// `badServerResponse`, since the pages form a loop. Two requests are the same if their method, URL, body and
+    /// header fields are equal, except for fields whose value the endpoint changes each time. An empty page that has a
+    /// next page does not end the iteration.
     ///
     /// After a failure an iterator returns nil.
     public struct Pages<Value: Sendable>: AsyncSequence, Sendable {
@@ -23,15 +23,15 @@ extension PulseClient {
             self.first = first
         }
 
-        /// The same pages, of which one is fetched ahead while the reader works on the one before. Its error is thrown
-        /// when it is its turn. Off by default.
+        /// The same pages, with one page fetched ahead while the reader processes the previous one. Its error is thrown
+        /// when the reader reaches that page. Off by default.
         public func prefetching(_ isOn: Bool = true) -> Pages {
             var copy = self
             copy.isPrefetching = isOn
             return copy
         }
 
-        /// The first pages, at most that many; no more are fetched. A negative limit throws
+        /// At most the first `count` pages; no more are fetched. A negative limit throws
         /// ``PulseError/invalidRequest(reason:)``.
         public func limited(to count: Int) -> Pages {
             var copy = self
@@ -43,7 +43,7 @@ extension PulseClient {
             Iterator(step: .request(first), rest: limit, isPrefetching: isPrefetching)
         }
 
-        /// The reader of one walk through the pages.
+        /// One iteration over the pages.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate enum Step {
                 case request(PageRequest<Value>)
@@ -93,7 +93,7 @@ extension PulseClient {
             }
         }
 
-        /// A page that is fetched ahead, until its reader is gone.
+        /// A page that is fetched ahead. The fetch is cancelled when the reader is released.
         fileprivate final class Prefetch: Sendable {
             private let task: Task<PageRequest<Value>.Page?, any Error>
 
@@ -127,7 +127,7 @@ struct PageRequest<Value: Sendable>: Sendable {
     let fetch: @Sendable (PageWalk) async throws -> Page
 }
 
-/// The requests of one walk through pages.
+/// The requests sent in one iteration over pages.
 final class PageWalk: Sendable {
     private let sent = Locked<Set<RequestFingerprint>>([])
     private let start = Locked<BuiltRequest?>(nil)
@@ -135,7 +135,7 @@ final class PageWalk: Sendable {
     /// The first request.
     var first: BuiltRequest? { start.withLock { $0 } }
 
-    /// Throws if the walk has sent that request before.
+    /// Throws if the iteration has sent the request before.
     func check(_ request: BuiltRequest, of endpoint: some Endpoint) throws {
         start.withLock { $0 = $0 ?? request }
         guard let fingerprint = RequestFingerprint(request, of: endpoint) else { return }
@@ -145,7 +145,7 @@ final class PageWalk: Sendable {
     }
 }
 
-/// What is wrong with a page's link to the next one.
+/// A fault in a page's link to the next page.
 struct PageFault: Error, CustomStringConvertible {
     let description: String
 

@@ -3,7 +3,7 @@
 public import PulseCore
 
 extension PulseClient {
-    /// The pages of a list, from the one that `first` asks for to the one without a next.
+    /// The pages of a list, from the page that `first` requests to the one without a next page.
     public func pages<E: PagedEndpoint>(
         _ first: E, options: RequestOptions = RequestOptions()
     ) -> Pages<E.Response> {
@@ -12,8 +12,8 @@ extension PulseClient {
 
     /// The pages of a list.
     ///
-    /// - Parameter next: returns the endpoint of the page after that one, or nil after the last. An error that it
-    ///   throws ends the walk.
+    /// - Parameter next: returns the endpoint of the following page, or nil after the last. An error that it throws
+    ///   ends the iteration.
     public func pages<E: Endpoint>(
         _ first: E, next: @escaping @Sendable (DecodedResponse<E.Response>) throws -> E?,
         options: RequestOptions = RequestOptions()
@@ -23,9 +23,9 @@ extension PulseClient {
 
     /// The pages of a list whose responses link to the next page: `Link: <…>; rel="next"` (RFC 8288).
     ///
-    /// The next page is a GET of the link, with the header fields, options and plugins of `first`. A link to another
-    /// origin takes no secret header field along, also not back again, unless both origins are home. A link that leads
-    /// from https to http, or to no http at all, ends the walk with ``PulseError/transport(_:underlying:)`` of
+    /// The next page is a GET of the link, with the header fields, options and plugins of `first`. Secret header fields
+    /// are not sent to another origin, nor restored by a link back, unless both origins are home. A link from https to
+    /// http, or to another scheme, ends the iteration with ``PulseError/transport(_:underlying:)`` of
     /// `badServerResponse`.
     public func pages<E: Endpoint>(
         linkedFrom first: E, options: RequestOptions = RequestOptions()
@@ -45,8 +45,8 @@ extension PulseClient {
         }
     }
 
-    /// - Parameter isForeign: whether no secret of the client's settings and plugins may go along either. A client
-    ///   with a home decides that by the origin; without one, a link must not choose where they go.
+    /// - Parameter isForeign: whether secrets of the client's settings and plugins are withheld as well. A client with
+    ///   a home decides this by the origin; without one, a link must not choose where secrets go.
     private func linked<First: Endpoint, E: Endpoint>(
         _ first: First, _ endpoint: E, _ options: RequestOptions, isForeign: Bool
     ) -> PageRequest<E.Response> where E.Response == First.Response {
@@ -56,7 +56,7 @@ extension PulseClient {
                 guard let url = try Self.nextLink(in: page.response) else { return nil }
                 var next = LinkedPage(first: first, url: url, headers: endpoint.headers, options: endpoint.options)
                 var options = options
-                // Each page counts for the route of the first.
+                // Each page is attributed to the route of the first.
                 next.options.route = next.options.route ?? "\(First.self)"
                 var isForeign = isForeign
                 if let start = walk.first, !self.environment.keepsOwnSecrets(of: start, at: url) {
@@ -100,7 +100,7 @@ extension PulseClient {
     }
 }
 
-/// The endpoint of a page that another one links to.
+/// The endpoint of a page that another page links to.
 private struct LinkedPage<First: Endpoint>: Endpoint {
     typealias Response = First.Response
 

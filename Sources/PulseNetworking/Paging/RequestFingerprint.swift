@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// 128 bits in place of a request, since a walk through pages may have any number of them. No server knows the hashers'
-/// seed.
+/// A 128-bit hash of a request, 64-bit where `Int` has 32 bits, since an iteration may send any number of requests.
+/// Servers cannot forge a collision, because they do not know the hashers' seed.
 struct RequestFingerprint: Hashable, Sendable {
     private let first: Int
     private let second: Int
 
     /// Nil for the body of a file or a stream, which has no bytes to compare.
     ///
-    /// - Parameter endpoint: that of the request. Header fields that it gives another value each time, as an id of the
-    ///   request or its time, tell no requests apart.
+    /// - Parameter endpoint: the request's endpoint. Header fields whose value it changes each time, such as a request
+    ///   id or a timestamp, are ignored.
     init?(_ request: BuiltRequest, of endpoint: some Endpoint) {
         guard case .inRequest = request.body else { return nil }
         let (headers, others) = (endpoint.headers, endpoint.headers)

@@ -6,7 +6,7 @@ import PulsePlatform
 /// One call in progress, from its registration to its last event. Copies share its state.
 ///
 /// Three things happen in order: the work runs and returns a response, a streamed body arrives, the call ends. A
-/// cancellation may come at any time. It cancels what runs then, or else what runs next.
+/// cancellation may arrive at any time. It cancels the current step, or else the next one.
 struct ActiveCall: Sendable {
     /// The source of a cancellation, other than the calling task.
     enum Canceller: Sendable {
@@ -20,8 +20,8 @@ struct ActiveCall: Sendable {
         case starting
         /// The work runs. In this phase a call without a stream also completes its plugins.
         case running(Task<PulseResponse, any Error>)
-        /// The caller has the response, and its body still arrives. The stream is held weakly, since a dropped stream
-        /// ends the call.
+        /// The caller has the response, and its body is still arriving. The stream is held weakly, since a dropped
+        /// stream ends the call.
         case streaming(cancel: @Sendable () -> Void)
         /// The stream has ended, and the plugins complete. They are never cancelled: they free what they hold.
         case completing(Task<Void, Never>)
@@ -65,7 +65,7 @@ struct ActiveCall: Sendable {
     }
 
     /// Waits for the response of the call's work, which the calling task, a tag, a shutdown and the deadline can
-    /// cancel. The call ends here. A streamed call ends when its body ends, without a deadline for the body.
+    /// cancel. The call ends here; a streamed call ends when its body ends, and its deadline does not cover the body.
     func response(of work: Task<PulseResponse, any Error>, _ deadlines: DeadlineHeap) async throws -> PulseResponse {
         enter(.running(work))
         let alarm = call.deadline.map { deadline in
@@ -85,7 +85,7 @@ struct ActiveCall: Sendable {
         } else {
             // Without plugins there is nothing to complete, and no plugin can call `next` late.
             if pipeline.hasPlugins { await PluginChain.complete(call, pipeline) }
-            // Most calls need no look at their state.
+            // A buffered call, the common case, needs no lookup.
             let stored: Int? = if case .buffered = call.delivery { nil } else { call.storedByteCount }
             end(outcome, bytesRead: stored)
         }
@@ -112,20 +112,20 @@ struct ActiveCall: Sendable {
         }
     }
 
-    /// - Parameter bytesRead: of a stream, or for a file.
+    /// - Parameter bytesRead: the bytes read from a stream, or stored in a file.
     private func end(_ outcome: Result<PulseResponse, PulseError>, bytesRead: Int? = nil) {
         call.emitEnd(outcome, enter(.ended), bytesRead: bytesRead)
         calls.remove(self)
     }
 
-    /// Throws if the call was cancelled, or its deadline expired, while the value was made.
+    /// Throws if the call was cancelled, or its deadline expired, while the value was created.
     func unlessEnded<Value>(_ value: Value) throws -> Value {
         if state.withLock({ $0.canceller != nil }) { throw PulseError.cancelled }
         if let error = call.endBeforeStart { throw error }
         return value
     }
 
-    /// Cancels what runs, or else what runs next.
+    /// Cancels the current step, or else the next one.
     func cancel(by canceller: Canceller) {
         let phase = state.withLock { state in
             state.canceller = state.canceller ?? canceller
@@ -147,7 +147,7 @@ struct ActiveCall: Sendable {
     }
 }
 
-/// A call that has begun. It ends only if its response is awaited.
+/// A call that has started. It ends only if its response is awaited.
 struct RunningCall: Sendable {
     let active: ActiveCall
     let work: Task<PulseResponse, any Error>

@@ -34,8 +34,7 @@ extension ActiveCall.Canceller? {
 }
 
 extension PulseError {
-    /// Adds the method and path of the call to an error that has a text, and the request to a failed transport without
-    /// one.
+    /// Adds the method and path of the call to an error with a text, and the request to a transport error without one.
     func naming(_ call: Call) -> PulseError {
         let request = " (\(call.method) \(call.endpointPath.isEmpty ? "/" : call.shownPath.onOneLine))"
         return switch self {

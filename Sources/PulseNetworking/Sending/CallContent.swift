@@ -7,21 +7,21 @@ import PulseCore
 protocol CallContent: OperationContent, AnyObject {
     /// The `Accept` of a request that does not set it.
     var accept: String { get }
-    /// Names a call whose options do not; nil for the endpoint's type.
+    /// The route of a call whose options set none; nil for the endpoint's type.
     var route: String? { get }
     /// A value that is equal for equal contents; nil for contents that cannot be compared.
     var comparisonValue: AnyHashable? { get }
 
     /// Throws if the content cannot be sent as a request.
     func check() throws
-    /// The path of a call whose endpoint has that one.
+    /// The path of a call, given the endpoint's path.
     func path(_ path: String, in configuration: PulseConfiguration) -> String
     /// The plugins of a call with a buffered response, around those of the endpoint.
     func plugins(in client: PulseClient) -> [any PulsePlugin]
-    /// Stores what the chain and the client look for in the call.
+    /// Stores the values that the chain and the client read from the call.
     func prepare(_ call: Call)
     func body(using encoder: any RequestEncoder) throws -> RequestBody
-    /// Gives the built request its last form.
+    /// Makes the final changes to the built request.
     func complete(
         _ built: inout BuiltRequest, in configuration: PulseConfiguration, using encoder: any RequestEncoder) throws
 }

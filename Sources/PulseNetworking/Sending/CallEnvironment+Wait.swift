@@ -3,7 +3,7 @@
 import PulseCore
 
 extension CallEnvironment {
-    /// Waits that many seconds, or until the network comes back, or the task is cancelled.
+    /// Waits the given seconds, or until the network is restored or the task is cancelled.
     func wait(_ seconds: TimeInterval) async {
         // Subscribed before the sleep begins, so that no change during it is missed.
         let updates = connectivity?.updates

@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// A call before it begins: its request, its chain, and what carries the request to a response.
+/// A call before it starts: its request, its chain and its carrier.
 struct CallPlan {
     let call: Call
     let pipeline: PluginPipeline
     let carrier: any Carrier
-    /// Builds the request, once the call has begun. An error ends the call.
+    /// Builds the request, once the call has started. An error ends the call.
     let build: () throws -> BuiltRequest
 
     init(_ call: Call, _ pipeline: PluginPipeline, _ carrier: any Carrier, build: @escaping () throws -> BuiltRequest) {
@@ -33,24 +33,24 @@ struct CallShape {
     var delivery: TransportRequest.Delivery?
     /// The `Accept` of a request that does not set it; nil for the media type of the decoder.
     var accept: String?
-    /// Whether the URL is the choice of another server, so that no secret may go there although the client has no home.
+    /// Whether another server chose the URL, which then must not receive secrets, even if the client has no home.
     var isForeign = false
-    /// Names the route if the options do not; nil for the endpoint's type.
+    /// The type that names the route if the options do not; nil for the endpoint's type.
     var routeType: Any.Type?
-    /// Nil for a ``DirectCarrier``. Any other reports progress itself, so the call's own listener is not told of its
-    /// requests.
+    /// Nil for a ``DirectCarrier``. Any other carrier reports progress itself, so its requests are not reported to the
+    /// call's own listener.
     var carrier: (any Carrier)?
-    /// Stands in for the client's transport; nil for that.
+    /// Replaces the client's transport; nil for none.
     var substitute: Substitute?
 
-    /// A transport for some of a client's calls, with the environment of these.
+    /// A transport for some of a client's calls, with the environment of these calls.
     struct Substitute {
         let transport: any Transport
         let environment: CallEnvironment
     }
 }
 
-/// Carries the request of a call to its response: sends it as it is, in parts, or until a file is whole.
+/// Turns the request of a call into its response: sends it unchanged, in parts, or until a file is complete.
 protocol Carrier: Sendable {
     func response(to request: BuiltRequest, over route: CallRoute) async throws -> PulseResponse
 }
@@ -67,7 +67,7 @@ struct CallRoute: Sendable {
     }
 }
 
-/// Sends the request as it is, past the offline gate if there is one, and decodes the response.
+/// Sends the request unchanged, through the offline gate if there is one, and decodes the response.
 struct DirectCarrier: Carrier {
     let gate: OfflineGate?
     let decode: PulseClient.Decode

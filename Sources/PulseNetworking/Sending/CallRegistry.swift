@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The calls in progress of one client, and what goes on between calls: event streams and lists of downloads. They can
-/// be cancelled, and the calls waited for.
+/// The calls in progress of one client, and the owners of its calls, such as event streams and lists of downloads. All
+/// can be cancelled and waited for.
 struct CallRegistry: Sendable {
     private struct OwnerEntry: Sendable {
         let tag: String?
@@ -22,12 +22,12 @@ struct CallRegistry: Sendable {
 
     private let state = Locked(State())
 
-    /// Whether nothing may be sent any more.
+    /// Whether nothing may be sent anymore.
     var isShutDown: Bool {
         state.withLock { $0.isShutDown }
     }
 
-    /// Whether calls that begin are refused.
+    /// Whether new calls are refused.
     var isClosing: Bool {
         state.withLock { $0.isDraining || $0.isShutDown }
     }
@@ -40,8 +40,8 @@ struct CallRegistry: Sendable {
         state.withLock { $0.owners.count }
     }
 
-    /// Registers a call that starts. Returns false once the client closes: then the call must not start. While calls in
-    /// progress may end, the call that they wait for starts.
+    /// Registers a new call. Returns false once the client is closing: the call must not start then. During a grace
+    /// period, a call on which a call in progress depends may still start.
     func add(_ active: ActiveCall) -> Bool {
         state.withLock { state in
             guard !state.isShutDown, !state.isDraining || CurrentWork.isUnderWay else { return false }
@@ -60,10 +60,10 @@ struct CallRegistry: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    /// Registers an owner of calls that starts. Returns false once the client closes: then it must not start.
+    /// Registers a new owner of calls. Returns false once the client is closing: the owner must not start then.
     ///
-    /// - Parameter endsByItself: whether its calls in progress are waited for; false if it goes on without end.
-    /// - Parameter cancel: runs without a lock. Neither closure may keep the owner.
+    /// - Parameter endsByItself: whether a grace period waits for its calls; false for an owner without an end.
+    /// - Parameter cancel: runs outside the lock. Neither closure may retain the owner.
     /// - Parameter ended: returns when the cancelled owner has ended, for a shutdown that waits for it; nil if there is
     ///   nothing to wait for.
     func add(
@@ -89,11 +89,11 @@ struct CallRegistry: Sendable {
         for active in calls where tag == nil || active.call.options.tag == tag {
             active.cancel(by: tag.map { .tag($0) } ?? .cancelAll)
         }
-        // After the calls: the event of a call names who cancelled it first.
+        // After the calls: the event of a call names the first source of its cancellation.
         for owner in owners where tag == nil || owner.tag == tag { owner.cancel() }
     }
 
-    /// Refuses new calls, and cancels what would go on without end.
+    /// Refuses new calls, and cancels the owners that never end by themselves.
     func beginDraining() {
         let owners = state.withLock { state in
             state.isDraining = true

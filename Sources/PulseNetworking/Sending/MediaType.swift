@@ -12,10 +12,10 @@ extension PulseResponse {
     }
 }
 
-/// The response has another media type than the call can read.
+/// The response has a media type that the call cannot read.
 struct UnexpectedMediaType: Error, CustomStringConvertible {
     let expected: String
-    /// Empty for none.
+    /// Empty without a `Content-Type`.
     let found: String
 
     var description: String {

@@ -11,7 +11,7 @@ final class OfflineGate: Sendable {
     /// The headers that the endpoint and its options set themselves.
     private let ownHeaders: [String: String]
     /// The chain without a wire, for a call that queues behind pending entries: its plugins still set the account. Nil
-    /// for a call that does not ask to queue behind them.
+    /// for a call that does not opt into this.
     private let wirelessPipeline: PluginPipeline?
 
     init(
@@ -42,7 +42,7 @@ final class OfflineGate: Sendable {
             let failure = PulseError(wrapping: error)
             let queueing = failure.queueing.flatMap { policy.queuedFailures.contains($0) ? $0 : nil }
             let isQueued = isBehind ? failure.mayPass(accountIsKnown: call.account.identifier != nil) : queueing != nil
-            // A call that failed before its account was asked for would be sent for any account that logs in later.
+            // A call that failed before its account was requested would be replayed for any account that logs in later.
             let hasFailedUnasked = asksForAccount && call.account == .unknown
             guard isQueued, call.lastStatus == nil, !hasFailedUnasked,
                 PluginContext.Store(call: call)[AuthIsHandled.self] != false
@@ -54,8 +54,8 @@ final class OfflineGate: Sendable {
 }
 
 extension QueueDraft {
-    /// A request as it may be stored on disk. Throws ``PulseError/unsupported(_:)`` for a secret of the endpoint that
-    /// the policy does not list.
+    /// Creates a draft of the request in the form that may be stored on disk. Throws ``PulseError/unsupported(_:)`` for
+    /// a secret of the endpoint that the policy does not list.
     ///
     /// - Parameter ownHeaders: the headers that the endpoint and its options set themselves.
     init(
@@ -92,11 +92,11 @@ extension PluginPipeline {
 }
 
 extension PulseError {
-    /// Whether a call that queues behind pending entries may be queued after this failure. A failure that may
-    /// pass before the replay qualifies: an open breaker, a limit, a refresh. A fault of the call itself or a
-    /// cancellation does not.
+    /// Whether a call that queues behind pending entries may be queued after this failure. A failure that may have
+    /// passed by the replay qualifies, such as an open circuit, a rate limit or a failed refresh. A fault of the call
+    /// itself or a cancellation does not.
     ///
-    /// - Parameter accountIsKnown: if false, an unknown failure may have occurred before the account was asked for.
+    /// - Parameter accountIsKnown: if false, an unknown failure may have occurred before the account was requested.
     fileprivate func mayPass(accountIsKnown: Bool) -> Bool {
         switch self {
         case .noConnection, .timeout, .transport, .unauthorized, .sessionExpired, .rateLimited, .http, .circuitOpen:

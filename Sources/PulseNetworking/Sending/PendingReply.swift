@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A value that comes once, for one task that waits.
+/// A promise: a value that is set once, for one waiting task.
 ///
 /// The value goes through the lock and not through the continuation: if a continuation is resumed before its task has
 /// suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see.
@@ -16,7 +16,7 @@ final class PendingReply<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Stores the value, unless there is one. Returns the task to resume, outside of all locks.
+    /// Stores the value, unless there is one. Returns the waiter, which the caller resumes outside of all locks.
     func store(_ value: Value) -> Waiter? {
         state.withLock { state in
             guard state.value == nil else { return nil }
@@ -30,9 +30,9 @@ final class PendingReply<Value: Sendable>: Sendable {
         store(value)?.resume()
     }
 
-    /// The value, once it has come.
+    /// Waits for the value.
     ///
-    /// - Parameter onCancel: called if the task is cancelled; it must see to it that a value comes.
+    /// - Parameter onCancel: called if the task is cancelled; it must ensure that a value is set.
     func value(onCancel: @Sendable () -> Void = {}) async -> Value {
         while true {
             if let value = state.withLock({ $0.value }) { return value }

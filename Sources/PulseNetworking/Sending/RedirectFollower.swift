@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Follows redirects outside the chain: each hop is a request of its own that passes all plugins.
+/// Follows redirects outside the chain: each hop is a separate request that passes all plugins.
 final class RedirectFollower: Sendable {
     private let environment: CallEnvironment
     private let cookies: (any CookieStore)?
@@ -24,7 +24,7 @@ final class RedirectFollower: Sendable {
             if let stored { outgoing.setValue(stored, forHTTPHeaderField: "Cookie") }
             let context = context(of: hop, outgoing, stored, from: built, for: call, cache)
             let chain = PluginChain(pipeline, context: context)
-            // A call without plugins makes no other call, and never becomes complete.
+            // A call without plugins makes no nested call, and is never marked complete.
             switch await pipeline.hasPlugins ? chain.run(outgoing) : chain.result(outgoing) {
             case .success(var response):
                 guard try follow(after: &response, &hop, context, from: built) else { return response }
@@ -98,7 +98,7 @@ final class RedirectFollower: Sendable {
         return error.withResponse(tell)
     }
 
-    /// Whether secrets set by plugins may be sent to that URL. For other URLs the wire sends only the secrets of the
+    /// Whether secrets set by plugins may be sent to the URL. For other URLs the wire sends only the secrets of the
     /// built request.
     private func mayCarryAnySecret(_ url: URL, from built: BuiltRequest) -> Bool {
         if built.isForeign { return false }
@@ -106,7 +106,7 @@ final class RedirectFollower: Sendable {
         return environment.home.isEmpty ? Origin(url) == Origin(built.url) : environment.isHome(url)
     }
 
-    /// The stored cookies for that URL; nil if the request has a `Cookie` of its own.
+    /// The stored cookies for the URL; nil if the request has its own `Cookie`.
     private func storedCookies(for request: URLRequest, at url: URL) async -> String? {
         guard let cookies, request.value(forHTTPHeaderField: "Cookie") == nil else { return nil }
         return await cookies.cookieHeader(for: url, now: environment.clock.now)

@@ -3,7 +3,7 @@
 package import PulseCore
 import PulsePlatform
 
-/// Converts a response that comes without a wire to the requested delivery, by the rules of every transport.
+/// Converts a simulated response to the requested delivery, by the rules of every transport.
 package struct SimulatedDelivery: Sendable {
     private let delivery: TransportRequest.Delivery
     private let progress: (@Sendable (TransferProgress) -> Void)?
@@ -13,7 +13,7 @@ package struct SimulatedDelivery: Sendable {
         progress = request.progress
     }
 
-    /// The unchanged response, if it has the requested delivery: bytes for a buffered call, within its limit.
+    /// The response, if its body already has the requested delivery: bytes for a buffered call, within its limit.
     package func deliverAtOnce(_ response: PulseResponse) -> PulseResponse? {
         guard case .buffered(let limit) = delivery, case .buffered(let data) = response.body else { return nil }
         guard data.count <= limit else { return nil }

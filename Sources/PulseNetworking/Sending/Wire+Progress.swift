@@ -3,10 +3,10 @@
 import PulseCore
 
 extension PluginContext {
-    /// The meter of one attempt, for the call's listener and for events; nil without a listener.
+    /// The progress meter of one attempt, for the call's listener and for events; nil if neither applies.
     ///
-    /// Without a listener of the call's own, small bodies in memory are not measured: a transport has a faster way to
-    /// send those, which a subscriber of events must not change.
+    /// If the call has no listener, small bodies in memory are not measured: a transport sends those on a faster path,
+    /// which a subscriber of events must not change.
     func progressMeter(for request: TransportRequest) -> ProgressMeter? {
         let listener = call.options.progress
         guard listener != nil || request.isLargeTransfer && call.environment.events?.isActive == true else {
@@ -32,7 +32,7 @@ extension TransportRequest {
 }
 
 extension Transport {
-    /// Sends the request and tells the meter of its call the progress of its body.
+    /// Sends the request and reports the progress of its body to the call's meter.
     func send(_ request: TransportRequest, measuredBy meter: any BodyMeter) async throws -> PulseResponse {
         // Without a body, a transport reports the progress of the response.
         if case .none = request.body { return try await send(request) }
@@ -41,8 +41,8 @@ extension Transport {
         return try await send(request)
     }
 
-    /// Sends the request and lets the meter report its progress, for the last time before this returns or throws. A
-    /// streamed response may arrive before the request's body is sent: then the reports end with the stream.
+    /// Sends the request and lets the meter report its progress. The last report precedes the return or throw. A
+    /// streamed response may arrive before the request's body is sent, so its reports end with the stream.
     func send(_ request: TransportRequest, measuredBy meter: ProgressMeter) async throws -> PulseResponse {
         var request = request
         request.progress = { meter.note($0) }

@@ -73,7 +73,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Throws for a request without the credential that its call requires. Nothing of it has been sent then.
+    /// Throws for a request without the credential that its call requires, before anything is sent.
     private func checkAuth(of request: URLRequest, at url: URL, for context: PluginContext) throws {
         guard context.call.options.auth == .required else { return }
         do throws(PulseError) {
@@ -98,7 +98,7 @@ final class Wire: Sendable {
         return request
     }
 
-    /// The response, also one whose body has failed: its status may decide without the body.
+    /// Sends the request and returns the response, even if its body failed: the status may decide without the body.
     private func exchange(_ outgoing: TransportRequest, for context: PluginContext) async throws -> PulseResponse {
         do {
             var response =
@@ -177,7 +177,7 @@ final class Wire: Sendable {
         url != context.url && Origin(url) != Origin(context.url)
     }
 
-    /// The secret headers that may be sent to that URL; nil means all.
+    /// The secret headers that may be sent to the URL; nil means all.
     private func permittedSecrets(at url: URL, for context: PluginContext) -> [String: String]? {
         guard hasMoved(to: url, context) else { return context.builtHeaders }
         // Secrets meant for the first origin are not sent to the new one.
@@ -225,7 +225,7 @@ final class Wire: Sendable {
     private func pinSet(for url: URL, at clock: any PulseClock) throws -> SSLPinningPolicy.PinSet? {
         guard let pinning, url.scheme?.lowercased() == "https", let host = url.host else { return nil }
         let now = clock.now
-        // It may happen while the client is in use.
+        // The pins may expire while the client is in use.
         if pinning.hasExpired(by: now) { environment.warnOnce(SSLPinningPolicy.expiryWarning) }
         return try pinning.pinSet(forHost: host, now: now)
     }
@@ -235,14 +235,14 @@ final class Wire: Sendable {
     }
 }
 
-/// Completes a request for an upgrade as it is sent, and returns the check of its response.
+/// Completes an upgrade request as it is sent, and returns the check of its response.
 enum Handshake: PluginContext.Key {
     typealias Check = @Sendable (PulseResponse) throws -> Void
     typealias Value = @Sendable (inout URLRequest, any Randomness) -> Check
 }
 
 extension PluginContext {
-    /// Whether the call is nothing without the body of that response.
+    /// Whether the call needs the body of the response.
     fileprivate func wantsBody(of response: PulseResponse) -> Bool {
         (call.options.acceptedStatuses ?? .successful).contains(response.statusCode) && !willFollow(response)
     }

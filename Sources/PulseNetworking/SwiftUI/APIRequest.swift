@@ -10,10 +10,10 @@ public import SwiftUI
 /// @APIRequest(GetUser(id: 1), autoFetch: true) private var user
 /// ```
 ///
-/// `user` is the ``RequestPhase``, `$user` the ``RequestModel``, for `$user.refresh()`. The client is that of
+/// `user` is the ``RequestPhase``, `$user` the ``RequestModel``, for `$user.refresh()`. The client comes from
 /// `EnvironmentValues.pulseClient`. The wrapper follows its argument: a view that gets another id shows another value.
 ///
-/// An endpoint should be `Hashable`. One that is not must not change with every update of the view, as by the time in a
+/// The endpoint should be `Hashable`. Otherwise it must not change with every view update, such as by a timestamp in a
 /// header field, since each change is another request.
 @MainActor
 @propertyWrapper
@@ -29,9 +29,9 @@ public struct APIRequest<E: Endpoint>: @preconcurrency DynamicProperty {
     /// - Parameters:
     ///   - autoFetch: whether the request is fetched when the view is first shown, and again when its argument or the
     ///     client changes.
-    ///   - refetch: when the value is requested again. The view needs `tracksVisibility(of:)` for it.
-    ///     The policy of the first update counts.
-    ///   - keepsValue: whether the value stays after a change of the argument until there is another.
+    ///   - refetch: when the value is requested again. The view needs `tracksVisibility(of:)` for it. Only the policy
+    ///     of the first view update applies.
+    ///   - keepsValue: whether the value stays after a change of the argument until there is a new value.
     public init(
         _ endpoint: E, autoFetch: Bool = false, refetch: RefetchPolicy = .manual, keepsValue: Bool = false
     ) {
@@ -41,7 +41,7 @@ public struct APIRequest<E: Endpoint>: @preconcurrency DynamicProperty {
         _model = StateObject(wrappedValue: RequestModel(endpoint, optional: nil, refetch))
     }
 
-    /// What the view shows now.
+    /// The current phase.
     public var wrappedValue: RequestPhase<E.Response> { model.phase }
 
     /// The model of the request.

@@ -10,9 +10,9 @@ extension EnvironmentValues {
     /// ContentView().environment(\.pulseClient, client)
     /// ```
     ///
-    /// Without one it is ``PulseClient/default``. The wrappers read that when a request starts, so that a view that
-    /// merely exists does not fix it; reading this property does. Keep a client that the environment gets: a new one
-    /// with every update of a view starts every request again.
+    /// If unset, it is ``PulseClient/default``. The wrappers read the default only when a request starts, so that a
+    /// view that merely exists does not fix it; reading this property does. Store the client that you set: a new client
+    /// with every view update restarts every request.
     public var pulseClient: PulseClient {
         get { chosenPulseClient ?? .default }
         set { self[PulseClientKey.self] = newValue }

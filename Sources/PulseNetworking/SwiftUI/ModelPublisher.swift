@@ -13,7 +13,7 @@ final class ModelPublisher: ChangeObserver {
 
     func willChange() { publisher.send() }
 
-    /// The publisher of a model, which gets one with the first read.
+    /// The publisher of a model, created on first access.
     nonisolated static func of(_ observer: Locked<(any ChangeObserver)?>) -> ObservableObjectPublisher {
         let model = observer.withLock { observer in
             let model = observer as? ModelPublisher ?? ModelPublisher()

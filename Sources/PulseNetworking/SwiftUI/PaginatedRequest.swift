@@ -10,8 +10,8 @@ public import SwiftUI
 /// @PaginatedRequest(GetOrders()) private var orders
 /// ```
 ///
-/// `orders` is the ``PaginatedPhase``, `$orders` the ``PagedModel``, for `$orders.loadMore()`. The client is that of
-/// `EnvironmentValues.pulseClient`. The wrapper follows its argument, as ``APIRequest`` does, and needs the same of it.
+/// `orders` is the ``PaginatedPhase``, `$orders` the ``PagedModel``, for `$orders.loadMore()`. The client comes from
+/// `EnvironmentValues.pulseClient`. The wrapper follows its argument as ``APIRequest`` does, and requires the same.
 @MainActor
 @propertyWrapper
 public struct PaginatedRequest<E: PaginatedEndpoint>: @preconcurrency DynamicProperty {
@@ -26,15 +26,15 @@ public struct PaginatedRequest<E: PaginatedEndpoint>: @preconcurrency DynamicPro
     ///   - first: the request for the first page.
     ///   - autoFetch: whether the first page is fetched when the view is first shown, and again when the argument or
     ///     the client changes.
-    ///   - refetch: when the list is requested again. The view needs `tracksVisibility(of:)` for it.
-    ///     The policy of the first update counts.
+    ///   - refetch: when the list is requested again. The view needs `tracksVisibility(of:)` for it. Only the policy of
+    ///     the first view update applies.
     public init(_ first: E, autoFetch: Bool = true, refetch: RefetchPolicy = .manual) {
         self.first = first
         fetches = autoFetch
         _model = StateObject(wrappedValue: PagedModel(first, optional: nil, refetch))
     }
 
-    /// What the view shows now.
+    /// The current phase.
     public var wrappedValue: PaginatedPhase<E.Items> { model.phase }
 
     /// The model of the list.

@@ -5,7 +5,7 @@ public import PulseCore
 public import SwiftUI
 
 extension View {
-    /// The model is visible while this view is: the triggers of its ``RefetchPolicy`` apply.
+    /// Makes the model visible while this view is: the triggers of its ``RefetchPolicy`` apply.
     ///
     /// ```swift
     /// List { … }.tracksVisibility(of: $orders)
@@ -16,7 +16,7 @@ extension View {
         task(id: ObjectIdentifier(model)) { await model.core.stayVisible() }
     }
 
-    /// The model is visible while this view is, as for a ``RequestModel``.
+    /// Makes the model visible while this view is, as for a ``RequestModel``.
     public func tracksVisibility<E: PaginatedEndpoint>(of model: PagedModel<E>) -> some View {
         task(id: ObjectIdentifier(model)) { await model.core.stayVisible() }
     }

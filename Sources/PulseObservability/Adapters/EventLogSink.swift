@@ -3,14 +3,21 @@
 public import PulseCore
 
 /// A sink that writes events to a log.
+///
+/// ```swift
+/// struct ConsoleOutput: EventLogSink.Output {
+///     func write(_ record: EventLogSink.Record) { print(record.level, record.message) }
+/// }
+/// bus.addSink(EventLogSink(level: .warning, output: ConsoleOutput()))
+/// ```
 public final class EventLogSink: EventSink {
     private let level: PulseConfiguration.LogLevel
     private let output: any EventLogSink.Output
 
-    /// Creates a sink that writes to that output.
+    /// Creates a sink that writes to an output.
     ///
-    /// - Parameter level: writes how calls end (`.info`, the default), failures only (`.error`), with retries and
-    ///   warnings (`.warning`), or each step (`.debug`).
+    /// - Parameter level: failures only (`.error`), with retries and warnings (`.warning`), with the end of every call
+    ///   (`.info`, the default), or with each step (`.debug`).
     public init(level: PulseConfiguration.LogLevel = .info, output: any EventLogSink.Output) {
         self.level = level
         self.output = output
@@ -38,10 +45,10 @@ public final class EventLogSink: EventSink {
 extension EventLogSink {
     /// An output for events as log records: an adapter to a logging system such as swift-log.
     ///
-    /// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
-    /// nothing but a lock.
+    /// The code that emits an event calls it synchronously, on any thread and concurrently. It must be short, and wait
+    /// for nothing but a lock.
     public protocol Output: Sendable {
-        /// Writes one record, in place.
+        /// Writes one record.
         func write(_ record: EventLogSink.Record)
     }
 

@@ -2,7 +2,12 @@
 
 public import PulseCore
 
-/// A sink that converts the events of calls to single measurements.
+/// A sink that converts the events of calls and sockets to single measurements.
+///
+/// ```swift
+/// let sink = MetricsOutputSink(output: SwiftMetricsOutput())    // your adapter to swift-metrics
+/// bus.addSink(sink)
+/// ```
 ///
 /// The number of labels is bounded: routes, hosts and circuits beyond a maximum share the name `other`. For circuits,
 /// the maximum is 200.
@@ -16,10 +21,10 @@ public final class MetricsOutputSink: EventSink {
     private let output: any Output
     private let names: Locked<Names>
 
-    /// Creates a sink that passes measurements to that output.
+    /// Creates a sink that passes measurements to an output.
     ///
-    /// - Parameter maximumRoutes: the number of routes with labels of their own, first come, first served.
-    /// - Parameter maximumHosts: the number of hosts with labels of their own, first come, first served.
+    /// - Parameter maximumRoutes: the number of routes with separate labels, first come, first served.
+    /// - Parameter maximumHosts: the number of hosts with separate labels, first come, first served.
     public init(output: any Output, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
         self.output = output
         names = Locked(
@@ -79,10 +84,10 @@ public final class MetricsOutputSink: EventSink {
 extension MetricsOutputSink {
     /// An output for single measurements: an adapter to a metrics system such as swift-metrics.
     ///
-    /// The code that emits an event calls it in place, on any thread and concurrently. It must be short, and wait for
-    /// nothing but a lock. Names are words joined by dots; labels are in a fixed order.
+    /// The code that emits an event calls it synchronously, on any thread and concurrently. It must be short, and wait
+    /// for nothing but a lock. Names are words joined by dots; labels are in a fixed order.
     public protocol Output: Sendable {
-        /// Adds `count`, which is never negative, to the counter of that name and those labels.
+        /// Adds `count`, which is never negative, to the counter with this name and these labels.
         func increment(_ counter: String, by count: Int64, labels: [(String, String)])
         /// Records one duration, in seconds: from 0 to 24 hours, never NaN.
         func record(_ timer: String, seconds: TimeInterval, labels: [(String, String)])

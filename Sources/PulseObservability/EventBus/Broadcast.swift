@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The readers of a value that changes. A reader that is busy gets only the newest one.
+/// Broadcasts a value that changes. A busy reader receives only the newest one.
 package final class Broadcast<Value: Sendable>: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Value>.Continuation] = [:]
@@ -19,7 +19,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
         state.withLock { $0.readers.values.map { $0 } }.forEach { $0.finish() }
     }
 
-    /// A stream of the values from now on. It ends with its reader's task, or with this object.
+    /// A stream of all later values. It ends with its reader's task, or with this object.
     ///
     /// - Parameter first: a value that the stream starts with.
     package func stream(startingWith first: Value? = nil) -> AsyncStream<Value> {

@@ -61,7 +61,7 @@ final class EventBuffer: Sendable {
     }
 }
 
-/// Owned by a stream alone: the subscription ends with it.
+/// Keeps a subscription open for a stream or a ``PulseEventBus/Subscription``, and ends it when released.
 final class SubscriptionToken: Sendable {
     let buffer: EventBuffer
     private let close: @Sendable () -> Void
@@ -82,7 +82,7 @@ final class SubscriptionToken: Sendable {
         end()
     }
 
-    /// A stream that, with its iterators, holds the only references to this object.
+    /// A stream that, with its iterators, retains this object.
     func stream() -> AsyncStream<NetworkEvent> {
         AsyncStream {
             await self.buffer.next()

@@ -9,7 +9,7 @@ extension AsyncStream where Element == NetworkEvent {
     /// `PulseEventBus.shared.events.sink { print($0) }`.
     ///
     /// The closure runs on the actor of the caller, on the main actor for instance. Events that arrive faster than it
-    /// runs wait in the stream's buffer. A result that is cancelled on that actor discards those that wait.
+    /// runs wait in the stream's buffer. Cancelling the result on that actor discards them.
     public func sink(
         isolation: isolated (any Actor)? = #isolation, receiveValue: @escaping (NetworkEvent) -> Void
     ) -> AnyCancellable {

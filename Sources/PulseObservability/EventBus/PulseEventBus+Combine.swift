@@ -6,14 +6,14 @@ public import PulseCore
 
 /// The bus as a publisher of Combine.
 ///
-/// Each subscriber receives the events in place, on the thread that emits them, up to its demand. Events beyond its
-/// demand are lost, as with a `PassthroughSubject`. Add `.buffer(size:prefetch:whenFull:)` and `.receive(on:)` to
+/// Each subscriber receives the events synchronously, on the thread that emits them, up to its demand. Events beyond
+/// its demand are lost, as with a `PassthroughSubject`. Add `.buffer(size:prefetch:whenFull:)` and `.receive(on:)` to
 /// decouple a slow subscriber.
 extension PulseEventBus: Publisher {
     public typealias Output = NetworkEvent
     public typealias Failure = Never
 
-    /// Subscribes to the events from now on. They arrive in place, on the thread that emits them.
+    /// Subscribes to all later events. They arrive synchronously, on the thread that emits them.
     public func receive<S: Subscriber>(subscriber: S) where S.Input == NetworkEvent, S.Failure == Never {
         let sink = SubjectSink()
         // Added first: a subscriber may cancel while it subscribes, and the sink would then be added after its removal.

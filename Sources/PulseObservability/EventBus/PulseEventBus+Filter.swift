@@ -8,10 +8,10 @@ extension PulseEventBus {
     /// ```swift
     /// bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
     /// bus.events(matching: .route("GetUser").and(.kinds(.requestRetrying)))
-    /// bus.events(matching: Filter { $0.call?.attempt ?? 0 > 1 })
+    /// bus.events(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 })
     /// ```
     ///
-    /// The test runs in place, in the code that emits the event and on any thread. It must be short and must not wait.
+    /// The test runs synchronously in the code that emits the event, on any thread. It must be short and must not wait.
     public struct Filter: Sendable {
         private let test: (@Sendable (NetworkEvent) -> Bool)?
 
@@ -60,7 +60,7 @@ extension PulseEventBus {
             }
         }
 
-        /// The ends of calls that failed. A cancellation is not a failure.
+        /// The completions of failed calls. A cancellation is not a failure.
         public static let failures = Filter { event in
             guard case .requestCompleted(.failure(let error), _, _) = event else { return false }
             return error.kind != .cancelled

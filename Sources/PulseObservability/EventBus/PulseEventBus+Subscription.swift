@@ -6,8 +6,8 @@ extension PulseEventBus {
     /// Events as an asynchronous sequence that counts dropped events. Created by
     /// ``PulseEventBus/subscribe(matching:bufferingNewest:)``.
     ///
-    /// It has one reader: two readers would each receive a part of the events. It ends when its reader leaves, its task
-    /// is cancelled, ``cancel()`` is called, or the bus is deallocated.
+    /// It has one reader: two readers would each receive a part of the events. It ends when its iterator is released,
+    /// the reader's task is cancelled, ``cancel()`` is called, or the bus is deallocated.
     public final class Subscription: AsyncSequence, Sendable {
         public typealias Element = NetworkEvent
 

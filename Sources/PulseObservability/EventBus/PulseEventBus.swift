@@ -2,11 +2,17 @@
 
 public import PulseCore
 
-/// A bus that passes events to its listeners: to streams, each with a buffer of its own, and to sinks that are called
-/// in place.
+/// Delivers events to its listeners: to streams, each with its own buffer, and to sinks, which are called
+/// synchronously.
 ///
-/// Publishing never suspends and never waits for a listener. Without listeners, no event is built. Safe to use from any
-/// thread.
+/// ```swift
+/// let bus = PulseEventBus()
+/// let client = PulseClient(configuration: configuration, events: bus)
+/// for await event in bus.events { print(event) }
+/// ```
+///
+/// Publishing never suspends and never waits for a stream's reader. Without listeners, no event is built. Safe to use
+/// from any thread.
 public final class PulseEventBus: EventSink, LazyEventSink {
     /// The listeners. Every change creates a new object, so that publishing takes only one reference out of the lock.
     private final class Listeners: Sendable {
@@ -68,13 +74,13 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         state.withLock { $0.listeners }?.buffers.forEach { $0.finish() }
     }
 
-    /// A new subscription for every read, from that moment on, with a buffer of 512 events. A reader that falls further
-    /// behind loses the oldest events, which ``droppedEventCount`` counts.
+    /// A stream of all later events, with a buffer of 512. Each access creates a new subscription. A reader that falls
+    /// further behind loses the oldest events, which ``droppedEventCount`` counts.
     public var events: AsyncStream<NetworkEvent> {
         events(matching: .all)
     }
 
-    /// A subscription with a buffer of that many events. If the buffer is full, the oldest are dropped and counted.
+    /// A subscription with a buffer of `capacity` events. If the buffer is full, the oldest are dropped and counted.
     public func events(bufferingNewest capacity: Int) -> AsyncStream<NetworkEvent> {
         events(matching: .all, bufferingNewest: capacity)
     }
@@ -108,7 +114,7 @@ public final class PulseEventBus: EventSink, LazyEventSink {
         }
     }
 
-    /// Calls the sink in place for every event from now on. The bus retains it. Adding a sink again changes nothing.
+    /// Calls the sink synchronously for every later event. The bus retains it. Adding a sink again changes nothing.
     public func addSink(_ sink: any EventSink) {
         update { sinks, _ in
             if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) }

@@ -7,7 +7,7 @@ package struct OTLPMetrics: Sendable {
     private let resource: OTLPUpload.Resource
     private let buckets: [TimeInterval]
 
-    /// Creates an encoder for that resource, with these upper bounds in seconds.
+    /// Creates an encoder for a resource, with upper bucket bounds in seconds.
     package init(resource: OTLPUpload.Resource, buckets: [TimeInterval] = PrometheusText.defaultBuckets) {
         self.resource = resource
         self.buckets = HistogramBounds.valid(buckets)
@@ -92,7 +92,7 @@ package struct OTLPMetrics: Sendable {
 }
 
 extension MetricFamily {
-    /// The unit as OpenTelemetry names it, by UCUM.
+    /// The unit's UCUM code, which OpenTelemetry uses.
     fileprivate var ucum: JSONValue {
         switch unit {
         case .none: "1"

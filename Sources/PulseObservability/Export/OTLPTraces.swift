@@ -6,7 +6,7 @@ package import PulseCore
 package struct OTLPTraces: Sendable {
     private let resource: OTLPUpload.Resource
 
-    /// Creates an encoder for that resource.
+    /// Creates an encoder for a resource.
     package init(resource: OTLPUpload.Resource) {
         self.resource = resource
     }

@@ -7,7 +7,7 @@ extension OTLPUpload {
     public struct Resource: Sendable {
         let attributes: [String: String]
 
-        /// Creates a resource with that service name, and a version if there is one.
+        /// Creates a resource with a service name, and a version if there is one.
         ///
         /// - Parameter attributes: further ones with OpenTelemetry's names, such as `deployment.environment.name`.
         public init(serviceName: String, serviceVersion: String? = nil, attributes: [String: String] = [:]) {

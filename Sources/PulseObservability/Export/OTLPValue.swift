@@ -33,7 +33,7 @@ enum OTLPValue {
         .string("\(clamped(date.timeIntervalSince1970))")
     }
 
-    /// The time that many seconds after a date. Added as integers: a double of today's nanoseconds has steps of 256.
+    /// The time `seconds` after a date. Added as integers: a double of today's nanoseconds has steps of 256.
     static func nanoseconds(_ date: Date, plus seconds: TimeInterval) -> JSONValue {
         let (sum, overflows) = clamped(date.timeIntervalSince1970).addingReportingOverflow(clamped(seconds))
         return .string("\(overflows ? UInt64.max : sum)")

@@ -17,7 +17,7 @@ public struct PrometheusText: Sendable {
     private let buckets: [TimeInterval]
     private let labels: [(name: String, value: String)]
 
-    /// Creates a writer with that prefix, those labels and buckets.
+    /// Creates a writer with a prefix, labels and buckets.
     ///
     /// - Parameter prefix: the prefix of every name, `pulse` by default; empty for none.
     /// - Parameter labels: added to every sample, whose own labels win: an instance, a version. Characters that a name

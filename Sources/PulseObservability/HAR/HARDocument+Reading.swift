@@ -12,7 +12,7 @@ extension HARDocument {
         do {
             self = try Self.read(json, isJSON5: false)
         } catch {
-            // Trailing commas, comments, NaN: JSON5 covers all known deviations of programs and people.
+            // Trailing commas, comments, NaN: JSON5 covers all known deviations.
             guard let document = try? Self.read(json, isJSON5: true) else {
                 throw PulseError.decodingFailed(type: "HAR", underlying: error)
             }
@@ -175,8 +175,8 @@ extension HARDocument.Field {
 }
 
 extension [HARDocument.Field] {
-    /// Splits fields that some programs merge into one, with a line break between the values: mostly several
-    /// `Set-Cookie`. A line that begins with a blank continues the line before (RFC 9112, section 5.2).
+    /// Splits fields that some programs merge into one, with a line break between the values: mostly `Set-Cookie`. A
+    /// line that begins with a blank continues the line before (RFC 9112, section 5.2).
     fileprivate var separated: Self {
         flatMap { field -> Self in
             guard field.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) else { return [field] }
@@ -244,7 +244,7 @@ extension HARDocument.Timings {
 }
 
 extension HARDocument.Failure {
-    /// Decodes a failure. Browsers have a text with this name.
+    /// Decodes a failure. Browsers write a string with this name.
     package init(from decoder: any Decoder) throws {
         if let text = try? decoder.singleValueContainer().decode(String.self) {
             self.init(kind: PulseError.Kind.custom.rawValue, message: text)

@@ -6,8 +6,8 @@ extension PulseRecording {
     /// The requests of all calls as a HAR 1.2 file, which browsers and proxies can open: with real times, sorted by
     /// their start, with every known secret masked.
     ///
-    /// Responses without a network request, such as those from the cache, are left out. A request without a response
-    /// has status 0 and `_error`. An entry's `_pulse` names its call, attempt and redirect.
+    /// Responses without a network request, such as those from the cache, are omitted. A request without a response has
+    /// status 0 and `_error`. An entry's `_pulse` names its call, attempt and redirect.
     public func har() -> Data {
         document.json
     }
@@ -19,7 +19,7 @@ extension PulseRecording {
                 HARDocument.Entry(exchange, of: call)
             }
             .enumerated()
-            // Texts of fixed length sort by time; equal times keep their order.
+            // Strings of fixed length sort by time; equal times keep their order.
             .sorted { ($0.element.startedDateTime ?? "", $0.offset) < ($1.element.startedDateTime ?? "", $1.offset) }
             .map(\.element))
     }

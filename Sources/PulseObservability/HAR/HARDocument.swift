@@ -5,7 +5,7 @@ import PulseCore
 /// A log of HTTP exchanges in the format of browsers and proxies: HTTP Archive 1.2.
 ///
 /// Fields that other programs may omit are optional here, so that their files can be read, see ``init(json:)``. Files
-/// written by PulseKit have all of them. Names with an underscore are PulseKit's own, which the format allows.
+/// written by PulseKit have all of them. Names with an underscore are PulseKit's extensions, which the format allows.
 package struct HARDocument: Codable, Sendable {
     package struct Log: Codable, Sendable {
         package var version: String?

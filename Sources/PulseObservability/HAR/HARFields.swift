@@ -33,7 +33,7 @@ struct HARFields {
     /// Whether there is a value that is not null.
     func has(_ name: String) -> Bool { key(name) != nil }
 
-    /// A text. Any other value is returned as its JSON.
+    /// A string. Any other value is returned as its JSON.
     func text(_ name: String) -> String? {
         guard let key = key(name) else { return nil }
         if let text = try? values.decode(String.self, forKey: key) { return text }
@@ -44,7 +44,7 @@ struct HARFields {
         return (try? values.decode(JSONValue.self, forKey: key)).map { "\($0)" }
     }
 
-    /// A finite number, which some programs write as a text.
+    /// A finite number, which some programs write as a string.
     func number(_ name: String) -> Double? {
         guard let key = key(name) else { return nil }
         if let number = try? values.decode(Double.self, forKey: key), number.isFinite { return number }

@@ -10,7 +10,7 @@ final class HARNotes: Sendable {
         var warnings: [HARDocument.Warning] = []
     }
 
-    /// Whether values of any kind are read as JSON. Not in JSON5 texts, where the cost of nesting grows faster than its
+    /// Whether values of any kind are read as JSON. False for JSON5, where the cost of nesting grows faster than its
     /// depth.
     let readsTrees: Bool
     private let state = Locked(State())
@@ -21,7 +21,7 @@ final class HARNotes: Sendable {
 
     var warnings: [HARDocument.Warning] { state.withLock { $0.warnings } }
 
-    /// Assigns the following warnings to that entry, counted from 1.
+    /// Assigns the following warnings to an entry, counted from 1.
     func begin(entry: Int) {
         state.withLock { state in
             state.entry = entry

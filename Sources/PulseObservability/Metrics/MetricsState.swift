@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// A call is counted under its initial route and host: they are looked up once, later events use the call's id.
 struct MetricsState: Sendable {
-    /// The counts for a snapshot. They exclude the calls in flight, of which there may be many: counting during a
+    /// The counts for a snapshot. They exclude the table of calls in flight, which may be large: counting during a
     /// snapshot copies shared storage.
     struct Counts: Sendable {
         fileprivate(set) var series: PairedSeries

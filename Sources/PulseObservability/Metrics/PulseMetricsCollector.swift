@@ -12,9 +12,9 @@ public import PulseCore
 /// print(snapshot.successRate, snapshot.p99Latency)
 /// ```
 ///
-/// It needs no task and misses no event: the bus calls it in place. The four events of a call over a mock, built and
-/// counted, take about one microsecond; Docs/Benchmarks.md has the figures. The bus does not retain the collector. Safe
-/// to use from any thread.
+/// It needs no task and misses no event: the bus calls it synchronously. The four events of a call over a mock, built
+/// and counted, take about one microsecond; Docs/Benchmarks.md has the figures. The bus does not retain the collector.
+/// Safe to use from any thread.
 public final class PulseMetricsCollector: Sendable {
     private let core: MetricsCore
     private let buses = Locked<[PulseEventBus]>([])
@@ -39,7 +39,7 @@ public final class PulseMetricsCollector: Sendable {
         detach()
     }
 
-    /// Counts the bus's events from now on. Several buses may be attached. Attaching one again changes nothing.
+    /// Counts all later events of the bus. Several buses may be attached. Attaching one again changes nothing.
     public func attach(to bus: PulseEventBus) {
         buses.withLock { buses in
             guard !buses.contains(where: { $0 === bus }) else { return }

@@ -4,11 +4,11 @@ import PulseCore
 
 /// The sockets that were open, by their id.
 ///
-/// A missed event does not make the number of open sockets wrong forever: the next state of a socket corrects it, and
-/// a socket whose end was missed is evicted by later ones.
+/// A missed event does not make the number of open sockets wrong forever: the next state of a socket corrects it. A
+/// socket whose end was missed is evicted by later ones.
 struct SocketTable: Sendable {
     private struct Entry: Sendable {
-        /// The name that the socket is counted under.
+        /// The name under which the socket is counted.
         let host: String
         var isOpen = false
     }
@@ -53,7 +53,7 @@ struct SocketTable: Sendable {
         entries.removeAll()
     }
 
-    /// Returns the name that the socket is counted under.
+    /// Returns the name under which the socket is counted.
     private mutating func set(_ socket: NetworkEvent.CallSummary, isOpen: Bool, _ counts: inout SocketCounts) -> String
     {
         if entries.peek(socket.id) == nil, entries.count == maximum, let oldest = entries.removeLeastRecentlyUsed() {

@@ -144,8 +144,8 @@ package struct ExchangeCapture: Sendable {
             .bytes(bytes), byteCount: Int64(data.count), isTruncated: isTruncated, contentType: shown(contentType))
     }
 
-    /// Whether a body still has its content coding. A transport that decodes a body may keep the header, so that only
-    /// the bytes tell: a body that is not text counts as encoded.
+    /// Whether a body still has its content coding. A transport that decodes a body may keep the header, so the bytes
+    /// decide: a body that is not text counts as encoded.
     private func isStillCoded(_ data: Data) -> Bool {
         !Redaction.isText(data, contentType: nil)
     }

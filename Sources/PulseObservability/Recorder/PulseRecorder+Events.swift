@@ -3,7 +3,7 @@
 import PulseCore
 
 extension PulseRecorder {
-    /// Records, from now on, all calls of the clients that use this bus, and the events that belong to no call.
+    /// Records all later calls of the clients that use this bus, and the events that belong to no call.
     ///
     /// The bus does not retain the recorder. Attaching again changes nothing. A client's bus is
     /// ``PulseEventBus/shared`` by default, so the calls of other clients may be recorded too: without headers and
@@ -54,7 +54,7 @@ extension PulseRecorder {
         case .cacheMiss(let call): mark(call, .cacheMiss, uptime)
         case .cacheRevalidated(let call): mark(call, .cacheRevalidated, uptime)
         case .cacheStored(let call): mark(call, .cacheStored, uptime)
-        // The handshake that follows is a call of its own.
+        // The handshake that follows is a separate call.
         case .socketStateChanged(_, .connecting): break
         case .socketStateChanged(let call, let state):
             mark(call, .socketStateChanged, uptime, wait: state.delay, detail: "\(state)")

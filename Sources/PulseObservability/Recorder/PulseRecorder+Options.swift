@@ -5,15 +5,15 @@ extension PulseRecorder {
     ///
     /// Further limits are fixed: 16 KiB of a URL and of a header's value, 200 headers, and 100 requests of one call.
     public struct Options: Sendable {
-        /// The number of calls to keep, the newest; 500 by default, at least 1.
+        /// The maximum number of calls; 500 by default, at least 1. The newest are kept.
         public var maximumCalls: Int
         /// The approximate size of the recording in bytes; 16 MiB by default. Above it, the bodies of the oldest calls
         /// are dropped, then the calls. Events take at most a quarter of it.
         public var byteBudget: Int
         /// The maximum size of a stored body in bytes, after masking; 64 KiB by default. 0 stores only the sizes.
         public var maximumBodyLength: Int
-        /// The number of events without a call to keep, the newest, within the limits of ``byteBudget``; 1000 by
-        /// default.
+        /// The maximum number of events without a call, within the limits of ``byteBudget``; 1000 by default. The
+        /// newest are kept.
         public var maximumEvents: Int
         /// Names to mask besides those of ``Redaction``: of headers, query items, form fields and JSON keys alike.
         public var sensitiveHeaders: Set<String>

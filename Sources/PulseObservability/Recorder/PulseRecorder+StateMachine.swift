@@ -5,14 +5,14 @@ import PulseCore
 extension PulseRecorder {
     /// The content of a recorder: the newest calls, within a maximum count and a byte budget, and the newest events.
     ///
-    /// To make room, it drops the bodies of the oldest calls first, then these calls. Events have a share of their own,
-    /// from which the oldest are dropped. Late events of a dropped call change nothing. Each step takes constant time,
-    /// except for the search among one call's exchanges.
+    /// To make room, it drops the bodies of the oldest calls first, then these calls. Events have a separate share of
+    /// the budget, from which the oldest are dropped. Late events of a dropped call change nothing. Each step takes
+    /// constant time, except for the search among one call's exchanges.
     struct StateMachine: Sendable {
         static let maximumExchanges = 100
         static let maximumMarks = 100
         /// The divisor for the share of the budget that events may take. A common budget is usually full: each event
-        /// would then drop a body, or each body the events.
+        /// would then drop a body, or each body would drop events.
         private static let eventShare = 4
 
         private struct Entry {
@@ -31,7 +31,7 @@ extension PulseRecorder {
         /// The calls in order of their start. Those before `head` were dropped.
         private var order: [UUID] = []
         private var head = 0
-        /// Calls before this position have no bodies any more, and get none.
+        /// Calls before this position have lost their bodies, and get no new ones.
         private var firstWithBodies = 0
         private var dropped = DroppedCalls()
         private var events: [RecordedEvent] = []
@@ -72,7 +72,7 @@ extension PulseRecorder {
         // MARK: Calls
 
         /// Adds a call, unless it is known already or was dropped. Attempts, hops and detached work of plugins all
-        /// begin it, and any of them may come first.
+        /// begin it, in any order.
         mutating func begin(_ call: @autoclosure () -> PulseRecording.Call, id: UUID, at uptime: TimeInterval) {
             guard entries[id] == nil, !dropped.contains(id) else { return }
             let call = call()

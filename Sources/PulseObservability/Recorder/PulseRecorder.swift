@@ -5,6 +5,12 @@ public import PulseCore
 /// A plugin that records the newest calls with their requests and responses, every known secret masked. For a
 /// ``PulseReport``, a HAR file or a custom screen.
 ///
+/// ```swift
+/// let recorder = PulseRecorder()
+/// let client = PulseClient(configuration: configuration, plugins: [.retry(), .recorder(recorder)])
+/// try PulseReport(recorder.recording()).write(to: file)
+/// ```
+///
 /// Put it last in the client's plugins, so that it is the innermost: it then sees each request as it is sent and each
 /// response, including attempts, retries and redirects. It changes nothing and reads no stream. ``attach(to:)`` lets it
 /// record everything else: calls that the cache serves, that fail before they are sent or that cannot be decoded,
@@ -62,17 +68,18 @@ public final class PulseRecorder: PulsePlugin {
         state.withLock { $0.recording }
     }
 
-    /// Removes all calls and events. Calls in progress stay removed, whatever follows of them.
+    /// Removes all calls and events. Calls in progress stay removed: their later events are ignored.
     public func removeAll() {
         let now = clock.now
         change { $0.removeAll(at: now) }
     }
 
-    /// An element after each change of the content, for a screen that shows it; a new stream for every read. Changes
-    /// while the reader is busy count as one. The stream ends with its reader's task, or with the recorder.
+    /// A stream that yields after each change of the content, for a screen that shows it. Each access creates a new
+    /// stream. Changes while the reader is busy count as one. The stream ends with its reader's task, or with the
+    /// recorder.
     public var changes: AsyncStream<Void> { readers.stream() }
 
-    /// Changes the content, then tells the readers of ``changes``.
+    /// Changes the content, then notifies the readers of ``changes``.
     func change<Result>(_ body: (inout StateMachine) -> Result) -> Result {
         defer { readers.send(()) }
         return state.withLock(body)
@@ -187,6 +194,6 @@ extension PulseRecorder: TellsItsHooks {
 }
 
 extension PulsePlugin where Self == PulseRecorder {
-    /// A recorder that the app keeps a reference to, to read it later.
+    /// Records into a recorder that the app keeps a reference to, to read it later.
     public static func recorder(_ recorder: PulseRecorder) -> PulseRecorder { recorder }
 }

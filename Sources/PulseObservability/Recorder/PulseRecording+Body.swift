@@ -35,7 +35,7 @@ extension PulseRecording {
         package let content: Content
         /// The length of the whole body in bytes, if it is known; of a stream, the bytes that were read.
         public internal(set) var byteCount: Int64?
-        /// Whether the whole body is longer than what is stored, or than what arrived.
+        /// Whether the body is longer than the part that is stored, or than the part that was received.
         public let isTruncated: Bool
         /// The value of `Content-Type`, masked.
         public let contentType: String?
@@ -79,7 +79,7 @@ extension PulseRecording {
 }
 
 extension PulseRecording.Body {
-    /// The size of the body and what is missing of it, as text; nil if there was no body.
+    /// The size of the body, and whether it is cut or omitted, as text; nil if there was no body.
     package var note: String? {
         let size = byteCount.map { LogText.count($0, "byte") }
         switch content {

@@ -20,8 +20,8 @@ extension PulseRecording.Call {
 
     /// The call's time as bars on one timeline, to draw.
     ///
-    /// The timeline is long enough for the call, its requests and its waits. Events of a socket, which may come hours
-    /// after its handshake, are drawn at its end.
+    /// The timeline is long enough for the call, its requests and its waits. Events of a socket, which may occur hours
+    /// after its handshake, are drawn at the end of the timeline.
     package var chart: WaterfallChart {
         let requestEnds = exchanges.map { $0.offset.finite + $0.length }
         let markEnds = marks.filter { !$0.isOfSocket }.map { $0.offset.finite + ($0.wait ?? 0).finite }
@@ -47,7 +47,7 @@ extension PulseRecording.Call {
 }
 
 extension PulseRecording.Call.Mark {
-    /// Whether the mark is about the socket that the call opened: it comes after the end of the call.
+    /// Whether the mark is about the socket that the call opened. Such a mark follows the end of the call.
     package var isOfSocket: Bool { kind == .socketStateChanged || kind == .socketDisconnected }
 }
 

@@ -16,8 +16,8 @@ extension PulseRecording {
                 case authRefreshStarted, authRefreshSucceeded, authRefreshFailed, sessionExpired
                 /// Events of the cache.
                 case cacheHit, cacheMiss, cacheRevalidated, cacheStored
-                /// The states of the socket whose handshake the call is, and the end of its connection. They come after
-                /// the end of the call.
+                /// The states of the socket whose handshake the call is, and the end of its connection. They occur
+                /// after the end of the call.
                 case socketStateChanged, socketDisconnected
             }
 
@@ -30,7 +30,7 @@ extension PulseRecording {
             /// Further information, such as an error or a status, secrets masked.
             package let detail: String?
 
-            /// Creates a mark at that many seconds from the start of the call.
+            /// Creates a mark at `offset` seconds from the start of the call.
             package init(kind: Kind, offset: TimeInterval, wait: TimeInterval? = nil, detail: String? = nil) {
                 self.kind = kind
                 self.offset = offset

@@ -4,7 +4,7 @@ import PulseCore
 
 extension PulseRecording.Exchange {
     /// The phases of the exchange as the transport measured them, or one wait if it did not measure any. Phases without
-    /// a duration are left out.
+    /// a duration are omitted.
     package var phases: [PhaseTiming] {
         guard var timings = response?.timings else {
             let total = (duration ?? 0).finite

@@ -16,7 +16,7 @@ public struct PulseRecording: Sendable {
     /// When the recorder began, or was last cleared: earlier calls are missing. Nil if it is unknown.
     public let since: Date?
 
-    /// Creates a recording of these calls only, such as some of a recorder's for a report.
+    /// Creates a recording of these calls only, for example of a selection for a report.
     public init(calls: [Call]) {
         self.init(calls: calls, events: [])
     }
@@ -39,7 +39,7 @@ public struct PulseRecording: Sendable {
 
 extension PulseRecording {
     /// The requests of all calls as curl commands, oldest first, each call under a comment with its outcome. Secrets
-    /// are masked. Requests of a call that differ in nothing, such as its retries, are one command.
+    /// are masked. Identical requests of a call, such as its retries, are one command.
     public func curl() -> String {
         calls.map { call in
             var known: Set<String> = []

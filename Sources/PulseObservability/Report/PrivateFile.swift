@@ -12,11 +12,11 @@ import Musl
 
 /// Files that only their user may read, for recordings that leave the process: masks hide known secrets only.
 package enum PrivateFile {
-    /// Writes a file of mode 0600, whole or not at all, in place of an older one.
+    /// Writes a file of mode 0600 atomically, in place of an older one.
     package static func write(_ data: Data, to file: URL) throws {
         let temporary = file.deletingLastPathComponent()
             .appendingPathComponent(".\(file.lastPathComponent.prefix(32)).\(UUID().uuidString)")
-        // Its mode from the beginning: a later change would leave time to open it.
+        // Created with its final mode: changing it later would leave a window to open the file.
         let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw systemError }
         do {
@@ -30,8 +30,8 @@ package enum PrivateFile {
         }
     }
 
-    /// Creates a folder of mode 0700 among the temporary files, which other users may see. Its name is new, so that
-    /// no other user has created it before.
+    /// Creates a folder of mode 0700 in the temporary directory, which other users may list. Its name is random, so
+    /// that no other user can have created it.
     package static func makeTemporaryFolder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("pulse-\(UUID().uuidString)", isDirectory: true)

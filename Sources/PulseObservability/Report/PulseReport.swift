@@ -6,7 +6,7 @@ public import PulseCore
 ///
 /// It lists the calls with a filter and a search, and shows each with its requests, bodies and a waterfall. It draws
 /// latencies, percentiles over time, statuses, errors, breakers and the offline queue. It opens from the disk, loads
-/// nothing, fits a phone, and follows the reader's choice of light or dark. The content of URLs, headers and bodies is
+/// nothing, fits a phone, and follows the reader's light or dark mode. The content of URLs, headers and bodies is
 /// always shown as text.
 ///
 /// ```swift
@@ -17,7 +17,7 @@ public struct PulseReport: Sendable {
     private let recording: PulseRecording
     private let title: String
 
-    /// Creates a report of that recording.
+    /// Creates a report of a recording.
     ///
     /// - Parameter title: the page's heading; `PulseKit` by default.
     public init(_ recording: PulseRecording, title: String = "PulseKit") {

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Durations as texts of three significant digits: `1.50 s`, `214 ms`, `64.0 µs`.
+/// Formats durations with three significant digits: `1.50 s`, `214 ms`, `64.0 µs`.
 package enum DurationText {
     package static func text(_ seconds: TimeInterval) -> String {
         if seconds >= 1 { return digits(seconds) + " s" }
@@ -11,7 +11,7 @@ package enum DurationText {
 
     /// A number with three significant digits, as long as it is less than 1000.
     package static func digits(_ value: Double) -> String {
-        // What rounds up to the next power of ten has one digit less behind the point.
+        // A value that rounds up to the next power of ten has one decimal place less.
         let places = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
         return String(format: "%.\(places)f", value)
     }

@@ -6,7 +6,7 @@ import PulseCore
 package enum EventText {
     private static let maximumLength = 1000
 
-    /// Foreign text in displayable form.
+    /// Untrusted text in displayable form.
     package static func shown(_ text: String) -> String {
         // Masked before it is truncated, so that no part of a secret remains.
         SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)

@@ -2,8 +2,8 @@
 
 package import PulseCore
 
-/// The time of a call as lines, each with a bar on one timeline: what ``PulseRecording/Call/waterfall(width:)``, the
-/// report's page and the console draw.
+/// The time of a call as lines, each with a bar on one timeline. ``PulseRecording/Call/waterfall(width:)``, the
+/// report's page and the console draw it.
 package struct WaterfallChart: Sendable, Hashable {
     /// A part of the timeline, as fractions of its length: from 0 to 1.
     package struct Bar: Sendable, Hashable {
@@ -55,7 +55,7 @@ package struct WaterfallChart: Sendable, Hashable {
     package let duration: TimeInterval
     /// The lines: the call, then its requests and events in the order of their start.
     package private(set) var lines: [Line] = []
-    /// The number of lines left out, as text; nil if there are none.
+    /// The number of omitted lines, as text; nil if there are none.
     package internal(set) var omission: String?
 
     init(duration: TimeInterval) {

@@ -37,7 +37,7 @@ public struct CallTrace: Sendable {
         public let time: TimeInterval
         /// The kind of the event.
         public let kind: NetworkEvent.Kind
-        /// A human-readable text on one line, without secrets. May be empty: then the kind says everything.
+        /// A human-readable text on one line, without secrets. Empty if the kind says everything.
         public let text: String
     }
 
@@ -49,7 +49,7 @@ public struct CallTrace: Sendable {
     public let host: String
     /// The path without its query.
     public let endpointPath: String
-    /// The name under which metrics count the call, as they show it.
+    /// The name under which metrics count the call, as they display it.
     public let route: String
     /// The id of the trace, 32 hexadecimal digits: the trace that a tracing plugin assigned to the call, otherwise one
     /// derived from the call's id.
@@ -84,7 +84,7 @@ extension CallTrace {
 }
 
 extension HTTPMethod {
-    /// Whether OpenTelemetry's conventions for HTTP know the method. Another one would make a series of each spelling.
+    /// Whether OpenTelemetry's conventions for HTTP know the method. Any other would create a series for each spelling.
     package var isOfOpenTelemetry: Bool {
         switch rawValue {
         case "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE": true

@@ -4,6 +4,12 @@ import PulseCore
 
 extension CallTracer {
     /// A buffer of the newest traces, for an exporter that sends them periodically. Safe from any thread.
+    ///
+    /// ```swift
+    /// let traces = CallTracer.Buffer()
+    /// bus.addSink(CallTracer(output: traces))
+    /// _ = try await collector.request(OTLPUpload.traces(traces.takeAll(), from: resource))
+    /// ```
     public final class Buffer: CallTracer.Output {
         private struct State {
             var traces: [CallTrace] = []
@@ -32,7 +38,7 @@ extension CallTracer {
             }
         }
 
-        /// The number of traces that were dropped for newer ones before they were taken.
+        /// The number of traces that were replaced by newer ones before they were taken.
         public var droppedCount: Int { state.withLock { $0.dropped } }
 
         /// Removes and returns all traces, in the order in which their calls ended.

@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// A sink that builds a ``CallTrace`` from each call's events: for OpenTelemetry, for another tracing system, for a
+/// A sink that builds a ``CallTrace`` from each call's events, for OpenTelemetry, another tracing system or a
 /// waterfall.
 ///
 /// ```swift
@@ -16,7 +16,7 @@ public final class CallTracer: EventSink {
     private let clock: any PulseClock
     private let openTraces: Locked<OpenTraces>
 
-    /// Creates a tracer that passes its traces to that output.
+    /// Creates a tracer that passes its traces to an output.
     ///
     /// - Parameter maximumOpenCalls: the maximum number of open calls, 10,000 by default. Beyond it, the call with the
     ///   oldest last event is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
@@ -41,10 +41,10 @@ public final class CallTracer: EventSink {
 extension CallTracer {
     /// An output for the traces of calls. It receives each trace once, when its call has ended.
     ///
-    /// The code that ends the call calls the method in place, on any thread and concurrently. It must be short, and
-    /// wait for nothing but a lock.
+    /// The code that ends the call calls the method synchronously, on any thread and concurrently. It must be short,
+    /// and wait for nothing but a lock.
     public protocol Output: Sendable {
-        /// Receives one trace, in place.
+        /// Receives one trace.
         func receive(_ trace: CallTrace)
     }
 }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A call that has not ended, as a tracer sees it. Times are in seconds from its start.
+/// The trace of a call that has not ended. Times are in seconds from its start.
 struct OpenTrace: Sendable {
     private static let maximumEntries = 50
 

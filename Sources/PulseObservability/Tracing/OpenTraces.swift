@@ -8,7 +8,7 @@ struct OpenTraces: Sendable {
     /// The open calls. The one with the oldest last event is evicted: a call whose end was missed, since the tracer was
     /// not attached, must not stay forever.
     private var open: LRUCache<UUID, OpenTrace>
-    /// The number of calls evicted for too many others. They have no trace.
+    /// The number of calls that were evicted because too many were open. They have no trace.
     private(set) var untracedCount = 0
 
     init(maximum: Int) {

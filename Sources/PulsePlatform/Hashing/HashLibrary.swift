@@ -3,8 +3,8 @@
 import PulseCore
 
 /// The system's SHA-256 (FIPS 180-4), HMAC-SHA256 (RFC 2104) and, for protocols that prescribe them, SHA-1 (FIPS 180-4)
-/// and MD5 (RFC 1321): CryptoKit on Apple platforms, on Linux OpenSSL 1.1.1 or later. There is no fallback: without
-/// them, features that need hashes must do without or refuse.
+/// and MD5 (RFC 1321): CryptoKit on Apple platforms, on Linux OpenSSL 1.1.1 or later. There is no fallback: without a
+/// library, features work without hashes or fail.
 ///
 /// A result is nil if the system refuses the operation or lacks the memory. Safe from any thread.
 package protocol HashLibrary: Sendable {
@@ -25,7 +25,7 @@ package protocol SHA256Hasher: AnyObject {
     func finalize() -> SHA256Hash?
 }
 
-/// A secret that is ready for use, and that no description shows. Safe from any thread.
+/// A prepared secret, which no description shows. Safe from any thread.
 package protocol HMACKey: Sendable {
     func code(for message: UnsafeRawBufferPointer) -> SHA256Hash?
     /// Whether a code is valid, compared in constant time; false if no code can be computed.

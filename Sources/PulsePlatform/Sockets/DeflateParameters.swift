@@ -2,18 +2,18 @@
 
 import PulseCore
 
-/// What a client and a server agree on for permessage-deflate (RFC 7692, section 7.1).
+/// The negotiated parameters of permessage-deflate (RFC 7692, section 7.1).
 package struct DeflateParameters: Sendable, Hashable {
-    /// Whether a side forgets its previous messages when it compresses the next one.
+    /// Whether a side compresses each message without the context of its previous ones.
     package var serverNoContextTakeover = false
     package var clientNoContextTakeover = false
-    /// The base-two logarithm of the window that a side compresses with, 8 to 15; nil without a limit below 15.
+    /// The base-two logarithm of a side's compression window, 8 to 15; nil without a limit below 15.
     package var serverMaxWindowBits: Int?
     package var clientMaxWindowBits: Int?
 
     package init() {}
 
-    /// Whether that side refers to its previous messages.
+    /// Whether that side uses context takeover.
     func keepsContext(of sender: FrameReader.Sender) -> Bool {
         !(sender == .client ? clientNoContextTakeover : serverNoContextTakeover)
     }
@@ -26,11 +26,11 @@ package struct DeflateParameters: Sendable, Hashable {
 
     /// The `Sec-WebSocket-Extensions` of a client; nil if the system cannot compress messages.
     ///
-    /// It leaves the server every choice: of both windows and both contexts.
+    /// It leaves both windows and both contexts to the server.
     package static let offer: String? =
         SystemMessageCodec.isAvailable ? "\(name); \(Name.clientMaxWindowBits.rawValue)" : nil
 
-    /// What a server's `Sec-WebSocket-Extensions` accepts of the ``offer``; nil if it accepts nothing.
+    /// The part of the ``offer`` that a server's `Sec-WebSocket-Extensions` accepts; nil if it accepts nothing.
     ///
     /// - Parameter field: the values of all lines, joined by commas; nil if there is none.
     /// - Parameter isOffered: whether the client has made the offer.
@@ -48,10 +48,12 @@ package struct DeflateParameters: Sendable, Hashable {
 
     // MARK: Server
 
-    /// What a server accepts of a client's offers: the first that is valid, with the lower limits of both sides; nil if
-    /// none is. Throws if the field is malformed: the handshake must fail then, not just the offer.
+    /// The parameters that a server chooses from a client's offers: those of the first valid offer, with the lower
+    /// limits of both sides; nil if none is valid. Throws if the field is malformed: then the handshake must fail, not
+    /// just the offer.
     ///
-    /// - Parameter preferred: the server's own limits. That of the client's window needs the client's offer.
+    /// - Parameter preferred: the server's own limits. The limit of the client's window applies only if the client
+    ///   offers it.
     package static func chosen(
         from field: String?, preferring preferred: DeflateParameters = DeflateParameters()
     ) throws(SocketExtension.Failure) -> DeflateParameters? {
@@ -97,7 +99,7 @@ package struct DeflateParameters: Sendable, Hashable {
         case clientMaxWindowBits = "client_max_window_bits"
     }
 
-    /// Reads an offer, or a response, which may not leave a window open.
+    /// Parses an offer, or a response, where each window needs a value.
     private init(_ element: SocketExtension, isOffer: Bool) throws(SocketExtension.Failure) {
         var found: Set<String> = []
         for (text, value) in element.parameters {

@@ -58,7 +58,7 @@ extension MessageCodecStep {
         ) -> pulse_deflate_result
     ) {
         var (consumed, produced) = (input.count, room)
-        // The output is copied: most of it is much smaller than its room.
+        // The output is copied: it is usually much smaller than the buffer.
         let (result, output) = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { room in
             let result = input.withUnsafeBytes {
                 run($0.bindMemory(to: UInt8.self).baseAddress, &consumed, room.baseAddress, &produced)

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// One direction of the raw DEFLATE data (RFC 1951) of a WebSocket: the system's `libz.so.1` on Linux. For one task at
-/// a time.
+/// Compresses or decompresses raw DEFLATE data (RFC 1951) in one direction of a WebSocket, on Linux with the system's
+/// `libz.so.1`. For one task at a time.
 protocol MessageCodec: AnyObject {
     /// Consumes bytes from the front of the input; nil if they are invalid.
     ///
-    /// - Parameter room: the most bytes of output, at least one.
-    /// - Parameter isLast: whether a compressor ends the output so that it decompresses to all of the input.
+    /// - Parameter room: the maximum number of bytes of output, at least one.
+    /// - Parameter isLast: whether a compressor flushes, so that the output decompresses to all of the input.
     func run(_ input: Data, room: Int, isLast: Bool) -> MessageCodecStep?
 }
 
@@ -18,7 +18,7 @@ struct MessageCodecStep {
         case hungry
         /// There is more output than the room held, or more input.
         case full
-        /// Decompressed input ends on a byte boundary with a block; more may be left.
+        /// The consumed input ends with a block, on a byte boundary; more input may follow. Decompression only.
         case block
     }
 
@@ -29,5 +29,5 @@ struct MessageCodecStep {
 
 /// The codecs of the system.
 ///
-/// Each platform has ``isAvailable``, and codecs for windows of 8 to 15 bits, which are nil without memory.
+/// Each platform has ``isAvailable``, and codecs for windows of 8 to 15 bits, which are nil if memory is short.
 enum SystemMessageCodec {}

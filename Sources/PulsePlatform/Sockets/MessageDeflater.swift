@@ -6,10 +6,10 @@ import PulseCore
 ///
 /// Its state of up to 270 KB exists from the first message on, and without context takeover only within a message.
 package final class MessageDeflater: @unchecked Sendable {
-    // Unchecked: it belongs to the task that has the batch of a socket, and tasks hand that on under a lock.
+    // Unchecked: only the task that owns the batch of a socket uses it, and ownership passes on under a lock.
 
     private static let room = 64 << 10
-    /// What a flush ends with. The receiver adds it again.
+    /// The end of each flush, which is not sent: the receiver adds it again.
     private static let flushEnd = Data([0x00, 0x00, 0xFF, 0xFF])
 
     private let windowBits: Int
@@ -17,7 +17,7 @@ package final class MessageDeflater: @unchecked Sendable {
     private var codec: (any MessageCodec)?
     private var hasMessageBegun = false
 
-    /// Whether there is memory of zlib.
+    /// Whether zlib's state is allocated.
     var holdsState: Bool { codec != nil }
 
     package init(_ parameters: DeflateParameters, of sender: FrameReader.Sender) {
@@ -25,12 +25,12 @@ package final class MessageDeflater: @unchecked Sendable {
         keepsContext = parameters.keepsContext(of: sender)
     }
 
-    /// Compresses a message, or the next piece of one, to the payload of a frame. Only that of the last is never empty.
+    /// Compresses a message, or its next piece, to the payload of a frame. Only that of the last is never empty.
     ///
-    /// Pieces of 64 KiB keep the memory of a large message small. Throws code 1011 without memory. If the first piece
-    /// has thrown, the message may be sent plain.
+    /// Pieces of 64 KiB keep the memory of a large message small. Throws code 1011 if memory is short. If the first
+    /// piece has thrown, the message may be sent uncompressed.
     package func compress(_ piece: Data, isLast: Bool = true) throws(SocketFault) -> Data {
-        // zlib does not flush a second time if no byte came since; section 7.2.3.6 has the block for it.
+        // zlib does not flush again without new input; section 7.2.3.6 defines the block for that.
         if piece.isEmpty, !hasMessageBegun { return isLast ? Data([0x00]) : Data() }
         guard let codec = codec ?? SystemMessageCodec.deflater(windowBits: windowBits) else {
             throw .internalError("compression cannot start")

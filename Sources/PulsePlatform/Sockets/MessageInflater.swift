@@ -2,22 +2,21 @@
 
 import PulseCore
 
-/// Decompresses the messages of the other side of a WebSocket (RFC 7692, section 7.2.2), which come in any pieces. For
-/// one task at a time.
+/// Decompresses the peer's messages on a WebSocket (RFC 7692, section 7.2.2), fed in chunks. For one task at a time.
 ///
 /// It decompresses only as much as its reader requests. Its state of up to 48 KB exists from the first message on, and
 /// without context takeover only within a message.
 package final class MessageInflater: @unchecked Sendable {
-    // Unchecked: it belongs to the only reader of a socket.
+    // Unchecked: only the single reader of a socket uses it.
 
     private static let pieceSize = 64 << 10
-    /// What the sender has removed from the end of each message.
+    /// The bytes that the sender removes from the end of each message.
     private static let flushEnd = Data([0x00, 0x00, 0xFF, 0xFF])
 
     /// The current message.
     private struct Message {
         var size = 0
-        /// Whether all bytes have come, without those that the sender has removed.
+        /// Whether all bytes have arrived, except those that the sender removed.
         var hasEnded = false
         var hasFlushEnd = false
         /// Whether its bytes so far end with a block, or there are none yet.
@@ -34,7 +33,7 @@ package final class MessageInflater: @unchecked Sendable {
     private var message = Message()
     private var fault: SocketFault?
 
-    /// Whether there is memory of zlib.
+    /// Whether zlib's state is allocated.
     var holdsState: Bool { codec != nil }
 
     /// - Parameter maximumMessageSize: bytes after decompression.
@@ -55,10 +54,10 @@ package final class MessageInflater: @unchecked Sendable {
         message.hasEnded = true
     }
 
-    /// The next piece of the message, of 1 byte to 64 KiB; nil until more bytes have come, or after the last.
+    /// Returns the next 1 byte to 64 KiB of the message; nil if more bytes are needed, or after the last piece.
     ///
     /// Throws code 1009 instead of a piece that exceeds the limit, and 1007 for invalid data: IANA's "invalid frame
-    /// payload data", which Node's `ws` and Autobahn send, too, although Chrome sends 1002. The piece with the fault is
+    /// payload data", which Node's `ws` and Autobahn also send, although Chrome sends 1002. The piece with the fault is
     /// dropped. After a fault, throws it again.
     package func next() throws(SocketFault) -> Data? {
         if let fault { throw fault }
@@ -70,8 +69,8 @@ package final class MessageInflater: @unchecked Sendable {
                 } else if !message.hasEnded {
                     return nil
                 } else if message.isAtBlockEnd {
-                    // Some senders leave the end of the flush in, end with a final block, or send nothing for an empty
-                    // message: such data is complete as it is. Without its end, a flush ends within a block.
+                    // Some senders keep the end of the flush, end with a final block, or send nothing for an empty
+                    // message: such data is complete as it is. Without its end, a flush stops within a block.
                     message = Message()
                     if !keepsContext { codec = nil }
                     return nil

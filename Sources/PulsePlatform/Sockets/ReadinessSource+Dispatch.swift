@@ -4,7 +4,7 @@
 package import Dispatch
 import PulseCore
 
-/// What waits for descriptors: Dispatch.
+/// Polls descriptors for readiness. Empty, since Dispatch does that.
 package struct ReadinessPoller: Sendable {
     package static func shared() throws -> ReadinessPoller { ReadinessPoller() }
 }
@@ -47,7 +47,7 @@ package final class ReadinessSource: @unchecked Sendable {
         }
     }
 
-    /// Ends the reports. A source must be cancelled before it is released.
+    /// Stops the reports. A source must be cancelled before it is released.
     package func cancel() {
         source.cancel()
         // A suspended source never runs its cancel handler, and traps when it is released.

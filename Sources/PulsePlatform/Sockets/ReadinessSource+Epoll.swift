@@ -5,10 +5,10 @@ import CPulsePlatform
 package import Dispatch
 import PulseCore
 
-/// What waits for descriptors: a thread that runs as long as the process, once it is needed.
+/// Polls descriptors for readiness, on a thread that starts on first use and runs as long as the process.
 ///
 /// Dispatch has a table of the numbers that it watches. Foundation's libcurl closes sockets that Dispatch still
-/// watches, and the next descriptor with such a number would get no events.
+/// watches, and a later descriptor with the same number would get no events.
 package final class ReadinessPoller: Sendable {
     private struct State {
         var sources: [UInt64: ReadinessSource] = [:]
@@ -20,7 +20,7 @@ package final class ReadinessPoller: Sendable {
     fileprivate let poller: pulse_poller
     private let state = Locked(State())
 
-    /// The one of this process. Throws `POSIXError` if the system has no descriptors left.
+    /// The poller of this process. Throws `POSIXError` if the system has no descriptors left.
     package static func shared() throws -> ReadinessPoller {
         try started.withLock { started in
             if let started { return started }
@@ -46,7 +46,7 @@ package final class ReadinessPoller: Sendable {
         }
     }
 
-    /// Keeps the source until it is removed.
+    /// Retains the source until it is removed.
     fileprivate func add(_ source: ReadinessSource) {
         state.withLock { $0.sources[source.number] = source }
     }
@@ -68,8 +68,8 @@ package final class ReadinessPoller: Sendable {
     }
 }
 
-/// Reports, on a queue, when a descriptor can be read or written. It starts paused. A descriptor has one source at
-/// most: another direction needs a duplicate.
+/// Reports, on a queue, when a descriptor can be read or written. It starts paused. A descriptor has at most one
+/// source: the other direction needs a duplicate.
 package final class ReadinessSource: Sendable {
     package enum Direction: Sendable {
         case read, write
@@ -115,7 +115,7 @@ package final class ReadinessSource: Sendable {
         }
     }
 
-    /// Ends the reports. A source must be cancelled before it is released.
+    /// Stops the reports. A source must be cancelled before it is released.
     package func cancel() {
         let isFirst = state.withLock { state in
             guard !state.isCancelled else { return false }
@@ -127,7 +127,7 @@ package final class ReadinessSource: Sendable {
         if isFirst { queue.async { self.onCancel() } }
     }
 
-    /// Reports the next readiness. Only without kernel memory this fails, and then there is no report.
+    /// Arms the descriptor for the next report. It fails only if the kernel lacks memory; then there is no report.
     private func arm(_ state: State) {
         guard !state.isPaused, !state.isHandling, !state.isCancelled else { return }
         _ = pulse_poller_arm(poller.poller, descriptor, number, direction == .write)

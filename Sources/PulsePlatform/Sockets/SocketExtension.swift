@@ -4,7 +4,7 @@ import PulseCore
 
 /// An element of `Sec-WebSocket-Extensions` (RFC 6455, section 9.1).
 package struct SocketExtension {
-    /// Why a field is not what the RFCs allow. The handshake fails.
+    /// Why a field violates the RFCs, which fails the handshake.
     package struct Failure: Error, Hashable {
         package let reason: String
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The proof that a server has read the handshake of a WebSocket (RFC 6455, section 4.2.2).
+/// The fields that prove that a server has read the handshake of a WebSocket (RFC 6455, section 4.2.2).
 package enum SocketHandshake {
     /// A new `Sec-WebSocket-Key`: 16 random bytes in base64.
     package static func key(_ randomness: any Randomness) -> String {

@@ -6,12 +6,12 @@ import PulseCore
 /// A few threads for blocking work, one job at a time on each. A free thread takes the next job in order, so that a
 /// long job delays only itself.
 ///
-/// The pool uses serial queues, which get threads of their own. On Linux, the system's concurrent queues share their
+/// The pool uses serial queues, which have their own threads. On Linux, the system's concurrent queues share their
 /// threads with all of Swift's tasks: two long computations there stop every task on a machine with two cores.
 ///
-/// Jobs on the files of a directory have a lane. The system's calls cannot be ended, so a disk that hangs, such as a
-/// dead network volume, keeps the threads of its jobs: a lane gets its first thread at once, beyond the pool's number
-/// if need be, up to a limit, and one more only when a job of it has ended.
+/// Jobs on the files of a directory run in a lane. System calls cannot be interrupted, so a disk that hangs, such as a
+/// dead network volume, blocks the threads of its jobs. A lane gets its first thread immediately, even beyond the
+/// pool's size, up to a limit. It gets another thread only after one of its jobs has ended.
 package struct BlockingThreadPool: Sendable {
     package typealias Work = @Sendable () -> Void
 
@@ -19,16 +19,16 @@ package struct BlockingThreadPool: Sendable {
     static let shared = BlockingThreadPool(count: max(2, ProcessInfo.processInfo.activeProcessorCount))
     /// The threads for short jobs that mostly wait for a disk. They do not queue behind computations.
     package static let files = BlockingThreadPool(count: 4)
-    /// In seconds: how long a cancelled caller waits for a job that must not be left alone without need. A disk that
-    /// spins up, or is busy with others, takes less.
+    /// The seconds that a cancelled caller waits for a job that should not be abandoned without need. A disk that spins
+    /// up, or is busy with others, takes less.
     static let gracePeriod: TimeInterval = 5
-    /// How many threads the first jobs of lanes may have beyond the pool's number.
+    /// The number of threads that the first jobs of lanes may use beyond the pool's size.
     static let extraThreads = 16
 
     private struct Lane: Hashable {
-        /// Empty for jobs on no files.
+        /// Empty for jobs that use no files.
         var directory = ""
-        /// The threads that the lane may have before a job of it has ended.
+        /// The maximum number of threads before a job of the lane has ended.
         var width = Int.max
     }
 
@@ -72,14 +72,14 @@ package struct BlockingThreadPool: Sendable {
             return Start(work: work, thread: idle.popLast() ?? DispatchQueue(label: "com.pulse.work"), lane: lane)
         }
 
-        /// Ends a job. Returns the next one that may run, first of the same lane.
+        /// Ends a job. Returns the next one that may run: of a lane without a thread, of the same lane, or of any.
         mutating func end(_ job: Start) -> Start? {
             runningCount -= 1
             if idle.count < count { idle.append(job.thread) }
             lines[job.lane]?.runningCount -= 1
             if let width = lines[job.lane]?.width, width < count { lines[job.lane]?.width += 1 }
             if let line = lines[job.lane], line.runningCount == 0, line.waiting.isEmpty { lines[job.lane] = nil }
-            // A lane that waits for its first thread goes before one that has had a thread.
+            // A lane that waits for its first thread has precedence.
             let starved = lines.first { $0.value.runningCount == 0 && $0.key != job.lane && mayStart($0.value) }
             if let starved { return start(in: starved.key) }
             return next(in: job.lane) ?? lines.first { mayStart($0.value) }.flatMap { start(in: $0.key) }
@@ -100,18 +100,18 @@ package struct BlockingThreadPool: Sendable {
         self.lane = lane
     }
 
-    /// The same threads, for the files of a directory.
+    /// A lane of these threads, for the files of a directory.
     ///
-    /// - Parameter width: the threads that these jobs may have before one of them has ended.
+    /// - Parameter width: the maximum number of threads before one of these jobs has ended.
     func lane(of directory: String, width: Int = 1) -> BlockingThreadPool {
         BlockingThreadPool(state, Lane(directory: directory, width: width))
     }
 
-    /// The threads for short jobs on the files of a directory. If its disk hangs, the jobs of other directories go on.
+    /// The threads for short jobs on the files of a directory. If its disk hangs, those of other directories continue.
     package static func files(in directory: String) -> BlockingThreadPool { files.lane(of: directory) }
 
-    /// The threads for jobs that take long, such as those that wait until bytes are on the medium. Short ones of the
-    /// same directory do not queue behind them.
+    /// The threads for long jobs, such as waiting until bytes are on the medium. Short jobs of the same directory do
+    /// not queue behind them.
     package static func longJobs(in directory: String) -> BlockingThreadPool {
         // No path has this character.
         files.lane(of: directory + "\0")
@@ -134,7 +134,7 @@ package struct BlockingThreadPool: Sendable {
         job.thread.async { [self] in
             job.work()
             var next = state.withLock { $0.end(job) }
-            // A lane may have become wider.
+            // The lane may have become wider.
             while let job = next {
                 launch(job)
                 next = state.withLock { $0.next(in: job.lane) }
@@ -144,9 +144,9 @@ package struct BlockingThreadPool: Sendable {
 
     // MARK: Results
 
-    /// Runs a job and passes on its value.
+    /// Runs a job and passes its value to `receive`.
     ///
-    /// The thread releases the job before: a file whose last reference the receiver drops then is closed at once.
+    /// The thread releases the job first: a file whose last reference the receiver drops is then closed immediately.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value, then receive: @escaping @Sendable (Value) -> Void
     ) {
@@ -161,10 +161,10 @@ package struct BlockingThreadPool: Sendable {
         await withFencedContinuation { resume in begin(body, then: resume) }
     }
 
-    /// Runs a job, but need not wait for its end.
+    /// Runs a job whose caller may stop waiting before its end.
     ///
     /// - Parameter ifCancelled: whether a cancelled caller ends the wait, with `CancellationError`. The job still runs.
-    /// - Parameter register: takes an action that ends the wait with an error, before the job begins.
+    /// - Parameter register: receives an action that ends the wait with an error, before the job begins.
     package func abandonable<Value: Sendable>(
         ifCancelled: Bool = true, register: (@escaping @Sendable (any Error) -> Void) -> Void = { _ in },
         _ body: @escaping @Sendable () -> Value
@@ -187,7 +187,7 @@ package struct BlockingThreadPool: Sendable {
     }
 
     /// Runs a job that may fail, even if its caller is cancelled. A cancelled caller waits for the grace period, and
-    /// then gets `CancellationError`: the disk hangs. The job must keep alive what it uses.
+    /// then throws `CancellationError`: the disk hangs. The job must retain what it uses.
     package func abandonableAfterGrace<Value: Sendable>(
         _ clock: any PulseClock, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -197,7 +197,7 @@ package struct BlockingThreadPool: Sendable {
         return try result.get()
     }
 
-    /// Waits for a value in that way.
+    /// Waits for a value, after a cancellation only for the grace period.
     package static func waitWithGrace<Value: Sendable>(
         _ clock: any PulseClock, start: @Sendable (_ resume: @escaping @Sendable (Value) -> Void) -> Void
     ) async throws -> Value {
@@ -217,7 +217,7 @@ package struct BlockingThreadPool: Sendable {
         }
     }
 
-    /// Waits for a value that a thread passes on. The wait may end before.
+    /// Waits for a value that a thread passes on. The wait may end earlier.
     private static func awaitValue<Value: Sendable>(
         ifCancelled: Bool, register: (@escaping @Sendable (any Error) -> Void) -> Void,
         start: @Sendable (_ resume: @escaping @Sendable (Value) -> Void) -> Void
@@ -242,7 +242,7 @@ package struct BlockingThreadPool: Sendable {
         try await run { Result(catching: body) }.get()
     }
 
-    /// Takes the job, which nothing else does, and runs it.
+    /// Takes the job from its only holder, so that it is released on return, and runs it.
     private static func result<Value>(of job: Locked<(@Sendable () -> Value)?>) -> Value? {
         let body = job.withLock { $0.take() }
         return body?()

@@ -3,12 +3,12 @@
 import PulseCore
 
 extension BlockingWork {
-    /// The waiter for a job, which is resumed once: by the job, or by a cancellation that takes it before.
+    /// The waiter for a job, which is resumed once: by the job, or by an earlier cancellation.
     struct Waiter<Value: Sendable>: Sendable {
         private enum State: Sendable {
             case new
             case waiting(CheckedContinuation<Value, any Error>)
-            /// The work has started, or was cancelled before.
+            /// The continuation was taken, or the wait was cancelled before it began.
             case taken
         }
 
@@ -23,7 +23,7 @@ extension BlockingWork {
             }
         }
 
-        /// Takes the continuation, once: when the work starts, or for an earlier cancellation.
+        /// Takes the continuation, once: for the job, or for an earlier cancellation.
         func take() -> CheckedContinuation<Value, any Error>? {
             state.withLock { state in
                 defer { state = .taken }

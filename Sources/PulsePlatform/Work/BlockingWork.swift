@@ -20,7 +20,7 @@ package struct BlockingWork: Sendable {
     }
 
     /// Runs work that reads a file, and has no other effects. A cancelled caller does not wait for a disk that hangs,
-    /// and the work on other directories goes on.
+    /// and the work on other directories continues.
     package static func run<Value: Sendable>(
         reading file: URL, _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
@@ -32,14 +32,14 @@ package struct BlockingWork: Sendable {
         }
     }
 
-    /// Does the same for work that has effects: its caller waits for its end.
+    /// Does the same for work with effects: its caller waits for its end.
     package static func run<Value: Sendable>(
         converting file: URL, _ body: @escaping @Sendable (BlockingWork) throws -> Value
     ) async throws -> Value {
         try await run(on: lane(of: file), body)
     }
 
-    /// Computations take long, so that the first one does not tell whether the disk responds.
+    /// The width is unlimited: a computation takes long, so the first one does not show whether the disk responds.
     private static func lane(of file: URL) -> BlockingThreadPool {
         BlockingThreadPool.shared.lane(of: file.deletingLastPathComponent().path, width: .max)
     }

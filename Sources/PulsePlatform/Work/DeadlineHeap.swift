@@ -9,7 +9,7 @@ import PulseCore
 /// sleeper. A removed alarm leaves it running: one needless wakeup is cheaper than a task for each call.
 ///
 /// Alarms expire one at a time, the earliest first; two running sleepers would not keep this order. The closures and
-/// the clock never run under the lock, since both are foreign code.
+/// the clock never run under the lock, since both are a caller's code.
 package final class DeadlineHeap: Sendable {
     package final class Alarm: Sendable {
         let deadline: TimeInterval
@@ -72,7 +72,7 @@ package final class DeadlineHeap: Sendable {
 
     /// Ends the sleeper and removes all alarms; none of them expires.
     package func shutdown() {
-        // The alarms are freed outside the lock, since their closures retain foreign objects.
+        // The alarms are freed outside the lock, since their closures retain a caller's objects.
         let (sleeper, _) = state.withLock { state in
             state.alarms.forEach { $0.index.withLock { $0 = nil } }
             state.generation += 1

@@ -11,8 +11,8 @@ import Musl
 #endif
 
 extension FileHandle {
-    /// Opens a file for reading. The processes that an app starts do not inherit it, as they would inherit a file that
-    /// Foundation opens on Linux. Throws as `init(forReadingFrom:)` does.
+    /// Opens a file for reading, with close-on-exec. A child process would inherit a file that Foundation opens on
+    /// Linux. Throws as `init(forReadingFrom:)` does.
     package static func reading(_ file: URL) throws -> FileHandle {
         try closingOnExec(file, O_RDONLY) ?? FileHandle(forReadingFrom: file)
     }
@@ -22,7 +22,7 @@ extension FileHandle {
         try closingOnExec(file, O_WRONLY) ?? FileHandle(forWritingTo: file)
     }
 
-    /// Nil on failure: Foundation then fails too, with the error that its callers know.
+    /// Nil on failure: Foundation then fails too, with the error that callers expect.
     private static func closingOnExec(_ file: URL, _ flags: Int32) -> FileHandle? {
         guard file.isFileURL else { return nil }
         let descriptor = openFile(file.path, flags | O_CLOEXEC)

@@ -6,9 +6,9 @@ import PulseCore
 
 /// Writes blocks of text to a descriptor, in order and never interleaved. Its callers never wait for the reader.
 ///
-/// Bytes that the reader has room for are written in place, so that they arrive even if the process ends at once. The
-/// rest waits for a background queue, up to a limit: further blocks are dropped, and a line reports their number. If
-/// the reader has closed its end, everything is lost, but the process continues: `SIGPIPE` is blocked.
+/// Bytes that the reader has room for are written synchronously, so that they arrive even if the process ends at once.
+/// The rest waits for a background queue, up to a limit: further blocks are dropped, and a line reports their number.
+/// If the reader has closed its end, everything is lost, but the process continues: `SIGPIPE` is blocked.
 package final class LogWriter: Sendable {
     /// The writer for standard error, shared so that the lines of a client's two logs do not interleave.
     package static let standardError = LogWriter(2)
@@ -38,7 +38,7 @@ package final class LogWriter: Sendable {
     private let queue = DispatchQueue(label: "com.pulse.log")
     private let state = Locked(State())
 
-    /// - Parameter limit: the bytes that may wait.
+    /// - Parameter limit: the maximum number of pending bytes.
     package init(_ descriptor: Int32, limit: Int = 1 << 20) {
         self.descriptor = descriptor
         self.limit = limit
@@ -69,7 +69,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// - Parameter isBegun: whether the beginning of the block is written: then it must not be dropped.
+    /// - Parameter isBegun: whether the start of the block was written: then the rest must not be dropped.
     private func enqueue(_ bytes: [UInt8], _ state: inout State, isBegun: Bool = false) {
         guard isBegun || state.pendingBytes + bytes.count <= limit else {
             state.dropped += 1

@@ -28,8 +28,7 @@ struct WritableDescriptor {
         #endif
     }
 
-    /// Writes the bytes from `start` on. Returns the index after the last byte written; the end, too, if the rest is
-    /// lost.
+    /// Writes the bytes from `start` on. Returns the index after the last byte written, or the end if the rest is lost.
     ///
     /// - Parameter waits: whether to wait for room. Otherwise, writing stops when there is none.
     func write(_ bytes: [UInt8], from start: Int, waits: Bool) -> Int {

@@ -5,11 +5,18 @@ public import PulseCore
 /// Sends the provider's token with every call (RFC 6750, section 2.1). When the server rejects the token, the plugin
 /// has it refreshed, once for all calls that need it, and resends each of them once.
 ///
+/// ```swift
+/// let session = TokenStore(account: "session", in: store) { refreshToken in
+///     try await identity.request(RefreshTokens(refreshToken)).sessionTokens
+/// }
+/// let client = PulseClient(configuration: configuration, plugins: [.auth(session)])
+/// ```
+///
 /// - A 401 that the call does not accept leads to a refresh. A second 401, after the refresh, is
 ///   ``PulseError/unauthorized(_:)``, as is a 401 to a call that was sent without a token.
 /// - A failed refresh fails all waiting calls with the same error. The next refresh is tried after 1 s at the earliest,
-///   then 2 s, up to 30 s. A session that cannot be refreshed any more is ``PulseError/sessionExpired``. Later calls
-///   fail with that error at once, until the provider returns another token.
+///   then 2 s, up to 30 s. A session that can no longer be refreshed is ``PulseError/sessionExpired``. Later calls fail
+///   with that error at once, until the provider returns another token.
 /// - A call that is cancelled, or whose deadline passes, stops waiting; the refresh continues.
 /// - Tokens are sent to the client's home origins only. A call to another origin passes unchanged. If its
 ///   ``RequestOptions/auth`` is ``RequestOptions/Auth/required``, it fails with ``PulseError/invalidRequest(reason:)``.
@@ -20,7 +27,7 @@ public import PulseCore
 public struct AuthPlugin: PulsePlugin, TellsItsHooks {
     private enum Source: Sendable {
         case provider(any TokenProvider, TokenRefresh)
-        /// Cannot refresh, and knows no account.
+        /// Cannot refresh, and has no account.
         case closure(@Sendable () async -> String?)
     }
 
@@ -58,7 +65,7 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
             guard context.call.options.auth != .anonymous, !request.carries("Authorization") else {
                 return try await next(request)
             }
-            // The token is of an account that the closure does not name.
+            // The token belongs to an account that the closure does not identify.
             if context.account.identifier != nil { context.account = .unknown }
             guard let token = await token(), !token.isEmpty else {
                 if context.call.options.auth == .required { throw PulseError.unauthorized() }
@@ -96,8 +103,8 @@ public struct AuthPlugin: PulsePlugin, TellsItsHooks {
         return try await outcome(after: response, to: request, credential, provider, refresh, in: context, next)
     }
 
-    /// Ends a refresh that no call waits for. If calls wait, perhaps of another client, the refresh continues. The
-    /// plugin stays usable.
+    /// Cancels a refresh that no call waits for. A refresh that calls wait for, perhaps of another client, continues.
+    /// The plugin stays usable.
     public func shutdown() async {
         if case .provider(_, let refresh) = source { await refresh.shutdown() }
     }
@@ -121,7 +128,7 @@ extension AuthPlugin {
         var account: PluginContext.Account
     }
 
-    /// The token and account for the call. The account is noted in the context.
+    /// The token and account for the call. Records the account in the context.
     private func credential(
         for context: PluginContext, _ expected: String?, _ provider: any TokenProvider, _ refresh: TokenRefresh
     ) async throws -> Credential {
@@ -162,10 +169,10 @@ extension AuthPlugin {
         return credential
     }
 
-    /// The token and account at one moment. Between the two reads, one user may log out and another log in.
+    /// A consistent token and account: between the two reads, one user may log out and another log in.
     private func current(_ provider: any TokenProvider) async throws -> Credential {
         for _ in 0..<8 {
-            // Not in a function of its own: every call passes here.
+            // Not in a separate function, since every call passes here.
             let account = await provider.accountID
             let token = try await provider.accessToken()
             if let account, !account.isEmpty, await provider.accountID != account { continue }
@@ -212,7 +219,7 @@ extension AuthPlugin {
         }
     }
 
-    /// The request with the refreshed token. A token that is no valid header value is a failure of the refresh.
+    /// The request with the refreshed token. A token that is not a valid header value is a failure of the refresh.
     private func renewed(_ request: URLRequest, _ token: String, in context: PluginContext) throws -> URLRequest {
         do {
             return try authorized(request, token)

@@ -4,8 +4,8 @@ import PulseCore
 
 /// Decides which requests may carry credentials: the rules common to all authentication plugins.
 struct CredentialGate: Sendable {
-    /// False for a request that passes unchanged. Credentials are sent to home origins only. A call to another origin
-    /// that requires them throws ``PulseError/invalidRequest(reason:)``.
+    /// Whether the request may carry credentials; if false, it passes unchanged. Credentials are sent to home origins
+    /// only. A call to another origin that requires them throws ``PulseError/invalidRequest(reason:)``.
     func admits(_ request: URLRequest, for context: PluginContext) throws -> Bool {
         if let url = request.url, context.isTrusted(url) { return true }
         guard context.options.auth != .required else {

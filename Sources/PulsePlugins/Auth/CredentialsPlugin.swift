@@ -4,6 +4,11 @@ public import PulseCore
 
 /// Sends the same credentials with every call: a name and a password, a token, or an API key.
 ///
+/// ```swift
+/// let credentials = CredentialsPlugin(apiKey: key)
+/// let client = PulseClient(configuration: configuration, plugins: [credentials])
+/// ```
+///
 /// Credentials are sent to the client's home origins only. They are not sent with a call that has the header already,
 /// or whose ``RequestOptions/auth`` is ``RequestOptions/Auth/anonymous``. A call to another origin that requires them
 /// fails with ``PulseError/invalidRequest(reason:)`` before it is sent. A 401 is the call's outcome.
@@ -28,7 +33,8 @@ public struct CredentialsPlugin: PulsePlugin {
     }
 
     /// Sends a token that does not change (RFC 6750, section 2.1), such as that of a service or a script. With an empty
-    /// one, or one with a character that no token has, every call fails with ``PulseError/invalidRequest(reason:)``.
+    /// token, or one with blanks, control or non-ASCII characters, every call fails with
+    /// ``PulseError/invalidRequest(reason:)``.
     public init(bearer token: String) {
         let field = HTTPHeaders.Field.authorization(bearer: token)
         let isToken = !token.isEmpty && token.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -80,8 +86,8 @@ extension PulsePlugin where Self == CredentialsPlugin {
         CredentialsPlugin(username: username, password: password)
     }
 
-    /// A ``CredentialsPlugin`` with a token that does not change: ``CredentialsPlugin/init(bearer:)``. For one that is
-    /// refreshed use `.auth` with a ``TokenProvider``.
+    /// A ``CredentialsPlugin`` with a token that does not change: ``CredentialsPlugin/init(bearer:)``. For a token that
+    /// is refreshed, use `.auth` with a ``TokenProvider``.
     public static func bearer(_ token: String) -> CredentialsPlugin {
         CredentialsPlugin(bearer: token)
     }

@@ -19,7 +19,7 @@ struct DigestChallenge: Sendable, Equatable {
     /// Whether the response covers a count and a client nonce. False is the form of RFC 2069.
     let hasQuality: Bool
     let hashesUsername: Bool
-    /// Whether the server asks for UTF-8, and so knows RFC 7616.
+    /// Whether the server asks for UTF-8, and so supports RFC 7616.
     let isUTF8: Bool
     /// Whether name and password were correct, but the nonce was too old.
     let isStale: Bool
@@ -45,7 +45,7 @@ struct DigestChallenge: Sendable, Equatable {
         case "sha-256-sess": (hash, isSession) = (.sha256, true)
         default: return nil
         }
-        // A list, as absent if it is empty. `auth-int`, which also covers the body, is not supported.
+        // A list; an empty one counts as absent. `auth-int`, which also covers the body, is not supported.
         let qualities = parameters["qop"]?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }
         hasQuality = qualities?.isEmpty == false
@@ -106,7 +106,7 @@ enum AuthenticationField {
             while let byte = rest.first {
                 let name = takeWord()
                 guard !name.isEmpty else {
-                    // A separator, or text that belongs to nothing.
+                    // A separator or stray text.
                     if byte == UInt8(ascii: "\"") { _ = takeQuoted() } else { rest = rest.dropFirst() }
                     continue
                 }
@@ -129,7 +129,7 @@ enum AuthenticationField {
             return String(Substring(word))
         }
 
-        /// Without its quotes. An unterminated string extends to the end.
+        /// Takes a quoted string, without its quotes. An unterminated string extends to the end.
         private mutating func takeQuoted() -> String {
             rest = rest.dropFirst()
             var bytes: [UInt8] = []

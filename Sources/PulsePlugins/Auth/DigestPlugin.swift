@@ -4,6 +4,11 @@ public import PulseCore
 
 /// Digest authentication with a name and a password, which are never sent themselves (RFC 7616).
 ///
+/// ```swift
+/// let digest = DigestPlugin(username: "ada", password: password)
+/// let client = PulseClient(configuration: configuration, plugins: [digest])
+/// ```
+///
 /// After a server's challenge, a 401 that the call does not accept, the request is resent with a digest: once, and up
 /// to twice more if the server calls the challenge's own nonce stale. Later calls to that origin carry a digest from
 /// the start, until the server demands another nonce. The name is the account for the cache and the offline queue.
@@ -22,14 +27,14 @@ public struct DigestPlugin: PulsePlugin {
     private let username: String
     private let password: String
     private let gate = CredentialGate()
-    /// Those of each origin. There are few, since only home origins have any.
+    /// Sessions by origin. There are few, since only home origins have any.
     private let sessions = Locked<[Origin: Sessions]>([:])
 
     private struct Sessions {
-        /// That of the last request that was accepted.
+        /// The session of the last accepted request.
         var current: DigestSession?
-        /// Those of calls that were challenged, by nonce, until their resends end. Other calls do not use them, since a
-        /// nonce may be good for one request.
+        /// Sessions of challenged calls, by nonce, until their resends end. Other calls do not use them, since a nonce
+        /// may be valid for one request only.
         var challenged: [String: DigestSession] = [:]
     }
 
@@ -91,7 +96,7 @@ public struct DigestPlugin: PulsePlugin {
             end(challenge, isAccepted: isAccepted, at: origin)
             adoptNextNonce(from: response, at: origin)
             guard !isAccepted else { return response }
-            // A nonce that has become stale meanwhile tells nothing about name and password (RFC 7616, section 3.3).
+            // A nonce that has become stale meanwhile says nothing about name and password (RFC 7616, section 3.3).
             guard let next = DigestChallenge.first(in: response.headers), next.isStale, next.nonce != challenge.nonce
             else {
                 // Name or password is wrong: the next call starts without a digest.
@@ -112,10 +117,10 @@ public struct DigestPlugin: PulsePlugin {
         }
     }
 
-    /// The request with a digest for this challenge, though calls beside it may get others; nil if it cannot be sent
-    /// again. Then the challenge is for the next call.
+    /// The request with a digest for this challenge, even if concurrent calls get other challenges; nil if it cannot be
+    /// resent. The challenge then serves the next call.
     ///
-    /// - Parameter used: the nonce that the challenge refuses.
+    /// - Parameter used: the nonce that the server rejected with this challenge.
     private func authorized(
         _ request: URLRequest, for challenge: DigestChallenge, after used: String?, at origin: Origin,
         _ context: PluginContext
@@ -125,7 +130,7 @@ public struct DigestPlugin: PulsePlugin {
         return sessions.withLock { sessions in
             var own = sessions[origin] ?? Sessions()
             defer { sessions[origin] = own }
-            // A server that forgot its nonce and demands it again counts from one.
+            // A server that forgot its nonce and issues it again counts from one.
             let isForgotten = challenge.isStale && challenge.nonce == used
             let isCurrent = own.current?.nonce == challenge.nonce && !isForgotten
             guard context.body.isReplayable else {
@@ -139,7 +144,7 @@ public struct DigestPlugin: PulsePlugin {
         }
     }
 
-    /// The resend for this challenge has ended.
+    /// Removes the session of an ended resend; it becomes the current one if the digest was accepted.
     private func end(_ challenge: DigestChallenge, isAccepted: Bool, at origin: Origin) {
         sessions.withLock { sessions in
             let session = sessions[origin]?.challenged.removeValue(forKey: challenge.nonce)

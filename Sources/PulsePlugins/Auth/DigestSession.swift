@@ -64,7 +64,7 @@ struct DigestSession: Sendable {
     }
 
     private var name: String {
-        // Servers of RFC 2617 know no other parameter.
+        // RFC 2617 servers support no other parameter.
         if !challenge.isUTF8 || username.utf8.allSatisfy({ $0 < 0x80 }) {
             return "username=" + AuthenticationField.quoted(username)
         }
@@ -80,7 +80,7 @@ extension CharacterSet {
 }
 
 extension DigestChallenge.Hash {
-    /// The hash in lower-case digits; nil if the system lacks the function, as where MD5 is forbidden.
+    /// The hash in lower-case digits; nil if the system lacks the function, for example where MD5 is disabled.
     fileprivate func hex(_ text: String) -> String? {
         switch self {
         case .md5: SystemHashes.library?.md5(text)

@@ -27,9 +27,9 @@ extension TokenRefresh {
         /// What to do with the provider's result.
         enum Finish {
             case ended(Ending)
-            /// It was cancelled before another run took it over: call the provider again, under this number.
+            /// The call was cancelled before another run took it over: call the provider again, under this number.
             case again(providerCall: Int)
-            /// No call waited any more.
+            /// No call was still waiting.
             case late(endsSession: Bool)
             /// The result has no effect.
             case ignored
@@ -192,7 +192,7 @@ extension TokenRefresh {
             }
         }
 
-        /// Ends a refresh that has taken too long. Nil if it is not the current one.
+        /// Times out a refresh. Nil if it is not the current one.
         mutating func expire(_ number: Int, _ error: PulseError, now: TimeInterval) -> (Ending, providerCall: Int)? {
             guard var run, run.number == number else { return nil }
             self.run = nil

@@ -24,7 +24,7 @@ final class TokenRefresh: Sendable {
         var machine = StateMachine<Waiter>()
         /// The tasks that call the provider, by the number of the call. One runs at a time.
         var workers: [Int: Task<Void, Never>] = [:]
-        /// By the numbers of the runs.
+        /// Keyed by run number.
         var timers: [Int: Task<Void, Never>] = [:]
         /// The context of the call that started the current refresh.
         var context: PluginContext?
@@ -38,7 +38,7 @@ final class TokenRefresh: Sendable {
         self.provider = provider
     }
 
-    /// Read it before the provider's token.
+    /// Must be read before the provider's token.
     var version: Int {
         state.withLock { $0.machine.version }
     }
@@ -56,7 +56,7 @@ final class TokenRefresh: Sendable {
     }
 
     /// The token to use in place of a rejected one: at once if the provider has a newer one, otherwise after a refresh.
-    /// Nil if the provider has no token any more. Throws ``PulseError``; a cancelled caller leaves at once.
+    /// Nil if the provider no longer has a token. Throws ``PulseError``; a cancelled caller leaves at once.
     func replacement(for token: String, in context: PluginContext) async throws -> String? {
         while true {
             let version = version
@@ -125,7 +125,7 @@ final class TokenRefresh: Sendable {
         }
         if let context { context.emit(.authRefreshFailed(context.summary, PulseError.Summary(.cancelled))) }
         tasks.forEach { $0.cancel() }
-        // The provider may shut down a client within its refresh. It would wait for itself.
+        // The provider may shut down a client from within its refresh, which would then wait for itself.
         guard !WorkScope.isWithin(self) else { return }
         for task in tasks { await task.value }
     }
@@ -137,7 +137,7 @@ final class TokenRefresh: Sendable {
         _ state: inout State
     ) -> StateMachine<Waiter>.Decision {
         let decision = state.machine.request(token, seenAt: version, now: context.clock.uptime, waiter: waiter)
-        // Under the lock, so that a shutdown finds the tasks. They start on threads of their own.
+        // Under the lock, so that a shutdown finds the tasks. They start on other threads.
         switch decision {
         case .begin(let number):
             state.context = context
@@ -152,7 +152,7 @@ final class TokenRefresh: Sendable {
     }
 
     private func worker(_ number: Int, for context: PluginContext) -> Task<Void, Never> {
-        // High priority, whichever call was first, since others may wait.
+        // High priority, regardless of the first call's, since others may wait.
         Task(priority: .userInitiated) {
             context.emit(.authRefreshStarted(context.summary))
             await WorkScope.run(self) { await self.refresh(number, for: context) }
@@ -183,7 +183,7 @@ final class TokenRefresh: Sendable {
         if (try? result.get()) != nil {
             lifetime = await provider.tokenExpiry?.timeIntervalSince(context.clock.now)
         } else {
-            // A user may have logged in again while the old session was found to be over.
+            // A user may have logged in again while the refresh of the old session failed.
             current = try? await provider.accessToken()
         }
         if finish(number, result, current, lifetime, for: context) { await provider.handleAuthenticationFailure() }

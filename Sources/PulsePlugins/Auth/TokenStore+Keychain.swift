@@ -4,9 +4,8 @@
 import PulseStorage
 
 extension TokenStore {
-    /// Keeps the tokens in the keychain, readable from the first unlock after a start on. This has not run on Apple
-    /// hardware. See
-    /// ``KeychainSecretStore/init(service:accessGroup:isForThisDeviceOnly:)`` and
+    /// Keeps the tokens in the keychain, readable after the first unlock since boot. This has not run on Apple
+    /// hardware. See ``KeychainSecretStore/init(service:accessGroup:isForThisDeviceOnly:)`` and
     /// ``TokenStore/init(account:in:refresh:onSessionEnd:)``.
     public convenience init(
         account: String, service: String, accessGroup: String? = nil,

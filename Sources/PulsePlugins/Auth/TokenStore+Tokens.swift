@@ -5,15 +5,15 @@ public import PulseCore
 extension TokenStore {
     /// The tokens of a session, as a login or a refresh returns them. No description shows them.
     public struct Tokens: Sendable, Hashable {
-        /// What the calls carry.
+        /// The token that calls send.
         public var accessToken: String
-        /// Nil: the session cannot be refreshed. In the result of a refresh: the earlier refresh token stays valid
-        /// (RFC 6749, section 6).
+        /// Nil if the session cannot be refreshed. In the result of a refresh, nil means that the earlier refresh token
+        /// stays valid (RFC 6749, section 6).
         public var refreshToken: String?
-        /// When the access token expires; nil if that is unknown, which leaves it to the server.
+        /// When the access token expires. Nil if that is unknown: then the server decides.
         public var expiry: Date?
-        /// A stable identifier of the account, see ``TokenProvider/accountID``. Nil in the result of a refresh: the
-        /// account is the earlier one.
+        /// A stable identifier of the account, see ``TokenProvider/accountID``. In the result of a refresh, nil means
+        /// that the account is unchanged.
         public var accountID: String?
 
         /// Creates the tokens of a session. Only the access token is required.
@@ -45,11 +45,11 @@ extension TokenStore.Tokens {
         var account: String?
     }
 
-    /// Equal for equal tokens.
+    /// The encoded tokens; equal for equal tokens.
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // An infinite time is one that never comes.
+        // An infinite expiry means that the token never expires.
         let seconds = expiry.map(\.timeIntervalSince1970).flatMap { $0.isFinite ? $0 : nil }
         return try encoder.encode(
             Record(access: accessToken, refresh: refreshToken, expiry: seconds, account: accountID))

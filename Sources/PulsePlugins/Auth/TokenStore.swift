@@ -17,13 +17,13 @@ public import PulseStorage
 /// On Apple platforms, `TokenStore(account:service:)` keeps the tokens in the keychain.
 ///
 /// - The secret store is read once, by the first call. If it cannot be read, the call fails with
-///   ``PulseError/custom(_:)`` around the ``SecretStoreFailure``, and the next call reads again. That is no logout.
+///   ``PulseError/custom(_:)`` around the ``SecretStoreFailure``, and the next call reads again. That is not a logout.
 /// - Refreshed tokens that cannot be written are used all the same, and ``AuthPlugin`` emits a
 ///   ``NetworkEvent/warning(_:)``. They are written with the next change, or by ``synchronize()``.
 /// - Several processes, an app and its extension, may share the secret store. Each reads it again before a refresh and
-///   after a failed one, and uses the tokens that another process has stored meanwhile. Two that refresh at the same
-///   time both send the same refresh token: the server must tolerate this, or the one that fails uses the other's
-///   result. A login or logout in one process reaches the other with its next refresh, or by ``synchronize()``.
+///   after a failed one, and uses the tokens that another process has stored meanwhile. If two refresh at the same
+///   time, both send the same refresh token: the server must tolerate this, or the process whose refresh fails uses the
+///   other's result. A login or logout in one process reaches the other with its next refresh, or by ``synchronize()``.
 public final class TokenStore: TokenProvider {
     private let account: String
     private let store: any SecretStore
@@ -37,8 +37,8 @@ public final class TokenStore: TokenProvider {
     ///   - account: the name of the tokens in the secret store.
     ///   - refresh: exchanges a refresh token for new tokens. Its errors count as those of
     ///     ``TokenProvider/refreshToken()``. A call of the client within it passes the ``AuthPlugin`` unchanged.
-    ///   - onSessionEnd: runs when the session cannot be refreshed any more, after its tokens were removed: show the
-    ///     login.
+    ///   - onSessionEnd: runs when the session can no longer be refreshed, after its tokens were removed, for example
+    ///     to show the login.
     public init(
         account: String, in store: any SecretStore,
         refresh: @escaping @Sendable (_ refreshToken: String) async throws -> Tokens,
@@ -50,7 +50,7 @@ public final class TokenStore: TokenProvider {
         self.onSessionEnd = onSessionEnd
     }
 
-    /// Begins a session with the tokens of a login, in place of an earlier session. Throws ``SecretStoreFailure`` if
+    /// Starts a session with the tokens of a login, replacing any earlier session. Throws ``SecretStoreFailure`` if
     /// they could not be stored: then they are used until the process ends.
     public func logIn(_ tokens: Tokens) async throws {
         state.withLock { $0.begin(tokens) }
@@ -64,18 +64,18 @@ public final class TokenStore: TokenProvider {
         try await queue.result { try self.save() }
     }
 
-    /// Writes tokens that could not be written before, or else reads what another process has stored. An app that
-    /// shares its secret store calls it when it becomes active. Throws ``SecretStoreFailure``.
+    /// Writes tokens that could not be written before, or else reads the tokens that another process has stored. Call
+    /// it when an app that shares its secret store becomes active. Throws ``SecretStoreFailure``.
     public func synchronize() async throws {
         try await queue.result {
             if self.state.withLock({ $0.isSaved }) { try self.read() } else { try self.save() }
         }
     }
 
-    /// Whether a user is logged in: whether there are tokens, be they valid or expired. Throws ``SecretStoreFailure``
-    /// if the secret store cannot be read, as on a device that has not been unlocked yet: that is no logout.
+    /// Whether a user is logged in: whether there are tokens, valid or expired. Throws ``SecretStoreFailure`` if the
+    /// secret store cannot be read, for example before the device's first unlock: that is not a logout.
     ///
-    /// A session that its server has ended counts until a refresh has found that out.
+    /// A session that the server has ended counts as logged in until a refresh fails.
     public var isLoggedIn: Bool {
         get async throws { try await tokens() != nil }
     }
@@ -104,7 +104,7 @@ public final class TokenStore: TokenProvider {
         let (tokens, session) = state.withLock { ($0.tokens, $0.session) }
         if let tokens, let used, tokens.accessToken != used.accessToken { return tokens.accessToken }
         guard let tokens, let refreshToken = tokens.refreshToken else {
-            // Without tokens before, the user has logged out.
+            // Without earlier tokens, the user had already logged out.
             if used != nil { state.withLock { $0.fail(session) } }
             throw PulseError.sessionExpired
         }
@@ -112,8 +112,8 @@ public final class TokenStore: TokenProvider {
         do {
             new = tokens.refreshed(to: try await refresh(refreshToken))
         } catch {
-            // Another process may have used the same refresh token before. Whether it has is not known without the
-            // store: that is no logout.
+            // Another process may have used the same refresh token. Only the store can show that, so a store that
+            // cannot be read is not a logout.
             do {
                 try await queue.result { try self.read() }
             } catch let failure as SecretStoreFailure where failure.mayPass {
@@ -128,7 +128,7 @@ public final class TokenStore: TokenProvider {
             if let current, current.accessToken != tokens.accessToken { return current.accessToken }
             throw error
         }
-        // The user may have logged out meanwhile, or another one in.
+        // Meanwhile the user may have logged out, or another user logged in.
         guard state.withLock({ $0.replace(with: new, in: session) }) else { throw PulseError.sessionExpired }
         await noteFailure { try self.save() }
         return new.accessToken
@@ -206,6 +206,6 @@ extension TokenStore: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
 /// A provider with failures that do not fail a refresh: ``AuthPlugin`` emits them as warnings.
 protocol NotesStoreFailures: TokenProvider {
-    /// The last failure, once.
+    /// Returns the last failure, and clears it.
     func takeStoreFailure() -> (any Error)?
 }

@@ -9,14 +9,14 @@ struct TokenStoreState: Sendable {
     private(set) var isRead = false
     /// Whether the secret store has the tokens, as far as this process knows.
     private(set) var isSaved = true
-    /// The number of the session. A login, a logout and tokens of another process begin another one.
+    /// The number of the session. A login, a logout and tokens of another process each begin a new one.
     private(set) var session = 0
     /// The content of the secret store when it was last read or written.
     private var stored: Data?
     private var failedSession: Int?
     private var failure: (any Error)?
 
-    /// A login; a logout without tokens.
+    /// Records a login, or a logout if `tokens` is nil.
     mutating func begin(_ tokens: TokenStore.Tokens?) {
         change(tokens)
         session += 1
@@ -49,7 +49,7 @@ struct TokenStoreState: Sendable {
 
     // MARK: The secret store
 
-    /// The content of the secret store. It replaces the tokens if another process has changed it.
+    /// Records the content read from the secret store. It replaces the tokens if another process has changed it.
     mutating func didRead(_ data: Data?, _ tokens: TokenStore.Tokens?) {
         guard isSaved, !isRead || data != stored else { return }
         if isRead { session += 1 }
@@ -58,7 +58,7 @@ struct TokenStoreState: Sendable {
         self.tokens = tokens
     }
 
-    /// The secret store has these tokens now. There may be later ones already.
+    /// Records that the secret store has these tokens. There may already be later ones.
     mutating func didSave(_ data: Data?, _ tokens: TokenStore.Tokens?) {
         stored = data
         isSaved = tokens == self.tokens
@@ -68,7 +68,7 @@ struct TokenStoreState: Sendable {
         self.failure = failure
     }
 
-    /// The last failure that no caller has got.
+    /// Returns the last failure, and clears it.
     mutating func takeFailure() -> (any Error)? {
         defer { failure = nil }
         return failure

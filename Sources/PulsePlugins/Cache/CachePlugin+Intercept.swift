@@ -15,7 +15,7 @@ extension CachePlugin {
             if let memory = cache.memory { memory.responsesAtOnce(for: lookup.key) } else {
                 await cache.storage.responses(for: lookup.key)
             }
-        // A store may then have found nothing yet.
+        // The read of a cancelled call may have ended early and found nothing.
         if cache.memory == nil { try Task.checkCancellation() }
         let strategy = lookup.strategy(for: stored)
         switch strategy {
@@ -40,7 +40,7 @@ extension CachePlugin {
         context.store[SendTime.self]?.withLock { $0.note(attempt: context.attempt, at: now) }
     }
 
-    /// Forwards a request that the cache does not serve, and invalidates what it changes.
+    /// Forwards a request that the cache does not serve, and invalidates the entries that it changes.
     private func pass(
         _ request: URLRequest, _ context: PluginContext, _ next: PluginChain
     ) async throws -> PulseResponse {
@@ -106,7 +106,7 @@ extension CachePlugin {
         try Task.checkCancellation()
         if !flight.outcome.isCancelled {
             if flight.isFirst { return try await finish(flight.outcome, fetch, next) }
-            // A call never gets an outcome of another user's credential, not even a failure.
+            // A call never gets the outcome of another user's credential, not even a failure.
             if lookup.unseenCredential(in: flight.sent) == nil,
                 let response = try await serveShared(flight.outcome, fetch)
             {
@@ -117,7 +117,7 @@ extension CachePlugin {
         return try await finish(await fetch.outcome { await next.result($0) }, fetch, next)
     }
 
-    /// The ended request that this call shares with others; nil if it must send its own.
+    /// The finished request that this call shares with others; nil if it must send its own.
     private func flight(of fetch: CacheFetch, _ next: PluginChain) async throws -> HTTPCache.Flights.Subscription? {
         let lookup = fetch.lookup
         let key = { self.cache.isUnshareable(lookup.key) ? nil : lookup.sharedFlightKey }
@@ -162,7 +162,7 @@ extension CachePlugin {
         let lookup = fetch.lookup
         switch outcome {
         case .failed(let error): return try await fallback(for: error, fetch)
-        // The server is failing already, and would respond to each call in the same way.
+        // The server is already failing, and would respond to each call in the same way.
         case .fallback: return try await ownFallback(fetch, isDisconnected: false)
         case .received, .confirmed, .completed: break
         }

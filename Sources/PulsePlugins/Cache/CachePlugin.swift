@@ -5,6 +5,12 @@ public import PulseStorage
 
 /// Stores responses and serves them to later calls, as far as servers allow.
 ///
+/// ```swift
+/// let cache = CachePlugin(policy: .rfc9111, storage: .disk(directory: DiskCacheStorage.defaultDirectory()))
+/// let client = PulseClient(configuration: configuration, plugins: [cache])
+/// await cache.clearAll(account: "ada")
+/// ```
+///
 /// It runs once around all attempts of a call. Put it after the plugin that authenticates: responses are then stored
 /// separately for each account (`TokenProvider.accountID`), or for the credentials of the request. A hit runs no inner
 /// plugin. Several clients may share a cache, and every method may be called from any thread.
@@ -21,8 +27,8 @@ public final class CachePlugin: PulsePlugin {
     /// `no-store`.
     ///
     /// - Parameter ttl: seconds, 300 by default; with zero or less, nothing is fresh.
-    /// - Parameter maxMemoryItems: the most responses, 200 by default; the least recently used are evicted first. They
-    ///   take at most 32 MiB in total.
+    /// - Parameter maxMemoryItems: the maximum number of responses, 200 by default; the least recently used are evicted
+    ///   first. They take at most 32 MiB in total.
     public convenience init(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) {
         self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maximumEntries: maxMemoryItems))
     }
@@ -35,15 +41,15 @@ public final class CachePlugin: PulsePlugin {
         cache = HTTPCache(policy: policy, storage: storage)
     }
 
-    /// Ends the requests that the cache itself has started. Requests that calls still wait for continue; those calls
-    /// may belong to another client. The plugin stays usable.
+    /// Cancels the requests that no call waits for, such as background validations. Requests that calls still wait for
+    /// continue; those calls may belong to another client. The plugin stays usable.
     public func shutdown() async {
         await cache.flights.shutdown()
     }
 
     // MARK: Invalidation
 
-    /// Removes every response for a URL, of all users. The URL's fragment is ignored.
+    /// Removes every response for a URL, for all users. The URL's fragment is ignored.
     ///
     /// The response to a request in flight is not stored either. The same holds for the other ways to remove responses.
     /// If the store cannot be written, remaining entries may be served until it can; a ``NetworkEvent/warning(_:)``
@@ -52,7 +58,7 @@ public final class CachePlugin: PulsePlugin {
         await cache.invalidateOrWarn(.url(CacheURL.normalized(url)), url)
     }
 
-    /// Removes every response whose URL has this prefix: `https://api.example.com/users/`.
+    /// Removes every response whose URL has this prefix, such as `https://api.example.com/users/`.
     public func invalidate(prefix: URL) async {
         await cache.invalidateOrWarn(.prefix(CacheURL.normalized(prefix)), prefix)
     }
@@ -63,7 +69,7 @@ public final class CachePlugin: PulsePlugin {
         await cache.invalidateOrWarn(.tag(tag))
     }
 
-    /// Removes every response for an account, as named by `TokenProvider.accountID`: at logout.
+    /// Removes every response for an account, as named by `TokenProvider.accountID`: for example at logout.
     public func clearAll(account: String) async {
         await cache.invalidateOrWarn(.partition(CachePartition.name(account: account)))
     }

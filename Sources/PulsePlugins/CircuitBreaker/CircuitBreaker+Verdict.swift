@@ -3,10 +3,10 @@
 import PulseCore
 
 extension CircuitBreaker.Verdict {
-    /// Whether an outcome is a failure or success of the host. Connect errors, timeouts and the statuses 500, 502, 503
-    /// and 504 are failures; any other response is a success. Ignored are a 429, a missing connection, a cancellation,
-    /// and every outcome that did not come from the network. So is the failure of an inner recovery, whose host may be
-    /// another one.
+    /// Classifies an outcome as a failure or success of the host. Connect errors, timeouts and the statuses 500, 502,
+    /// 503 and 504 are failures; any other response is a success. A 429, a missing connection, a cancellation and every
+    /// outcome that did not come from the network are ignored. So is the failure of an inner recovery, which may use
+    /// another host.
     ///
     /// - Parameter sentBefore: how many requests the call had sent before.
     /// - Parameter slow: seconds after which a success is slow.
@@ -50,7 +50,7 @@ extension CircuitBreaker.Verdict {
         // The connection was at fault, not the host. The resend on another connection decides.
         case .transport where error.isStaleConnection:
             self = .ignored
-        // The request was in this process all the time.
+        // The request never left this process.
         case .transport where error.isPoolTimeout:
             self = .ignored
         case .transport(let code, _):
@@ -76,7 +76,7 @@ extension CircuitBreaker.Verdict {
         }
     }
 
-    /// The reset time of a rate limit is ignored: it does not tell when the host recovers.
+    /// The reset time of a rate limit is ignored: it does not say when the host recovers.
     private static func retryAfter(of response: PulseResponse, now: Date) -> TimeInterval? {
         response.headers.contains("Retry-After") ? RetryAfter.seconds(in: response.headers, now: now) : nil
     }

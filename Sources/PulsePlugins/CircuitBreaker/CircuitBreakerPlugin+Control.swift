@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Reads and sets the state of circuits: for an operator's switch, a debug panel, a test.
+/// Reads and sets the state of circuits, for example for an operator's switch, a debug panel or a test.
 extension CircuitBreakerPlugin {
     /// The state of a circuit by its name: an origin such as `https://api.example.com`, a route, or the name from a
     /// custom key. An unused circuit is closed.
@@ -15,7 +15,7 @@ extension CircuitBreakerPlugin {
         state(for: Origin(url)?.description ?? url.absoluteString)
     }
 
-    /// Rejects every call, to any host, until ``reset()``: the switch for maintenance.
+    /// Rejects every call, to any host, until ``reset()``: for example during maintenance.
     public func isolate() {
         emit(circuits.withLock { $0.isolateAll() })
     }

@@ -15,13 +15,13 @@ extension CircuitBreakerPlugin {
             case rate(RateWindow)
         }
 
-        /// The window of the latest calls, with the highest rates of failed and slow calls.
+        /// A window of the latest calls, with the rates of failed and slow calls that open the circuit.
         public struct RateWindow: Sendable, Hashable {
             /// How many of the latest calls count: from 1 to 10,000, 20 by default.
             public var calls: Int
             /// Seconds for which a call counts; 30 by default.
             public var duration: TimeInterval
-            /// The least number of calls for the circuit to open; 10 by default, at most ``calls``.
+            /// Minimum number of calls before the circuit can open; 10 by default, at most ``calls``.
             public var minimumCalls: Int
             /// The failure rate that opens the circuit, from 0 to 1; 0.5 by default.
             public var failureRate: Double
@@ -31,8 +31,8 @@ extension CircuitBreakerPlugin {
             /// The rate of slow calls that opens the circuit, from 0 to 1; 0.5 by default.
             public var slowCallRate: Double
 
-            /// Creates a window. By default, the circuit opens when half of the latest 20 calls in 30 seconds fail,
-            /// with at least 10 calls.
+            /// Creates a window. By default, the circuit opens when at least half of the latest 20 calls in 30 seconds
+            /// fail, with at least 10 calls.
             public init(
                 calls: Int = 20, duration: TimeInterval = 30, minimumCalls: Int = 10, failureRate: Double = 0.5,
                 slowCallDuration: TimeInterval? = nil, slowCallRate: Double = 0.5
@@ -48,9 +48,9 @@ extension CircuitBreakerPlugin {
 
         /// Which calls share a circuit.
         public enum Key: Sendable {
-            /// Calls to one origin share a circuit; its name is `https://api.example.com`. A host that cannot be
-            /// reached is found out once for all routes. A route that fails alone blocks the others only if no call to
-            /// them succeeds in between; with ``Trip/rate(_:)``, if it makes up the failure rate of all calls.
+            /// Calls to one origin share a circuit; its name is `https://api.example.com`. An unreachable host is
+            /// detected once for all routes. A single failing route blocks the others only if no call to them succeeds
+            /// in between; with ``Trip/rate(_:)``, if its failures alone reach the failure rate of all calls.
             case origin
             /// Calls of one route share a circuit: see ``PulseCore/RequestOptions/route``. For a gateway whose routes
             /// lead to different servers.
@@ -60,14 +60,14 @@ extension CircuitBreakerPlugin {
             case custom(@Sendable (URLRequest, PluginContext) -> String?)
         }
 
-        /// What opens a circuit; the default ``RateWindow`` unless set.
+        /// What opens a circuit; by default, a ``RateWindow`` with its defaults.
         public var trip: Trip
         /// Seconds for which an open circuit rejects every call, 30 by default. A `Retry-After` of the failure that
         /// opened it can make this longer, up to an hour. A probe that takes longer than the cooldown is dropped.
         public var cooldownDuration: TimeInterval
         /// Whether the cooldown doubles each time the probes fail, up to 5 minutes. False by default.
         public var backsOff: Bool
-        /// Which calls share a circuit; those to one origin unless set.
+        /// Which calls share a circuit; by default, those to one origin.
         public var key: Key
 
         /// Creates a policy. By default, a circuit opens when at least half of the latest 20 calls in 30 seconds fail,

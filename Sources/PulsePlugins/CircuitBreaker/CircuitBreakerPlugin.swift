@@ -5,18 +5,24 @@ public import PulseCore
 /// Rejects calls to a host that keeps failing, so that the host can recover and callers need not wait. After too many
 /// failures, calls fail at once with ``PulseCore/PulseError/circuitOpen(name:retryAfter:)``, until a probe succeeds.
 ///
-/// - Failures are failed connects and TLS handshakes, lost connections, timeouts, a deadline that passes after the
-///   request was sent, and the statuses 500, 502, 503 and 504, unless the call accepts the status. Any other response
-///   is a success, including a redirect. Not counted are a 429, a cancelled call, a call without a connection, a call
-///   whose deadline passes before it was sent, and a call that fails with a validator's recovery.
+/// ```swift
+/// let breaker = CircuitBreakerPlugin(failureThreshold: 5, cooldownDuration: 30)
+/// let client = PulseClient(configuration: configuration, plugins: [breaker])
+/// print(breaker.state(for: "https://api.example.com"))
+/// ```
+///
+/// - Failures are failed connection attempts and TLS handshakes, lost connections, timeouts, a deadline that passes
+///   after the request was sent, and the statuses 500, 502, 503 and 504 that the call does not accept. Any other
+///   response is a success, including a redirect. A 429, a cancelled call, a call without a connection, a call whose
+///   deadline passes before it was sent, and a call that fails with a validator's recovery are not counted.
 /// - An app error that an inner validator derives from a response is a success, like a 404: the host has responded. A
-///   validator that finds the host failing replaces the response with a 503.
+///   validator that considers the host to be failing replaces the response with a 503.
 /// - A streamed response is judged by its head. A rejected call is not retried.
 /// - The breaker runs around each attempt. Calls that an inner plugin makes as part of a probe pass with it.
 ///
-/// Closed circuits are kept for the 1024 most recently used keys, others for the 4096 most recently used, and those
-/// isolated by name always. Every method may be called from any thread. Several clients may share one breaker, and so
-/// its circuits.
+/// Closed circuits are kept for the 1024 most recently used keys, others for the 4096 most recently used; circuits
+/// isolated by name are never evicted. Every method may be called from any thread. Several clients may share one
+/// breaker, and thus its circuits.
 public final class CircuitBreakerPlugin: PulsePlugin {
     /// What a circuit does with the next call.
     public enum State: Sendable, Hashable {
@@ -82,7 +88,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         }
     }
 
-    /// A permit; nil for a call that is part of a probe and is not counted.
+    /// Admits a call with a permit; nil for a call that is part of a probe and is not counted.
     private func admit(
         _ key: CircuitKey, at now: TimeInterval, for context: PluginContext
     ) throws -> CircuitBreaker.Permit? {
@@ -103,7 +109,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
         sentBefore: Int, for context: PluginContext
     ) {
         let now = context.clock.uptime
-        // Measured from the last send: time in a queue or before a resend is not the host's.
+        // Measured from the last send: time in a queue or before a resend does not count against the host.
         let latency = slowCallDuration == nil ? nil : context.sendWatch?.last.map { now - $0 }
         let verdict = CircuitBreaker.Verdict(
             result, in: context, sentBefore: sentBefore, latency: latency ?? 0, slow: slowCallDuration)

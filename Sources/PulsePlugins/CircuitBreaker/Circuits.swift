@@ -20,7 +20,7 @@ enum CircuitKey: Hashable, Sendable {
 struct Circuits: Sendable {
     private struct Circuit: Sendable {
         var breaker: CircuitBreaker
-        /// The sink of the first client that used the circuit. Manual changes have no call of their own to report to.
+        /// The sink of the first client that used the circuit. Manual changes belong to no call that could report them.
         /// Nil until the first use.
         var events: (any EventSink)?
     }
@@ -32,10 +32,10 @@ struct Circuits: Sendable {
         let events: (any EventSink)?
     }
 
-    /// The most closed circuits. A dropped circuit soon opens again if its host still fails.
+    /// Maximum number of closed circuits. A dropped circuit soon opens again if its host still fails.
     static let capacity = 1024
-    /// The most circuits in total, except those isolated by name. It is larger, so that calls to many hosts do not
-    /// evict open circuits.
+    /// Maximum number of circuits in total, except those isolated by name. It is larger, so that calls to many hosts do
+    /// not evict open circuits.
     static let limit = 4096
 
     private let policy: CircuitBreakerPlugin.Policy
@@ -64,7 +64,7 @@ struct Circuits: Sendable {
     mutating func settle(
         _ permit: CircuitBreaker.Permit, of key: CircuitKey, _ verdict: CircuitBreaker.Verdict, at now: TimeInterval
     ) -> CircuitBreaker.Change? {
-        // Without a circuit: it was reset or dropped, and the call is not counted.
+        // Without a circuit, it was reset or dropped: the call is not counted.
         circuits.withValue(for: key) { $0.breaker.settle(permit, verdict, at: now) } ?? nil
     }
 

@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// It is bound to the task while the rest of the chain runs for a probe. A call made within it, such as a validator's
 /// session renewal, belongs to the probe. If that call were rejected, the probe could never succeed and the circuit
-/// never close.
+/// would never close.
 struct ProbeScope: Sendable {
     @TaskLocal private static var current: [ProbeScope] = []
 

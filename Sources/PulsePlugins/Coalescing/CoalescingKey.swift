@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// What calls must have in common to share one request: everything that could affect their responses.
+/// The properties that calls must have in common to share one request: everything that could affect their responses.
 // A class: it is passed through asynchronous functions and mostly compared with itself.
 final class CoalescingKey: Hashable, Sendable {
     private struct Terms: Equatable, Sendable {
@@ -20,7 +20,7 @@ final class CoalescingKey: Hashable, Sendable {
         let limit: Int
         let options: SharedOptions
 
-        /// Compares strings by bytes: two accounts that Swift calls equal may differ for the server.
+        /// Compares strings by bytes: two accounts that Swift considers equal may differ for the server.
         static func == (left: Terms, right: Terms) -> Bool {
             left.client == right.client && left.method == right.method && left.url == right.url
                 && left.account.map { Array($0.utf8) } == right.account.map { Array($0.utf8) }

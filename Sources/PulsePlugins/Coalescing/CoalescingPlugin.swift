@@ -4,6 +4,12 @@ public import PulseCore
 
 /// Lets concurrent identical calls share one request.
 ///
+/// ```swift
+/// let client = PulseClient(configuration: configuration, plugins: [.auth(session), .coalescing()])
+/// async let first: User = client.get("/me")
+/// async let second: User = client.get("/me")  // shares the request
+/// ```
+///
 /// Calls of one client are identical if they have the same method, URL, account, body, header fields, route and
 /// options. Their trace ids (`traceparent`, `tracestate`, `baggage`, `X-Request-ID`), `Idempotency-Key` and deadline
 /// may differ. Nothing is stored: a call after the response sends its own request. So does a call after an unsafe call
@@ -13,18 +19,18 @@ public import PulseCore
 ///   its endpoint adds inner plugins. It is not shared either if its retry or redirect policy holds a closure, or if
 ///   it sets ``RequestOptions/coalesces`` to false. The same holds for a call made within the work of another call,
 ///   such as a validator's session renewal, since the two could wait for each other.
-/// - A call that is cancelled, or whose deadline passes, leaves without the others; when the last one leaves, the
-///   request is cancelled. The request has the latest of their deadlines: no retry of it sleeps past that. A call whose
-///   own deadline comes first fails with ``PulseError/deadlineExceeded(last:)``, with the request's last failure until
-///   then.
-/// - A response shows the request that the call itself made. Its ``PulseResponse/origin`` is
+/// - A call that is cancelled, or whose deadline passes, stops waiting, and the others continue; when the last one
+///   leaves, the request is cancelled. The request has the latest of their deadlines: no retry of it sleeps past that.
+///   A call whose own deadline comes first fails with ``PulseError/deadlineExceeded(last:)``, with the request's last
+///   failure until then.
+/// - Each call's response has the call's own request. Its ``PulseResponse/origin`` is
 ///   ``PulseResponse/Origin-swift.enum/coalesced`` for all calls but the first, unless it comes from a store. A failure
 ///   is the same for all.
 /// - Inner plugins see the task-local values of the first call: the request continues that call's trace. Its task has a
-///   high priority, whichever calls wait for it.
+///   high priority, regardless of the calls that wait for it.
 ///
-/// In the list it belongs after the plugin that authenticates, whose tokens and account distinguish users. If an inner
-/// plugin sets a credential, nothing is shared: the waiting calls send their own requests, and a warning reports that.
+/// Put it after the plugin that authenticates, whose tokens and account distinguish users. If an inner plugin sets a
+/// credential, nothing is shared: the waiting calls send their own requests, and a warning reports that.
 public struct CoalescingPlugin: PulsePlugin {
     private let flights = SingleFlight<CoalescingKey, Result<PulseResponse, PulseError>>(
         cancelled: .failure(.cancelled))
@@ -48,7 +54,7 @@ public struct CoalescingPlugin: PulsePlugin {
         }
         guard let flight else { return try await pass(request, context, next) }
         if flight.isFirst { return try flight.outcome.get() }
-        // A call that has left sends nothing more.
+        // A cancelled call sends nothing more.
         if case .failure(.cancelled) = flight.outcome { throw PulseError.cancelled }
         // A plugin may have replaced the response, so that its request is not the one that was sent.
         let sent = [flight.sent, try? flight.outcome.get().request].compactMap { $0 }

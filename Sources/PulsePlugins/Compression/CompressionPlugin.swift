@@ -2,17 +2,22 @@
 
 public import PulseCore
 
-/// Compresses request bodies with gzip (RFC 9110, section 8.4) if that is smaller, and sets `Content-Encoding`. A body
-/// whose first 256 KiB hardly shrink is sent unchanged.
+/// Compresses request bodies with gzip (RFC 9110, section 8.4) if that makes them smaller, and sets `Content-Encoding`.
+/// A body whose first 256 KiB hardly shrink is sent unchanged.
+///
+/// ```swift
+/// let compression = CompressionPlugin(minimumLength: 2048)
+/// let client = PulseClient(configuration: configuration, plugins: [compression])
+/// ```
 ///
 /// It runs once for each call and hop, outside the retry loop. Inner plugins see the compressed body, so that
 /// signatures cover the bytes sent. The server must accept gzip in requests, which few do by default. So the plugin
-/// compresses for home origins only, or for all if the client has neither a base URL nor trusted origins.
+/// compresses for home origins only, or for all origins if the client has neither a base URL nor trusted origins.
 ///
 /// Bodies below `minimumLength` are sent unchanged, as are those with a `Content-Encoding`, a `Content-Range` or a
-/// digest of their own. A file is compressed into a temporary file first, so that its length is known and an attempt
-/// can be retried; the file is removed when the call has its response. A stream is sent unchanged unless
-/// `includesStreams` is set: its length would be unknown, and not every server accepts chunked requests.
+/// digest header. A file is compressed into a temporary file first, so that its length is known and an attempt can be
+/// retried; the file is removed when the call has its response. A stream is sent unchanged unless `includesStreams` is
+/// set: its length would be unknown, and not every server accepts chunked requests.
 ///
 /// Where the system has no compression, requests pass unchanged, and a ``NetworkEvent/warning(_:)`` reports that once.
 public struct CompressionPlugin: PulsePlugin {
@@ -39,7 +44,7 @@ public struct CompressionPlugin: PulsePlugin {
         compressor = make.map { BodyCompressor(make: $0) }
     }
 
-    /// Sends the request with its body compressed, if that is smaller. Throws the errors of the rest of the chain, and
+    /// Sends the request with a compressed body, if that is smaller. Throws the errors of the rest of the chain, and
     /// ``PulseError/transport(_:underlying:)`` for a file that cannot be read or a temporary file that cannot be
     /// written.
     public func intercept(
@@ -109,7 +114,7 @@ public struct CompressionPlugin: PulsePlugin {
 
     private static func coded(_ request: URLRequest) -> URLRequest {
         var coded = request
-        // The request's length is that of the uncompressed body.
+        // The request's `Content-Length` describes the uncompressed body.
         coded.setHeaders([("Content-Encoding", "gzip"), ("Content-Length", nil)])
         return coded
     }

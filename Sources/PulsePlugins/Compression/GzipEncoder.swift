@@ -5,12 +5,12 @@ import PulseStorage
 
 /// Encodes one gzip member (RFC 1952) piece by piece. The output is deterministic. For one task at a time.
 final class GzipEncoder {
-    /// No name, no time, unknown system.
+    /// The header: no file name, no modification time, unknown operating system.
     private static let head = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
 
     private let deflate: any RawDeflate
     private var checksum = Checksum()
-    /// As the trailer stores it: modulo 2^32.
+    /// The uncompressed length modulo 2^32, as the trailer stores it.
     private var length: UInt32 = 0
     private var hasStarted = false
 

@@ -10,7 +10,7 @@ extension SystemDeflate {
     }
 }
 
-/// The framework's zlib is DEFLATE without the zlib frame.
+/// The framework's `.zlib` is raw DEFLATE, without the zlib header and trailer.
 private final class FilterDeflate: RawDeflate {
     private final class Sink {
         var bytes = Data()

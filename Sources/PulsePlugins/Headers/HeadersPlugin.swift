@@ -4,9 +4,14 @@ public import PulseCore
 
 /// Sets header fields on every call, replacing those that the request already has.
 ///
+/// ```swift
+/// let headers = HeadersPlugin(["X-App-Version": "1.2", "Accept-Language": "en"])
+/// let client = PulseClient(configuration: configuration, plugins: [headers])
+/// ```
+///
 /// It runs once for each call and redirect hop, outside the retry loop. A secret field is sent to the client's home
-/// origins only; if the client has none, with the first hop of each call. A field that cannot be sent (a name that is
-/// not a token, a value with a control character but a tab) fails the call before it is sent, with
+/// origins only; if the client has none, only with the first hop of each call. A field that cannot be sent (a name that
+/// is not a token, a value with a control character other than a tab) fails the call before it is sent, with
 /// ``PulseError/invalidRequest(reason:)``.
 public struct HeadersPlugin: PulsePlugin {
     private enum Source: Sendable {
@@ -30,8 +35,8 @@ public struct HeadersPlugin: PulsePlugin {
         self.init(headers.dictionary)
     }
 
-    /// Sets fields from a closure that runs for each call: a locale, a device id that takes I/O to find. An error that
-    /// it throws fails the call. Called concurrently.
+    /// Sets fields from a closure that runs for each call, for example a locale, or a device id that takes I/O to read.
+    /// An error that it throws fails the call. Called concurrently.
     public init(_ headers: @escaping @Sendable (PluginContext) async throws -> [String: String]) {
         source = .closure(headers)
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Runs one request and its copies, each in a task of its own, so that the losers can be cancelled.
+/// Runs one request and its copies, each in a separate task, so that the losers can be cancelled.
 final class HedgedRequest: Sendable {
     typealias Outcome = Result<PulseResponse, PulseError>
 
@@ -48,8 +48,8 @@ final class HedgedRequest: Sendable {
         return track(task)
     }
 
-    /// The first good outcome of the started requests, or the best of the others. A cancellation ends all requests; the
-    /// call ends after them.
+    /// Waits for the first good outcome of the started requests, or else for the best one. A cancellation cancels all
+    /// requests; the call ends after they have ended.
     func outcome() async -> Outcome {
         await withTaskCancellationHandler {
             track(Task { try await self.startCopies() })
@@ -83,7 +83,7 @@ final class HedgedRequest: Sendable {
         } while startCopy()
     }
 
-    /// The least number of seconds until the next copy is due.
+    /// Minimum number of seconds until the next copy is due.
     private var timeLeft: TimeInterval {
         guard let log = context.sendWatch, let last = log.last,
             log.count >= state.withLock({ $0.race.started })
@@ -114,7 +114,7 @@ final class HedgedRequest: Sendable {
         }
     }
 
-    /// Makes a task end with the race; returns the outcome if it is available already.
+    /// Registers a task to be cancelled when the race ends. Returns the outcome if it is already available.
     @discardableResult
     private func track(_ task: Task<Void, any Error>) -> Outcome? {
         let (isDecided, outcome) = state.withLock { state in

@@ -25,14 +25,14 @@ extension HedgingPlugin {
         private var best: (number: Int, quality: Quality)?
         private let limit: Int
 
-        /// - Parameter limit: the most requests, the first included.
+        /// - Parameter limit: the maximum number of requests, including the first.
         init(limit: Int) {
             self.limit = max(1, limit)
         }
 
         var mayStart: Bool { !isDecided && started < limit }
 
-        /// The number of another request, which then runs; nil if none may start.
+        /// Starts another request. Returns its number, or nil if none may start.
         mutating func start() -> Int? {
             guard mayStart else { return nil }
             started += 1
@@ -40,9 +40,9 @@ extension HedgingPlugin {
             return started
         }
 
-        /// The number of the request whose outcome ends the race: it is good, or no other request in flight could do
-        /// better. Waiting for a copy that has not started would be a retry, which is not decided here. Nil if the race
-        /// continues, or was over.
+        /// Records an outcome. Returns the number of the best request if the race ends: the outcome is good, or no
+        /// other request is in flight. Waiting for a copy that has not started would be a retry, which is not decided
+        /// here. Nil if the race continues, or was already over.
         mutating func finish(_ number: Int, _ quality: Quality) -> Int? {
             running -= 1
             guard !isOver else { return nil }
@@ -55,7 +55,7 @@ extension HedgingPlugin {
         /// The number of the request with the best outcome so far.
         var bestNumber: Int? { best?.number }
 
-        /// The caller has left: nothing starts from now on.
+        /// Records that the caller was cancelled: no more requests start.
         mutating func cancel() {
             isCancelled = true
         }

@@ -5,22 +5,29 @@ public import PulseCore
 /// Sends a second copy of a request that takes unusually long, and uses the first good response. For reads whose tail
 /// latency matters, against servers that can take a little more load.
 ///
+/// ```swift
+/// let hedging = HedgingPlugin(delay: .fixed(0.2))
+/// let breaker = CircuitBreakerPlugin()
+/// let client = PulseClient(configuration: configuration, plugins: [hedging, breaker])
+/// ```
+///
 /// Only calls with a safe method, a replayable body and a buffered response are copied; others pass unchanged. A call
 /// with ``RequestOptions/progress`` is not copied either.
 ///
-/// Copies are at most 5 % of a route's calls, unless set, so the first comes after 20 calls at the earliest: a server
-/// that is slow as a whole must not get twice the load for it. When one request wins, the others are cancelled, and
-/// inner plugins see a cancellation.
+/// By default, copies are at most 5 % of a route's calls, so the first is sent after 20 calls at the earliest. A server
+/// that is slow for every call must not get twice the load. When one request wins, the others are cancelled, and inner
+/// plugins see a cancellation.
 ///
 /// A response is good if the standard retry policy would not retry it, whichever policy is in force. If no request gets
-/// a good one, the caller gets the best outcome once no other request is in flight: a response rather than an error,
-/// and an error after the send rather than a failure before it.
+/// a good one, the caller gets the best outcome once no other request is in flight. A response is better than an error,
+/// and an error after the send is better than one before it.
 ///
 /// The plugin runs around each attempt; put it before the circuit breaker, so that the breaker counts each copy. The
 /// delay starts when a request was sent: a request that still waits on the client, for a token or a permit, is not
 /// copied.
 ///
-/// Use one plugin as long as its client: it measures the calls that it sees, for the 1024 most recently used routes.
+/// Keep one plugin for the lifetime of its client: it measures the response times of the 1024 most recently used
+/// routes.
 public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
@@ -32,7 +39,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     }
 
     private let delay: Delay
-    /// The most requests of a call, the first included.
+    /// The maximum number of requests per call, including the first.
     let limit: Int
     private let extraLoad: Double
     // A lock for each route, so that a call looks up its route once.
@@ -43,10 +50,10 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// Creates a plugin.
     ///
     /// - Parameter delay: when a copy is sent; ``Delay/observed`` by default.
-    /// - Parameter maximumCopies: the most copies of one request, each a delay after the previous one; from 1, the
-    ///   default, to 8.
-    /// - Parameter maximumExtraLoad: the most copies as a share of a route's calls, from 0.001 to 1; 0.05 by default. A
-    ///   number outside counts as the nearest. At 1 every call may be copied, the first one too if the delay is fixed.
+    /// - Parameter maximumCopies: the maximum number of copies of one request, each sent a delay after the previous
+    ///   one; from 1, the default, to 8.
+    /// - Parameter maximumExtraLoad: the maximum share of copies among a route's calls, from 0.001 to 1; 0.05 by
+    ///   default. Values out of range are clamped. At 1 every call may be copied, even the first if the delay is fixed.
     public init(delay: Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05) {
         self.delay = delay
         extraLoad = maximumExtraLoad >= 0.001 ? min(maximumExtraLoad, 1) : 0.001
@@ -107,7 +114,7 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
             context.call.options.progress == nil
         else { return false }
         let method = request.httpMethod ?? "GET"
-        // Mostly it is the same: then it need not be parsed.
+        // Usually the method is unchanged and need not be parsed.
         return method == context.method.rawValue || HTTPMethod(rawValue: method)?.isSafe ?? false
     }
 

@@ -16,7 +16,7 @@ struct RouteLatencies: Sendable {
     private var percentile: TimeInterval?
     /// The share of the calls that may be copied.
     private let extraLoad: Double
-    /// The copies that the calls so far allow and that were not sent.
+    /// The copies that the calls so far allow and that are not sent yet.
     private var credit = 0.0
 
     /// - Parameter extraLoad: from 0.001 to 1.
@@ -30,7 +30,7 @@ struct RouteLatencies: Sendable {
     }
 
     // A sum of twenty times 0.05 may be a little less than 1.
-    /// Whether a copy may be sent without adding more load than is allowed to the calls so far.
+    /// Whether the budget allows another copy.
     var mayCopy: Bool { credit > 1 - 1e-9 }
 
     /// Takes a copy from the budget; false if there is none.

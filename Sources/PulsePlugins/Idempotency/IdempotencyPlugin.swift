@@ -3,7 +3,11 @@
 public import PulseCore
 
 /// Gives each call with an unsafe method (POST, PUT, PATCH, DELETE …) an `Idempotency-Key`, so that a server that
-/// supports the header does the work once, however often the request arrives.
+/// supports the header processes the call once, however often the request arrives.
+///
+/// ```swift
+/// let client = PulseClient(configuration: configuration, plugins: [.idempotency(), .retry()])
+/// ```
 ///
 /// All attempts and redirect hops of a call have the same UUID, from the client's randomness. A key set by the request,
 /// the endpoint or ``RequestOptions/idempotencyKey`` is kept. A redirect that turns the call into a GET drops the key

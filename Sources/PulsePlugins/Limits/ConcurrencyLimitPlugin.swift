@@ -4,6 +4,11 @@ public import PulseCore
 
 /// Limits how many requests to a host are in flight at a time; the rest wait in a queue.
 ///
+/// ```swift
+/// let limit = ConcurrencyLimitPlugin(limit: 4)
+/// let client = PulseClient(configuration: configuration, plugins: [limit])
+/// ```
+///
 /// Urgent calls (``RequestOptions/priority``) go first; within one priority the order is first come, first served. A
 /// steady stream of urgent calls delays the others. A cancelled call leaves the queue at once without a permit; a call
 /// whose deadline passes in the queue fails with ``PulseError/deadlineExceeded(last:)``.
@@ -29,14 +34,14 @@ public struct ConcurrencyLimitPlugin: PulsePlugin {
 
     /// Limits the requests in flight under each key.
     ///
-    /// - Parameter limit: the most requests; less than 1 counts as 1.
+    /// - Parameter limit: the maximum number of requests in flight; less than 1 counts as 1.
     /// - Parameter key: which calls share a limit; those to one host by default.
     public init(limit: Int, by key: RateLimitPlugin.Key = .origin) {
         semaphores = Semaphores(limit: limit)
         self.key = key
     }
 
-    /// The number of keys with requests in flight. Others are dropped.
+    /// The number of keys with requests in flight. Idle keys are dropped.
     var keyCount: Int { semaphores.permits.keyCount }
 
     func waiterCount(_ key: RateLimitPlugin.Key.Value) -> Int { semaphores.permits.waiterCount(key) }

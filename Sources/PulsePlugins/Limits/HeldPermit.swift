@@ -5,7 +5,7 @@ import PulseCore
 /// One permit of a ``ConcurrencyLimitPlugin``, released once, when its last holder releases it.
 ///
 /// It is bound to the task while the rest of the chain runs. A call made within it, such as a validator's session
-/// renewal, is part of the work that holds the permit. If such calls needed permits of their own, they could use up all
+/// renewal, is part of the work that holds the permit. If such calls needed their own permits, they could use up all
 /// permits and deadlock. Work that continues after its call has left retains the permit.
 struct HeldPermit: Sendable {
     @TaskLocal static var innermost: HeldPermit?

@@ -3,7 +3,7 @@
 import PulseCore
 
 /// The rejections by the client's own limiters in a call. Their error is that of a server's 429, so an outer limiter
-/// must not take it for a response of the server.
+/// must not mistake it for a response of the server.
 final class LocalRefusals: Sendable {
     /// The key in the call's store.
     private enum Key: PluginContext.Key {

@@ -20,13 +20,13 @@ struct Rate: Sendable, Hashable {
 
 /// A token bucket with a queue of waiters, as a value: first come, first served.
 ///
-/// It stores no token count, but the time at which the steady rate catches up (the generic cell rate algorithm). So
-/// tokens need no timer, and every waiter's time is known when it joins. Times are uptimes. It reads no clock and
+/// Instead of a token count, it stores the time at which the steady rate catches up (the generic cell rate algorithm).
+/// So tokens need no timer, and every waiter's time is known when it joins. Times are uptimes. It reads no clock and
 /// resumes no waiter: its owner acts on the results.
 struct RateBucket<Waiter: Sendable>: Sendable {
     struct QueuedWaiter: Sendable {
         let waiter: Waiter
-        /// A waiter that cannot go by this time does not wait.
+        /// A waiter that is due after this time does not wait.
         let latest: TimeInterval
     }
 
@@ -44,14 +44,14 @@ struct RateBucket<Waiter: Sendable>: Sendable {
     var waiterCount: Int { queue.count }
     var hasWaiters: Bool { !queue.isEmpty }
 
-    /// When the first waiter may go; nil without waiters.
+    /// When the first waiter may proceed; nil without waiters.
     func due(now: TimeInterval) -> TimeInterval? {
         queue.isEmpty ? nil : time(after: 0, now: now)
     }
 
     /// Takes a token at once if there are no waiters and a token is available.
     ///
-    /// - Returns: nil, or the time when a new waiter could go.
+    /// - Returns: nil, or the time when a new waiter could proceed.
     mutating func enter(now: TimeInterval) -> TimeInterval? {
         let time = time(after: queue.count, now: now)
         guard queue.isEmpty, time <= now + slack(now) else { return time }
@@ -68,7 +68,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         queue.remove(id: id)?.waiter
     }
 
-    /// The waiters that may go now, in order; each has its token.
+    /// Removes the waiters that may proceed now, in order; each has its token.
     mutating func admit(now: TimeInterval) -> [Waiter] {
         var admitted: [Waiter] = []
         while !queue.isEmpty, time(after: 0, now: now) <= now + slack(now), let entry = queue.popFirst() {
@@ -80,7 +80,8 @@ struct RateBucket<Waiter: Sendable>: Sendable {
 
     /// Delays all waiters until a time, or until a later time set before.
     ///
-    /// - Returns: the removed waiters, which cannot go in time any more, each with the time when it could have gone.
+    /// - Returns: the removed waiters, which can no longer proceed in time, each with the time when it would have been
+    ///   due.
     mutating func pause(until time: TimeInterval, now: TimeInterval) -> [(waiter: Waiter, due: TimeInterval)] {
         guard time > pausedUntil, time > now else { return [] }
         pausedUntil = time
@@ -95,7 +96,7 @@ struct RateBucket<Waiter: Sendable>: Sendable {
         return zip(late, dues).map { ($0.waiter, $1) }
     }
 
-    /// When a new waiter may go, after the given number of others.
+    /// When a new waiter may proceed, after the given number of others.
     private func time(after others: Int, now: TimeInterval) -> TimeInterval {
         let start = max(now, pausedUntil)
         let pace = max(caughtUp, start) + Double(others) * rate.interval

@@ -13,7 +13,7 @@ extension RateLimitPlugin {
 
         let value: @Sendable (URLRequest, PluginContext) -> Value?
 
-        /// The calls to one origin (scheme, host and port). A redirect counts for its target.
+        /// The calls to one origin (scheme, host and port). A redirect counts toward the limit of its target.
         public static let origin = Key { request, context in
             request.url.flatMap { context.origin(of: $0) }.map { .origin($0) }
         }

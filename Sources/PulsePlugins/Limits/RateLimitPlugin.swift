@@ -4,14 +4,19 @@ public import PulseCore
 
 /// Limits the rate of requests to a host, and delays them while the host asks for a pause.
 ///
+/// ```swift
+/// let search = RateLimitPlugin(requests: 30, per: 60, burst: 1, by: .route)
+/// let client = PulseClient(configuration: configuration, plugins: [search])
+/// ```
+///
 /// A token bucket allows a number of requests in each period, and a burst after a pause. A call that finds no token
-/// waits in a queue, first come, first served. A response may ask for a pause: by `Retry-After` with any error status,
-/// or by `RateLimit-Reset` or `X-RateLimit-Reset` with a 429 or with nothing remaining (RFC 9110, section 10.2.3). It
+/// waits in a queue, first come, first served. A response may ask for a pause: with `Retry-After` on any error status,
+/// or with `RateLimit-Reset` or `X-RateLimit-Reset` on a 429 or if nothing remains (RFC 9110, section 10.2.3). It
 /// delays the *other* requests under the same key for that long, at most an hour.
 ///
-/// No call waits in vain: a call that cannot go before its deadline, or within the longest wait, fails at once with
+/// No call waits in vain: a call that cannot proceed before its deadline, or within `maximumWait`, fails at once with
 /// ``PulseError/rateLimited(retryAfter:)``, and is not sent. A cancelled call leaves the queue, and later ones move up.
-/// Limiters may be nested: neither takes the other's rejection for a response of the server.
+/// Limiters may be nested: neither mistakes the other's rejection for a response of the server.
 ///
 /// Every attempt of the retry loop takes a token. Requests that an inner validator resends, or sends for a recovery,
 /// take none, and the failure of a recovery pauses no other call. A rejection has the error and the
@@ -25,12 +30,12 @@ public struct RateLimitPlugin: PulsePlugin {
 
     /// Limits requests to a rate.
     ///
-    /// - Parameter requests: the most requests in each period; less than 1 counts as 1.
+    /// - Parameter requests: the maximum number of requests in each period; less than 1 counts as 1.
     /// - Parameter period: in seconds; anything but a positive number means no limit.
     /// - Parameter burst: how many requests may be sent at once after a pause; `requests` by default.
     /// - Parameter key: which calls share a bucket; those to one host by default.
-    /// - Parameter maximumWait: the most seconds in the queue, 60 by default; a call that would wait longer fails at
-    ///   once.
+    /// - Parameter maximumWait: the maximum number of seconds in the queue, 60 by default; a call that would wait
+    ///   longer fails at once.
     public init(
         requests: Int, per period: TimeInterval, burst: Int? = nil, by key: Key = .origin,
         maximumWait: TimeInterval = 60

@@ -41,7 +41,7 @@ final class RateLimiter: Sendable {
     private let maximumWait: TimeInterval
     private let state: Locked<State>
 
-    /// - Parameter maximumKeys: the most buckets; those with waiters stay beyond that.
+    /// - Parameter maximumKeys: the maximum number of buckets; those with waiters are kept beyond it.
     init(_ rate: Rate, maximumWait: TimeInterval, maximumKeys: Int = 4096) {
         self.rate = rate
         self.maximumWait = maximumWait
@@ -59,7 +59,7 @@ final class RateLimiter: Sendable {
     // MARK: Taking a token
 
     /// Takes a token and returns nil if one is available; otherwise returns a wait for ``wait(_:_:for:)``. Throws
-    /// ``PulseError/rateLimited(retryAfter:)`` if no token can come in time.
+    /// ``PulseError/rateLimited(retryAfter:)`` if no token can be available in time.
     func admit(_ key: RateLimitPlugin.Key.Value, for context: PluginContext) throws -> PendingWait? {
         let now = context.clock.uptime
         let latest = latest(for: context, since: now)
@@ -75,8 +75,8 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as no token can come in time, and
-    /// `CancellationError`.
+    /// Waits for a token. Throws ``PulseError/rateLimited(retryAfter:)`` as soon as no token can be available in time,
+    /// and `CancellationError`.
     func wait(_ key: RateLimitPlugin.Key.Value, _ pending: PendingWait, for context: PluginContext) async throws {
         do {
             try await wait(key, pending.id, latest: pending.latest, context.clock)
@@ -119,7 +119,7 @@ final class RateLimiter: Sendable {
                     // A cancellation before the continuation existed found nothing to resume.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     return state.entries.withValue(for: key, default: Entry(bucket: RateBucket(rate))) { entry in
-                        // Between the two locks, tokens or a pause may have come.
+                        // Between the two locks, tokens may have become available, or a pause may have begun.
                         guard let due = entry.bucket.enter(now: now) else { return .success(()) }
                         guard due <= latest else { return .failure(PulseError.rateLimited(retryAfter: due - now)) }
                         entry.bucket.join(continuation, id: id, latest: latest)
@@ -144,8 +144,8 @@ final class RateLimiter: Sendable {
 
     // MARK: Server pauses
 
-    /// Delays all calls under a key for a number of seconds from now. A call that can no longer go in time fails at
-    /// once.
+    /// Delays all calls under a key for a number of seconds from now. A call that can no longer proceed in time fails
+    /// at once.
     func pause(_ key: RateLimitPlugin.Key.Value, for seconds: TimeInterval, _ clock: any PulseClock) {
         let now = clock.uptime
         let (late, timer) = state.withLock { state in
@@ -168,14 +168,14 @@ final class RateLimiter: Sendable {
         guard entry.timer == nil, let due = entry.bucket.due(now: now) else { return }
         entry.generation += 1
         entry.wake = due
-        // High priority, whichever call is first, since others may follow.
+        // High priority, regardless of the first call's, since others may follow.
         entry.timer = Task(priority: .userInitiated) { [weak self, generation = entry.generation] in
             try? await clock.sleep(due - clock.uptime, for: .rateLimit)
             self?.wakeUp(key, generation, clock)
         }
     }
 
-    /// The timer to cancel, since there are no waiters any more.
+    /// The timer to cancel, if there are no waiters left.
     private func disarm(_ entry: inout Entry) -> Task<Void, Never>? {
         guard !entry.bucket.hasWaiters else { return nil }
         defer { entry.timer = nil }

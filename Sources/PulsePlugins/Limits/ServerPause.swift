@@ -7,7 +7,7 @@ enum ServerPause {
     /// In seconds: a server's mistake must not block an app forever.
     private static let longest: TimeInterval = 3600
 
-    /// The seconds that an outcome asks for; nil if it does not ask.
+    /// The pause that an outcome asks for, in seconds; nil if it asks for none.
     static func seconds(
         after result: Result<PulseResponse, PulseError>, in context: PluginContext
     ) -> TimeInterval? {
@@ -52,7 +52,7 @@ extension Result<PulseResponse, PulseError> {
 }
 
 extension HTTPHeaders {
-    /// Whether the server states how many requests are left. Few servers do, and every response is checked.
+    /// Whether the server states how many requests remain. Few servers do, and every response is checked.
     fileprivate var reportsRemaining: Bool {
         contains { field in
             let name = field.name.utf8.count

@@ -106,7 +106,7 @@ struct AttemptText {
 
     // MARK: Parts
 
-    /// The call's number, and that of its request unless it is the first.
+    /// The call's short id, and the number of its request unless it is the first.
     private var tag: String {
         "[\(LogText.shortID(context.id))\(context.wireAttempt > 1 ? ".\(context.wireAttempt)" : "")]"
     }

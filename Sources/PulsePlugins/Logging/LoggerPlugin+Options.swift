@@ -29,7 +29,7 @@ extension LoggerPlugin {
         /// Names to mask in addition to those of ``Redaction``: of headers, query items, form fields and keys. None by
         /// default.
         public var sensitiveHeaders: Set<String>
-        /// The most bytes of a body to show, masked; 4096 by default, 0 shows only the size.
+        /// Maximum number of body bytes to show, masked; 4096 by default, 0 shows only the size.
         public var maxBodyLength: Int
         /// Whether each request is also shown as a `curl` command, with secrets masked, at ``Verbosity/verbose``. False
         /// by default.

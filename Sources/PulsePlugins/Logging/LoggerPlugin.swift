@@ -4,13 +4,19 @@ public import PulseCore
 
 /// Logs requests and responses on the wire, with every secret masked.
 ///
+/// ```swift
+/// let logger = LoggerPlugin(options: .init(verbosity: .verbose, includesCurl: true))
+/// let client = PulseClient(configuration: configuration, plugins: [.retry(), logger])
+/// ```
+///
 /// Put it last, so that it is innermost: it shows each request as sent, and each response, failure, retry and followed
 /// redirect. It does not show responses that never reach it, such as those from the cache, or what the client makes of
 /// a response afterwards. The configuration's `logLevel` logs how calls end. It changes nothing, and reads no stream.
 ///
 /// The secret names are those of ``Redaction``, the configuration's `secretHeaders`, the options' `sensitiveHeaders`
-/// and the headers that plugins marked: in headers, queries, forms, JSON and multipart bodies alike. Values are
-/// recognized only by these names: a secret in a path, or in a body under another name, is shown.
+/// and the headers that plugins marked: in headers, queries, forms, JSON and multipart bodies alike. Credentials of a
+/// known form, such as JSON Web Tokens, are masked under any name. Any other secret in a path, or in a body under
+/// another name, is shown.
 public struct LoggerPlugin: PulsePlugin {
     private let options: Options
     private let output: @Sendable (String) -> Void

@@ -4,6 +4,11 @@ public import PulseCore
 
 /// Retries failed attempts, in place of the configuration's retry policy.
 ///
+/// ```swift
+/// let retry = RetryPlugin(maxAttempts: 5, strategy: .exponentialWithJitter(base: 0.5, maxDelay: 30))
+/// let client = PulseClient(configuration: configuration, plugins: [retry])
+/// ```
+///
 /// Its defaults are those of the configuration's default policy: three attempts, with full jitter from 0.25 s up to 20
 /// s, for the same statuses and errors. A request is resent only if that is safe (RFC 9110, section 9.2.2): see
 /// ``RetryPolicy``.
@@ -15,10 +20,10 @@ public struct RetryPlugin: PulsePlugin {
 
     /// Retries with a backoff strategy.
     ///
-    /// - Parameter maxAttempts: the most attempts, the first included; 3 by default.
+    /// - Parameter maxAttempts: the maximum number of attempts, including the first; 3 by default.
     /// - Parameter strategy: how long to wait before each retry.
-    /// - Parameter shouldRetry: decides which failures are retried; never lifts the rule on methods and keys. Called
-    ///   concurrently.
+    /// - Parameter shouldRetry: decides which failures are retried; never lifts the rule on methods and idempotency
+    ///   keys. Called concurrently.
     public init(
         maxAttempts: Int = 3,
         strategy: BackoffStrategy = .exponentialWithJitter(base: 0.25, maxDelay: 20),
@@ -28,7 +33,7 @@ public struct RetryPlugin: PulsePlugin {
             policy: RetryPolicy(maxAttempts: maxAttempts, backoffStrategy: strategy), shouldRetry: shouldRetry)
     }
 
-    /// Retries by a whole policy: statuses, exhaustion report, unsafe methods.
+    /// Retries by a complete policy: statuses, exhaustion report, unsafe methods.
     public init(policy: RetryPolicy, shouldRetry: (@Sendable (PulseError) -> Bool)? = nil) {
         loop = RetryLoop(policy, counts: shouldRetry)
     }
@@ -52,7 +57,7 @@ extension PulsePlugin where Self == RetryPlugin {
         RetryPlugin(maxAttempts: maxAttempts, strategy: strategy, shouldRetry: shouldRetry)
     }
 
-    /// A ``RetryPlugin`` with a whole policy: ``RetryPlugin/init(policy:shouldRetry:)``.
+    /// A ``RetryPlugin`` with a complete policy: ``RetryPlugin/init(policy:shouldRetry:)``.
     public static func retry(
         policy: RetryPolicy, shouldRetry: (@Sendable (PulseError) -> Bool)? = nil
     ) -> RetryPlugin {

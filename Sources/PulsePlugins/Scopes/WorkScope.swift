@@ -42,7 +42,8 @@ final class WorkScope: Sendable {
         return false
     }
 
-    /// The innermost open scope: a chain of tasks, each started within the previous one's work, retains no others.
+    /// The innermost open scope: a chain of tasks, each started within the previous one's work, does not retain closed
+    /// scopes.
     private static var nearest: WorkScope? {
         var scope = current
         while let candidate = scope, !candidate.isOpen.withLock({ $0 }) { scope = candidate.outer }
@@ -58,6 +59,6 @@ final class WorkScope: Sendable {
 }
 
 extension WorkScope: PluginWork {
-    /// The work around it may go on.
+    /// Whether this work or the work around it is still running.
     var isUnderWay: Bool { isOpen.withLock { $0 } || outer?.isUnderWay == true }
 }

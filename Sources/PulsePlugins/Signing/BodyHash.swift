@@ -14,7 +14,7 @@ struct BodyHash: Sendable {
         empty = hashes.sha256("")?.hex
     }
 
-    /// The hash in hexadecimal digits; that of the empty string without a body.
+    /// The hash in hexadecimal digits; without a body, the hash of the empty string.
     ///
     /// Throws ``PulseError/unsupported(_:)`` for a one-shot stream, and if the system's hash function fails;
     /// ``TransportFailure`` for a file that cannot be read, as a transport would; a stream's own errors;
@@ -49,8 +49,8 @@ struct BodyHash: Sendable {
         return hash
     }
 
-    /// Hashes a stream created for this purpose, in a task of its own: the stream may wait for anything, and only
-    /// cancelling its task ends that.
+    /// Hashes a newly created stream in a separate task: the stream may suspend indefinitely, and only cancelling its
+    /// task ends that.
     private func hash(of stream: RequestBody.Stream) async throws -> SHA256Hash? {
         let task = Task { () -> SHA256Hash? in
             guard let hasher = hashes.makeHasher() else { return nil }

@@ -2,8 +2,8 @@
 
 /// The nonces of accepted requests within the tolerance, to detect replays.
 ///
-/// Their number is bounded. When it is full, it evicts the oldest second, and accepts no more requests of that second
-/// or before. A flood shortens the window, but never allows a replay.
+/// Their number is bounded. When full, the memory evicts the oldest second, and rejects further requests from that
+/// second or earlier. A flood shortens the window, but never allows a replay.
 struct NonceMemory: Sendable {
     enum Verdict: Equatable, Sendable {
         case new

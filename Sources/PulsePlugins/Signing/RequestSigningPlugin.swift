@@ -6,6 +6,12 @@ import PulsePlatform
 /// Signs each request to a home origin with HMAC-SHA256 (RFC 2104) over `METHOD|PATH|TIMESTAMP|BODY_HASH`. The server
 /// can then verify the sender, and that the request was not changed on the way.
 ///
+/// ```swift
+/// let client = PulseClient(
+///     configuration: configuration,
+///     plugins: [.compression(), .signing(secret: secret, keyID: "2026-11", sendsNonce: true)])
+/// ```
+///
 /// PATH is the percent-encoded path with `?` and the query as sent. TIMESTAMP is the Unix time in whole seconds, also
 /// in `X-Pulse-Timestamp`. BODY_HASH is the SHA-256 of the bytes on the wire in lower-case hexadecimal digits: of the
 /// empty string without a body, of the compressed bytes of a compressed body. The signature is hexadecimal too. Headers
@@ -40,15 +46,16 @@ public struct RequestSigningPlugin: PulsePlugin {
 
     /// Signs with a string as the secret.
     ///
-    /// - Parameter secret: its UTF-8 bytes are the key. It takes at least 32 random bytes to be hard to guess.
+    /// - Parameter secret: its UTF-8 bytes are the key. Use at least 32 random bytes, which are hard to guess.
     /// - Parameter signatureHeader: the header for the signature; `X-Signature-256` by default.
-    /// - Parameter keyID: tells the server which of its secrets this is; it is not a secret itself, and not signed.
-    ///   None by default.
-    /// - Parameter keyIDNamesUser: says that the server distinguishes users by the key id, as where each user or device
-    ///   has its own secret. Then the key id is a credential that an outer cache has not seen: responses are neither
-    ///   stored nor shared, and logs do not show the id. Leave it out if all users have the same key id, or if
-    ///   ``TokenProvider/accountID`` distinguishes them.
-    /// - Parameter sendsNonce: adds 128 random bits, by which a server can detect a replayed request. False by default.
+    /// - Parameter keyID: identifies the secret to the server; it is not a secret itself, and not signed. None by
+    ///   default.
+    /// - Parameter keyIDNamesUser: whether the server distinguishes users by the key id, for example because each user
+    ///   or device has its own secret. False by default. If true, the key id is a credential that an outer cache has
+    ///   not seen: responses are neither stored nor shared, and logs do not show the id. Leave it false if all users
+    ///   have the same key id, or if ``TokenProvider/accountID`` distinguishes them.
+    /// - Parameter sendsNonce: adds 128 random bits, so that the server can detect a replayed request. False by
+    ///   default.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", keyID: String? = nil,
         keyIDNamesUser: Bool = false, sendsNonce: Bool = false

@@ -3,7 +3,7 @@
 extension SignatureVerifier {
     /// The result of a verification.
     public enum Verdict: Sendable, Hashable {
-        /// The signature and the time are valid, and no replay is known.
+        /// The signature and the timestamp are valid, and no replay was detected.
         case accepted
         /// The request must not be served, for this reason.
         case refused(Reason)
@@ -14,12 +14,13 @@ extension SignatureVerifier {
 
     /// Why a request was rejected: for the server's own log. Tell the client no more than 401.
     public enum Reason: Sendable, Hashable {
-        /// The signature or the timestamp is missing, or a required nonce.
+        /// The signature, the timestamp or a required nonce is missing.
         case missing
         /// The signature is not 64 hexadecimal digits, the timestamp is not a number, the nonce is not a token, a part
-        /// holds a `|`, the target has a fragment, or a header came twice.
+        /// holds a `|`, the target has a fragment, or a header is repeated.
         case malformed
-        /// The request was signed longer ago than the tolerance.
+        /// The request was signed longer ago than the tolerance, or before the oldest nonce that the full store still
+        /// has.
         case tooOld
         /// The request was signed in the future, by more than the tolerance.
         case tooNew

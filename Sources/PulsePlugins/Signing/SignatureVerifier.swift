@@ -5,6 +5,12 @@ import PulsePlatform
 
 /// Verifies requests signed by a ``RequestSigningPlugin``: for servers, and for tests.
 ///
+/// ```swift
+/// let verifier = SignatureVerifier(secret: secret, rejectsReplays: true)
+/// let verdict = verifier.verdict(method: .post, target: "/transfers", headers: headers, body: body)
+/// guard verdict.isAccepted else { return .status(401) }
+/// ```
+///
 /// Signatures are compared in constant time. A request is rejected if its timestamp differs from the clock by more than
 /// the tolerance, in either direction. Without nonces a request can be replayed within that time: use TLS, and
 /// `rejectsReplays` where a replay does harm. Then one verifier, or its copies, must see all requests: it knows only
@@ -39,8 +45,8 @@ public struct SignatureVerifier: Sendable {
     /// - Parameter signatureHeader: the header with the signature; `X-Signature-256` by default.
     /// - Parameter tolerance: in seconds, 5 minutes by default; with NaN or a negative number, nothing is accepted.
     /// - Parameter rejectsReplays: requires nonces, and accepts each once within the tolerance. False by default.
-    /// - Parameter nonceCapacity: the most nonces stored, 100,000 by default. With more requests within the tolerance,
-    ///   the window becomes shorter, and a client with a key can shut out others.
+    /// - Parameter nonceCapacity: the maximum number of nonces stored, 100,000 by default. More requests within the
+    ///   tolerance shorten the window, so a client with a key can shut out others.
     public init(
         secret: String, signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -60,8 +66,8 @@ public struct SignatureVerifier: Sendable {
             rejectsReplays: rejectsReplays, nonceCapacity: nonceCapacity, clock: clock)
     }
 
-    /// Creates a verifier that selects the secret by the key id of each request. So a secret can be rotated, or each
-    /// client can have its own. With an empty secret, nothing is accepted.
+    /// Creates a verifier that selects the secret by the key id of each request. This allows secrets to be rotated, or
+    /// each client to have its own. An empty secret accepts nothing.
     public init(
         secrets: [String: Data], signatureHeader: String = "X-Signature-256", tolerance: TimeInterval = 300,
         rejectsReplays: Bool = false, nonceCapacity: Int = 100_000, clock: any PulseClock = SystemClock()
@@ -111,8 +117,8 @@ public struct SignatureVerifier: Sendable {
         return admission(nonce, seconds, now)
     }
 
-    /// Verifies a request as a client sent it and a mock transport received it. Its body is its `httpBody`; a file or a
-    /// stream is not part of the request and is not seen here.
+    /// Verifies a request as a client sent it and a mock transport received it. Only its `httpBody` counts as the body:
+    /// a file or a stream is not part of the request.
     public func verdict(on request: URLRequest) -> Verdict {
         guard let url = request.url, let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else {
             return .refused(.malformed)

@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// The options of a call that inner plugins may use: calls that share a request have equal ones.
+/// The options of a call that inner plugins may use. Calls share a request only if these are equal.
 ///
-/// Excluded are the deadline, which each call applies itself; decoder and encoder, which cannot be compared and belong
-/// to the route; and the options that outer plugins have handled.
+/// They exclude the deadline, which each call applies itself; the decoder and the encoder, which cannot be compared and
+/// belong to the route; and the options that outer plugins have handled.
 struct SharedOptions: Hashable, Sendable {
     /// Used by breakers, limits and metrics.
     private let route: Call.RouteKey

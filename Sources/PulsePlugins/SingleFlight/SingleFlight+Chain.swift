@@ -3,7 +3,7 @@
 import PulseCore
 
 extension SingleFlight {
-    /// The rest of a chain as the work of a flight, detached for the calls that wait.
+    /// The work of a flight: runs the rest of a chain, detached for the waiting calls.
     typealias ChainWork = @Sendable (CallGroup, PluginChain.Detached) async -> Outcome
 
     /// Joins the flight for this key, whose work runs the rest of the first call's chain. Nil for a call that must send

@@ -21,11 +21,11 @@ extension SingleFlight {
             let work: Work
             /// Whether the run continues without subscribers.
             let isBackground: Bool
-            /// By the tickets' numbers.
+            /// Keyed by ticket number.
             var subscribers: [Int: Subscriber] = [:]
         }
 
-        /// The unfinished runs, by their numbers.
+        /// The unfinished runs, keyed by number.
         private var runs: [Int: Run] = [:]
         /// The numbers of the runs that callers may still join.
         private var open: [Key: Int] = [:]
@@ -39,8 +39,7 @@ extension SingleFlight {
         /// The capacity that is reserved even without runs.
         var reservedCapacity: Int { runs.capacity + open.capacity }
 
-        /// Subscribes to the run in progress, or to a new one if the ticket is its first. Nil if `subscriber` rejects
-        /// this caller.
+        /// Subscribes to the open run for this key, or to a new one. Nil if `subscriber` rejects this caller.
         mutating func join(_ key: Key, _ newWork: () -> Work, subscriber: (Ticket, Work) -> Subscriber?) -> Subscriber?
         {
             count += 1
@@ -58,8 +57,8 @@ extension SingleFlight {
             return subscriber
         }
 
-        /// The number of a new background run, which continues without subscribers; nil if a suitable run is in
-        /// progress. Callers may join it.
+        /// Starts a background run, which continues without subscribers and which callers may join. Returns its number,
+        /// or nil if a suitable run is in progress.
         mutating func startInBackground(_ key: Key, _ work: Work, unless willDo: (Key) -> Bool) -> Int? {
             guard open[key] == nil, !open.keys.contains(where: willDo) else { return nil }
             count += 1
@@ -67,8 +66,8 @@ extension SingleFlight {
             return count
         }
 
-        /// Removes a subscriber. Returns the run if it is to be cancelled, since it has no subscribers left; callers
-        /// cannot join it then.
+        /// Removes a subscriber. If it was the last one, closes the run and returns it for cancellation; a background
+        /// run continues.
         mutating func leave(_ ticket: Ticket) -> Work? {
             guard runs[ticket.run]?.subscribers.removeValue(forKey: ticket.number) != nil, let run = runs[ticket.run],
                 !run.isBackground, run.subscribers.isEmpty
@@ -97,7 +96,7 @@ extension SingleFlight {
             return unattended.values.map(\.work)
         }
 
-        /// Closes a run to new subscribers. The empty dictionary does not keep the capacity of its peak.
+        /// Closes a run to new subscribers. An empty dictionary releases the capacity of its peak.
         private mutating func close(_ number: Int, _ key: Key) {
             guard let index = open.index(forKey: key), open.values[index] == number else { return }
             open.remove(at: index)

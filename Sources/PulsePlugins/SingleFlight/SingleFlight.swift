@@ -2,10 +2,9 @@
 
 import PulseCore
 
-/// Runs work once for several calls, and work in the background of a response. Each runs in a task of this object.
+/// Runs work once for several calls, and background work after a response, each in a task that this object owns.
 ///
-/// A caller leaves at once when its call is cancelled, without the others; when the last one leaves, the work is
-/// cancelled.
+/// A cancelled caller leaves at once and the others continue to wait; when the last one leaves, the work is cancelled.
 final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable {
     typealias Work = @Sendable (CallGroup) async -> Outcome
 
@@ -58,7 +57,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         var task: Task<Void, any Error>?
         var isCancelled = false
         var hasEnded = false
-        /// Waits for the run's end without a subscription.
+        /// Continuations that wait for the run's end without a subscription.
         var endWaiters: [CheckedContinuation<Void, Never>] = []
 
         init(isBackground: Bool) {
@@ -110,11 +109,11 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         while let run = state.withLock({ $0.machine.works.first }) { await end(of: run) }
     }
 
-    /// Joins the run for this key, which starts if there is none, and waits for its outcome. Nil for a caller that is
-    /// part of the run itself, as where a plugin is twice in one chain: it would wait for itself.
+    /// Joins the run for this key, or starts one, and waits for its outcome. Nil for a caller that is part of the run
+    /// itself, for example when a chain has the plugin twice: it would wait for itself.
     func join(_ key: Key, for call: Call, _ work: @escaping Work) async -> Subscription? {
         let (joined, watchers) = state.withLock { state in
-            // Subscribes under the lock, so that no other caller is the last one to leave meanwhile.
+            // Subscribes under the lock: otherwise the last other caller could leave meanwhile and cancel the run.
             let subscription = state.machine.join(key) {
                 Run(isBackground: false)
             } subscriber: {
@@ -124,7 +123,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         }
         watchers.forEach { $0.resume() }
         guard let subscription = joined else { return nil }
-        // High priority, whichever call was first: others may wait, and the system cannot know that.
+        // High priority, regardless of the first call's: others may wait, and the runtime cannot know that.
         if subscription.isFirst {
             begin(subscription.run, subscription.ticket.run, priority: .userInitiated, work)
         }
@@ -142,7 +141,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
         if let number { begin(run, number, priority: nil, work) }
     }
 
-    /// Closes these runs: later callers do not share requests from before.
+    /// Closes the matching runs to new subscribers, so that later callers do not share an earlier request.
     func close(where isConcerned: (Key) -> Bool) {
         state.withLock { $0.machine.close(where: isConcerned) }
     }

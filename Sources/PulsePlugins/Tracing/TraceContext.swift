@@ -5,8 +5,13 @@ import PulseCore
 /// A position in a distributed trace: the content of the W3C headers `traceparent` and `tracestate` (Trace Context,
 /// level 1).
 ///
-/// Bind ``current`` to let calls continue a trace of the app:
-/// `try await TraceContext.$current.withValue(span) { try await client.request(…) }`.
+/// ```swift
+/// try await TraceContext.$current.withValue(TraceContext(traceparent: incoming)) {
+///     try await client.request(order)
+/// }
+/// ```
+///
+/// Bind ``current`` to let calls continue a trace of the app.
 public struct TraceContext: Sendable, Hashable {
     /// The span that calls of this task continue, if a ``TracingPlugin`` traces them. Nil, the default, starts a trace
     /// with each call.
@@ -20,7 +25,7 @@ public struct TraceContext: Sendable, Hashable {
     /// The content of `tracestate`, which belongs to tracing systems and is forwarded unchanged; nil if there is none.
     public let traceState: String?
 
-    /// Nil if the trace or the span is zero, which means none.
+    /// Nil if the trace id or the span id is zero, which is invalid.
     init?(trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool, traceState: String? = nil) {
         guard trace.high | trace.low != 0, span != 0 else { return nil }
         (high, low) = trace

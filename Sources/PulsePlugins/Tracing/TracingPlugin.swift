@@ -2,11 +2,16 @@
 
 public import PulseCore
 
-/// Makes calls part of a distributed trace, by the headers `traceparent` and `tracestate` of W3C Trace Context.
+/// Makes calls part of a distributed trace, with the headers `traceparent` and `tracestate` of W3C Trace Context.
 ///
-/// Each call is one trace, each attempt and redirect hop a span of its own. A call continues ``TraceContext/current``
-/// if it is bound, otherwise it starts a trace. The headers are sent to home origins and to the listed hosts only,
-/// where they replace those of the request. From then on, the call's events have the trace's id.
+/// ```swift
+/// let tracing = TracingPlugin(hosts: ["payments.example"])
+/// let client = PulseClient(configuration: configuration, plugins: [tracing])
+/// ```
+///
+/// Each call is one trace, and each attempt and redirect hop is a separate span. A call continues
+/// ``TraceContext/current`` if it is bound, otherwise it starts a trace. The headers are sent to home origins and to
+/// the listed hosts only, where they replace those of the request. From then on, the call's events have the trace's id.
 public struct TracingPlugin: PulsePlugin {
     private let hosts: Set<String>
     private let isSampled: Bool
@@ -15,7 +20,7 @@ public struct TracingPlugin: PulsePlugin {
 
     /// Traces calls to the client's home origins and to the listed hosts.
     ///
-    /// - Parameter hosts: names in any case, without a port. None by default.
+    /// - Parameter hosts: host names in any case, without a port. None by default.
     /// - Parameter isSampled: whether traces that start here are recorded; true by default. A continued trace keeps its
     ///   flag.
     public init(hosts: Set<String> = [], isSampled: Bool = true) {

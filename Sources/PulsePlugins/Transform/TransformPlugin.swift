@@ -5,6 +5,15 @@ public import PulseCore
 /// Changes responses before outer plugins and the call itself see them: unwraps an envelope, decrypts, maps an old API
 /// to a new one.
 ///
+/// ```swift
+/// let unwrapping = TransformPlugin { response, _ in
+///     guard response.statusCode == 200, response.bytes == nil else { return response }
+///     var opened = response
+///     opened.data = try JSONEncoder().encode(response.decode(Envelope.self).data)
+///     return opened
+/// }
+/// ```
+///
 /// It sees responses of any status, including those from an inner cache, and the response of a streamed call with its
 /// stream. A redirect that will be followed passes unchanged, and so does a failure.
 public struct TransformPlugin: PulsePlugin, TellsItsHooks {
@@ -13,7 +22,7 @@ public struct TransformPlugin: PulsePlugin, TellsItsHooks {
     public var identifier: String { "com.pulse.transform" }
     public let scope: PluginScope
 
-    /// Transforms responses by a closure.
+    /// Creates a plugin that transforms responses with a closure.
     ///
     /// - Parameter everyAttempt: transforms inside the retry loop, so that the loop judges the result. By default it
     ///   runs once per call, with the final response of the loop.

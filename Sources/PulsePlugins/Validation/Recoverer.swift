@@ -26,7 +26,7 @@ final class Recoverer: Sendable {
 
     private struct State {
         var recoveries = RecoveryState<Waiter>()
-        /// By the number of the run.
+        /// Keyed by run number.
         var tasks: [UInt64: RunTasks] = [:]
         /// The runs cancelled by a shutdown.
         var cancelled: Set<UInt64> = []
@@ -95,7 +95,7 @@ final class Recoverer: Sendable {
         }
     }
 
-    /// Ends the recoveries without waiters. Others continue: their calls may belong to another client.
+    /// Cancels the recoveries without waiters. Others continue: their calls may belong to another client.
     func shutdown() async {
         let (tasks, permits) = state.withLock { state in
             let unattended = state.tasks.filter { state.recoveries.waiterCount($0.value.name) == 0 }
@@ -109,7 +109,7 @@ final class Recoverer: Sendable {
         }
         permits.forEach { $0.release() }
         tasks.forEach { $0.cancel() }
-        // A recovery that finds the session over may shut down its client. It would wait for itself.
+        // A recovery that finds the session over may shut down its client, and would then wait for itself.
         guard !isWorking else { return }
         for task in tasks { await task.value }
     }
@@ -119,7 +119,7 @@ final class Recoverer: Sendable {
     private func start(
         _ recovery: Validator.Recovery, _ run: UInt64, _ clock: any PulseClock, _ next: PluginChain
     ) -> RunTasks {
-        // High priority, whichever call is first: others may wait, and the system cannot know that.
+        // High priority, regardless of the first call's: others may wait, and the runtime cannot know that.
         let work = Task(priority: .userInitiated) {
             let result: Result<Void, any Error>
             do {
@@ -187,7 +187,7 @@ final class Recoverer: Sendable {
         tasks?.permits.forEach { $0.release() }
         let isGivenUp = tasks?.isGivenUp == true
         let outcome = result.map { Ending.done }.mapError { isGivenUp ? timeoutError : Self.asFailure($0, of: name) }
-        // Waiters of a run that a shutdown has cancelled joined after it.
+        // Waiters of a run that a shutdown has cancelled joined after the shutdown.
         waiters.forEach { $0.resume(with: isShutDown && !isSuccess ? .success(.recheck) : outcome) }
     }
 

@@ -3,10 +3,10 @@
 public import PulseCore
 
 extension Validator {
-    /// Work to be done before a request is resent: another request, or a closure of the app.
+    /// Work to do before a request is resent: another request, or a closure of the app.
     ///
     /// It runs once for all concurrent calls that ask for the same name, in a task of the plugin. A cancelled call
-    /// leaves alone, and the work continues, since a server may have acted on it already. All waiting calls get its
+    /// stops waiting, and the work continues, since a server may have acted on it already. All waiting calls get its
     /// outcome. A call whose request was sent before the last success under that name is resent without another
     /// recovery.
     public struct Recovery: Sendable {
@@ -21,8 +21,8 @@ extension Validator {
         /// Sends another request through the inner plugins; any 2xx is a success. Its redirects are not followed. It
         /// fails with ``PulseCore/PulseError/responseTooLarge(limit:)`` if the response body is over 1 MiB.
         ///
-        /// It is sent as the client sends a ready request, and carries nothing of the call. It has its own headers
-        /// unchanged, at any origin. It gets the configuration's default headers, the secret ones at home origins only,
+        /// It is sent like a ready request of the client, and inherits nothing from the call. Its own headers are sent
+        /// unchanged, to any origin. It gets the configuration's default headers, the secret ones at home origins only,
         /// and the cookies for its URL unless it has a `Cookie`. Its events have its own method, path and host, and the
         /// host as their route.
         ///

@@ -14,16 +14,16 @@ public struct Validator: Sendable {
     public enum Verdict: Sendable {
         /// The response passes to the next validator, and after the last one to the caller.
         case accept
-        /// The attempt fails with this error: a ``PulseError`` as it is, any other as ``PulseError/custom(_:)``. The
+        /// The attempt fails with this error: a ``PulseError`` unchanged, any other as ``PulseError/custom(_:)``. The
         /// retry policy treats it like a network error.
         case fail(any Error)
-        /// Another response replaces it, and goes to the next validator.
+        /// This response replaces the original, and passes to the next validator.
         case replace(PulseResponse)
         /// The request is resent after the strategy's delay, and the response is judged from the first validator on.
         ///
-        /// - Parameter retriesUnsafeMethods: says that the server has not performed the request, so that a POST without
-        ///   a key may be resent.
-        /// - Parameter otherwise: the error of the attempt if the request may not be resent, or not any more.
+        /// - Parameter retriesUnsafeMethods: whether the server is known not to have performed the request, so that a
+        ///   POST without a key may be resent.
+        /// - Parameter otherwise: the error of the attempt if the request may not be resent, or not again.
         case retry(BackoffStrategy = .immediate, retriesUnsafeMethods: Bool = false, otherwise: any Error)
         /// The recovery runs first, once for all calls that ask for the same one; then the request is resent as after
         /// `retry`.

@@ -5,6 +5,11 @@ public import PulseCore
 /// Lets validators judge each response before outer plugins see it. A validator can accept the response, fail, replace
 /// it, resend the request, or run a recovery and then resend it.
 ///
+/// ```swift
+/// let faults = Validator.errorBody(Fault.self) { $0.code == 0 ? nil : $0 }
+/// let client = PulseClient(configuration: configuration, plugins: [.validator(faults)])
+/// ```
+///
 /// Validators run in order. They see responses of every status; network errors, and redirects that the client will
 /// follow, pass unchanged. An attempt resends its request at most `maxRepeats` times.
 ///
@@ -22,10 +27,12 @@ public struct ValidatorPlugin: PulsePlugin {
 
     /// Creates a plugin with the given validators.
     ///
-    /// - Parameter maxRepeats: the most resends within one attempt, whichever validators ask for them; 2 by default.
+    /// - Parameter maxRepeats: the maximum number of resends within one attempt, for all validators together; 2 by
+    ///   default.
     /// - Parameter recoveryTimeout: seconds after which a ``Validator/Recovery`` is cancelled and the waiting calls
     ///   fail with a timeout; 30 by default, and for anything but a positive number. While work that ignores its
-    ///   cancellation continues, no other work with its name starts: a call that waits for it gets the same time again.
+    ///   cancellation continues, no other work with its name starts: a call that waits for it gets the full timeout
+    ///   again.
     public init(_ validators: [Validator], maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30) {
         self.validators = validators
         self.maxRepeats = max(0, maxRepeats)
@@ -45,8 +52,8 @@ public struct ValidatorPlugin: PulsePlugin {
         }
     }
 
-    /// Ends the recoveries that no call waits for. Other recoveries continue; their calls may belong to another client.
-    /// The plugin stays usable.
+    /// Cancels the recoveries that no call waits for. Other recoveries continue; their calls may belong to another
+    /// client. The plugin stays usable.
     public func shutdown() async {
         await recoverer.shutdown()
     }
@@ -163,7 +170,7 @@ public struct ValidatorPlugin: PulsePlugin {
 extension ValidatorPlugin: TellsItsHooks {}
 
 extension PulsePlugin where Self == ValidatorPlugin {
-    /// A ``ValidatorPlugin`` with those validators: ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``.
+    /// A ``ValidatorPlugin`` with the given validators: ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``.
     public static func validator(
         _ validators: Validator..., maxRepeats: Int = 2, recoveryTimeout: TimeInterval = 30
     ) -> ValidatorPlugin {

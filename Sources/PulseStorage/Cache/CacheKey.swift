@@ -9,8 +9,8 @@ public struct CacheKey: Sendable, Hashable {
     public let partition: String
     /// The normalized URL, without its fragment.
     public let url: String
-    /// What else selects the response: a digest of the body of a `QUERY`, and the origin in a `Host` that is not the
-    /// URL's. Nil for a `GET` without such a `Host`.
+    /// Further parts of the key: a digest of the body of a `QUERY`, and the origin in a `Host` that is not the URL's.
+    /// Nil for a `GET` without such a `Host`.
     public let bodyDigest: String?
 
     /// Creates a key; by default for a request without credentials and without a body.

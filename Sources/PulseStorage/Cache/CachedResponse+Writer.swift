@@ -9,10 +9,11 @@ extension CachedResponse {
         /// Appends bytes. Returns false if the body is too large: the rest need not be written then.
         func write(_ chunk: Data) async throws -> Bool
 
-        /// Completes the response with its head. Returns and throws as ``CacheStorage/store(_:for:)`` does.
+        /// Completes the response with its head. Returns and throws as ``CacheStorage/store(_:for:)`` does. Returns
+        /// false and removes nothing after ``write(_:)`` has returned false.
         func commit(_ head: CachedResponse.Head) async throws -> Bool
 
-        /// Discards what was written. May be called at any time, on any thread.
+        /// Discards the bytes written so far. May be called at any time, on any thread.
         func discard()
     }
 }

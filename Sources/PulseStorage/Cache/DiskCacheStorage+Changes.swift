@@ -51,7 +51,7 @@ extension DiskCacheStorage {
         return (slot, sizes.reduce(0, +))
     }
 
-    /// Removes the responses of a key if one of them is the one that `head` would have replaced.
+    /// Removes the responses of a key if `head` would have replaced one of them.
     func removeVariant(_ head: CachedResponse.Head, _ name: DiskName) async throws {
         try await change(removing: .entry(name)) { [self] in try removeVariantNow(head, name) }
     }
@@ -61,7 +61,7 @@ extension DiskCacheStorage {
             switch folder.read(name, slot) {
             case .empty, .damaged: return
             case .response(let record, _) where record.head.selectingFields != head.selectingFields: continue
-            // A response that is unreadable at the moment might be the one.
+            // A response that is currently unreadable might match.
             case .response, .unreadable: break
             }
             index.withLock { $0.remove(name) }

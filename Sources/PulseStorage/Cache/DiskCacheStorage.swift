@@ -5,25 +5,33 @@ import PulsePlatform
 
 /// A cache store in a folder, bounded in bytes and entries. It evicts the least recently used responses first.
 ///
-/// Each response is a file of its own, of mode 0600. The file's name does not reveal the URL or the user; the body is
-/// not encrypted. A file gets its name when it is complete, and is checked when it is read: a damaged or truncated file
-/// counts as missing. Several processes may use one folder. Each process keeps the bounds as far as it knows the
-/// folder, and scans it again after it has written a quarter of the bounds. Large bodies are read and written in
-/// chunks.
+/// ```swift
+/// let storage = DiskCacheStorage(directory: DiskCacheStorage.defaultDirectory(), maximumBytes: 16 << 20)
+/// let client = PulseClient(
+///     configuration: configuration, plugins: [.cache(policy: .rfc9111, storage: storage)])
+/// ```
 ///
-/// A disk that does not respond for ten seconds, such as a dead network volume, is left alone until it does: nothing is
-/// found, nothing is stored, and what was to be removed is removed before the next lookup, if need be with everything
-/// else.
+/// Each response is a separate file of mode 0600. The file's name does not reveal the URL or the user; the body is not
+/// encrypted. A file gets its name when it is complete, and is checked when it is read: a damaged or truncated file
+/// counts as missing. Large bodies are read and written in chunks.
 ///
-/// A response that would take more than a quarter of the bytes is not stored. Nothing is read or created before the
-/// first use. Safe from any thread. On Linux, the store needs the system's libcrypto; without it nothing is stored, and
-/// storing throws ``PulseError/unsupported(_:)``.
+/// Several processes may use one folder. Each process keeps the bounds as far as it knows the folder. It scans the
+/// folder again after it has written a quarter of `maximumBytes` (at least 1 MiB), or as many responses as it knows (at
+/// least 1,000).
+///
+/// A disk that does not respond for five to ten seconds, such as a dead network volume, is not used until it responds:
+/// nothing is found, and nothing is stored. Removals are made up for before the next lookup, by clearing the whole
+/// cache if necessary.
+///
+/// A response that would take more than a quarter of `maximumBytes` is not stored. Nothing is read or created before
+/// the first use. Safe from any thread. On Linux, the store needs the system's libcrypto; without it nothing is stored,
+/// and storing throws ``PulseError/unsupported(_:)``.
 public final class DiskCacheStorage: CacheStorage {
     let folder: DiskFolder
     let index: Locked<DiskCacheIndex>
-    /// Every change runs on its one thread, in order: a removal applies to everything stored before it.
+    /// All changes run on its one thread, in order: a removal applies to everything stored before it.
     let changes = BlockingThreadPool(count: 1)
-    /// Not shared: a disk that hangs keeps them.
+    /// Not shared with other stores: a disk that hangs blocks these threads.
     let reads = BlockingThreadPool(count: 4)
     let scans = BlockingThreadPool(count: DiskScan.threadCount)
     let watch: DiskWatch
@@ -42,7 +50,7 @@ public final class DiskCacheStorage: CacheStorage {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Creates a cache in that folder.
+    /// Creates a cache in a folder.
     ///
     /// - Parameter directory: a folder for this cache alone; created when it is needed.
     /// - Parameter maximumBytes: 64 MiB by default; a negative number counts as 0.
@@ -63,8 +71,8 @@ public final class DiskCacheStorage: CacheStorage {
         index = Locked(DiskCacheIndex(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
     }
 
-    /// A folder for caches of that name. It is in the system's folder for files that may be deleted when space is
-    /// short, under the bundle's identifier or the executable's name.
+    /// The default folder for a cache of this name, under the bundle's identifier or the executable's name. It is in
+    /// the system's caches directory, where files may be deleted when space is short.
     public static func defaultDirectory(named name: String = "http") -> URL {
         let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
         return (caches ?? FileManager.default.temporaryDirectory)
@@ -75,7 +83,7 @@ public final class DiskCacheStorage: CacheStorage {
     /// The warning that other users may write to the folder; nil if they may not, or before the first scan.
     package var folderWarning: String? { exposure.withLock { $0 } }
 
-    /// Blocks for the disk.
+    /// Updates ``folderWarning``. Blocks on the disk.
     func inspectFolder() {
         let warning = folder.exposureWarning
         exposure.withLock { $0 = warning }
@@ -198,7 +206,7 @@ public final class DiskCacheStorage: CacheStorage {
 
     /// Runs work on files, even if the caller is cancelled, and converts its failures to ``PulseError``.
     ///
-    /// - Parameter removal: what the work removes. A disk that hangs makes up for it.
+    /// - Parameter removal: what the work removes. If the disk hangs, it is removed later.
     func change<Value: Sendable>(
         removing removal: Removal? = nil, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -215,7 +223,7 @@ public final class DiskCacheStorage: CacheStorage {
         }
     }
 
-    /// Removes what the disk does not remove now, when it responds again, and before anything is read.
+    /// Performs a removal once the disk responds again, before anything is read.
     private func removeLater(_ removal: Removal) {
         let isFirst = missed.withLock { missed in
             defer { missed.add(removal) }
@@ -227,14 +235,15 @@ public final class DiskCacheStorage: CacheStorage {
                 defer { missed = MissedRemovals() }
                 return missed
             }
-            // Each caller got the failure of its own removal.
+            // Each caller already got the failure of its own removal.
             if removals.isAll { _ = try? removeAll(.all) }
             for name in removals.names { _ = try? removeNow(name) }
         }
     }
 }
 
-/// What was to be removed while the disk hung: everything, if it is more than some entries.
+/// The removals missed while the disk hung: some entries, or everything if they were too many or a selection of
+/// several.
 private struct MissedRemovals {
     private static let maximumCount = 1_000
 

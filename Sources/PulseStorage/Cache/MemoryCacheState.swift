@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The content of a ``MemoryCacheStorage``. A value; lookup, storing and removal take constant time.
+/// The content of a ``MemoryCacheStorage``. A value; lookup, storing and removal by key or URL take constant time.
 struct MemoryCacheState: Sendable {
     /// The responses of one key, which are used and evicted together.
     private struct Slot: Sendable {

@@ -4,7 +4,13 @@ import PulseCore
 
 /// A cache store in memory, bounded in bytes and entries. It evicts the least recently used responses first.
 ///
-/// A response that would take more than a quarter of the bytes is not stored: it would evict all others. Nothing
+/// ```swift
+/// let storage = MemoryCacheStorage(maximumBytes: 8 << 20, maximumEntries: 500)
+/// let client = PulseClient(
+///     configuration: configuration, plugins: [.cache(policy: .rfc9111, storage: storage)])
+/// ```
+///
+/// A response that would take more than a quarter of `maximumBytes` is not stored: it would evict all others. Nothing
 /// outlives the process. Safe from any thread.
 public final class MemoryCacheStorage: CacheStorage {
     private let state: Locked<MemoryCacheState>

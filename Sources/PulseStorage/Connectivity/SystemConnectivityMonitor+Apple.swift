@@ -26,7 +26,7 @@ final class PlatformConnectivitySource: ConnectivitySource, @unchecked Sendable 
         if path.usesInterfaceType(.wiredEthernet) { interfaces.insert(.wired) }
         if path.usesInterfaceType(.loopback) { interfaces.insert(.loopback) }
         if path.usesInterfaceType(.other) { interfaces.insert(.other) }
-        // A connection that a request must establish first counts as satisfied.
+        // `requiresConnection` counts as satisfied: a request may establish the connection.
         return ConnectivityStatus(
             path: path.status == .unsatisfied ? .unsatisfied : .satisfied, interfaces: interfaces,
             isExpensive: path.isExpensive, isConstrained: path.isConstrained)

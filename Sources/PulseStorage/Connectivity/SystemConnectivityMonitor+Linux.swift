@@ -5,12 +5,12 @@ import CPulsePlatform
 import PulseCore
 import PulsePlatform
 
-/// The kernel's routes and interfaces, watched by rtnetlink.
+/// The kernel's routes and interfaces, watched through rtnetlink.
 final class PlatformConnectivitySource: ConnectivitySource {
     private let queue = DispatchQueue(label: "com.pulse.connectivity")
     private let source = Locked<ReadinessSource?>(nil)
 
-    /// Without rtnetlink, which a sandbox may forbid, or without descriptors the status stays as it was at the start.
+    /// If a sandbox forbids rtnetlink or no descriptor is free, only the initial status is reported.
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {
         let descriptor = pulse_netlink_open()
         if descriptor >= 0 { watch(descriptor, report) }

@@ -3,7 +3,7 @@
 #if !canImport(Network) && !canImport(CPulsePlatform)
 import PulseCore
 
-/// A platform that reports no status: only a connection attempt shows it.
+/// A source for other platforms, which reports no status: only a connection attempt reveals it.
 final class PlatformConnectivitySource: ConnectivitySource {
     func start(_ report: @escaping @Sendable (ConnectivityStatus) -> Void) {}
     func stop() {}

@@ -8,8 +8,8 @@ import PulseCore
 /// The file is opened at the first use. It survives a crash at any moment: an unfinished line is truncated, a damaged
 /// line is moved to a file beside the log. A lock file beside the log guards each change.
 ///
-/// The work runs on its own queue, so that no thread of Swift's pool waits for a disk. An append runs in place if the
-/// last commit was quick and no other work is in progress.
+/// The work runs on a dispatch queue, so that no thread of Swift's cooperative pool waits for a disk. An append runs on
+/// the caller's thread if the last commit was quick and no other work is in progress.
 package final class AppendLog: RecordLog {
     private enum Job: Sendable {
         case append(Submission)
@@ -48,7 +48,7 @@ package final class AppendLog: RecordLog {
         case first(lastCommit: TimeInterval)
     }
 
-    /// The largest append in bytes that may run in place.
+    /// The largest append in bytes that may run on the caller's thread.
     private static let shortLength = 16 << 10
 
     private let queue = DispatchQueue(label: "com.pulse.append-log")
@@ -84,8 +84,8 @@ package final class AppendLog: RecordLog {
             case .none: continuation.resume(throwing: PulseError.cancelled)
             case .queued: break
             case .first(let lastCommit):
-                // Without lines of its own, the append consists of the admission's records, which may be as many as the
-                // log holds.
+                // Without its own lines, the append consists of the admission's records, which may be as many as the
+                // log's.
                 let isShort = !lines.bytes.isEmpty && lines.bytes.count <= Self.shortLength
                 if isShort, lastCommit < inPlaceLimit, file.lockIfFree() { workOnce() } else { workLater() }
             }
@@ -172,8 +172,7 @@ package final class AppendLog: RecordLog {
         repeat { process(takeJobs()) } while hasMoreJobs()
     }
 
-    /// Processes the queued appends. Other jobs, which would take the lock again or hold it longer, are left to the
-    /// queue.
+    /// Processes the queued appends. Other jobs would take the lock again or hold it longer, so they stay queued.
     private func workOnce() {
         process(takeJobs(while: { if case .append = $0 { true } else { false } }))
         if hasMoreJobs() { workLater() }

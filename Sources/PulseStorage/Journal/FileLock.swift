@@ -66,7 +66,7 @@ package final class FileLock: Sendable {
         try descriptor.withLock { descriptor in
             if descriptor < 0 {
                 descriptor = try SystemFile.open(path, O_RDWR | O_CREAT, using: disk)
-                // The folder may be an older one with another protection.
+                // An existing folder may have another protection.
                 FileProtection.apply(to: path)
             }
             return descriptor

@@ -4,14 +4,14 @@ public import PulseCore
 
 /// The reason why a file of durable data could not be read or written.
 ///
-/// It reaches callers inside ``PulseError/custom(_:)``. The earlier content of the file is still in it.
+/// It reaches callers inside ``PulseError/custom(_:)``. The file keeps its earlier content.
 public enum JournalFailure: Error, Sendable, Hashable {
     /// The disk, or the user's quota, is full.
     case noSpace
     /// The file or its directory belongs to another user, or the device is not unlocked yet.
     case notPermitted
-    /// Users other than this one and root may write to the directory, and replace its files. Take that permission away,
-    /// or use a directory inside it: a missing one is created for its user alone.
+    /// Users other than this one and root may write to the directory, and replace its files. Remove that permission, or
+    /// use a subdirectory: a missing one is created for its user alone.
     case notPrivate
     /// The file system is read-only.
     case readOnly
@@ -23,12 +23,12 @@ public enum JournalFailure: Error, Sendable, Hashable {
     case damagedRecord
     /// A payload contains a line break, which a record of one line cannot hold.
     case notOneLine
-    /// The tag has more than some thousand bytes.
+    /// The tag takes 4,096 bytes or more when it is percent-encoded.
     case tagTooLong
     /// Any other failure, with the operation and the system's error number.
     case system(operation: String, code: Int32)
 
-    /// The meaning of the last failed system call.
+    /// Maps the error number of the last failed system call.
     package init(_ operation: String, code: Int32 = errno) {
         switch code {
         case ENOSPC, EDQUOT: self = .noSpace

@@ -21,7 +21,7 @@ final class LogFile {
     private var lacksBreak = false
     /// Whether the content of the file is no longer known.
     private var mustReload = false
-    /// Whether the file has lost its name. The descriptor still refers to its bytes.
+    /// Whether the file was unlinked. The descriptor still refers to its bytes.
     private var isOrphaned = false
     /// Whether the next ``exclusively(_:)`` already has the lock.
     private var holdsLock = false
@@ -224,8 +224,8 @@ final class LogFile {
         return (size + step - 1) / step * step
     }
 
-    /// Appends whole lines, returns once they are on the disk, and passes them to ``apply``. After an error, no part of
-    /// them is left. Call it inside ``exclusively(_:)`` only.
+    /// Appends whole lines, returns once they are on the disk, and passes them to ``apply``. After an error, none of
+    /// them remains. Call it inside ``exclusively(_:)`` only.
     func append(_ lines: LogLines) throws {
         let start = end
         let bytes = lacksBreak ? [UInt8(ascii: "\n")] + lines.bytes : lines.bytes

@@ -22,7 +22,7 @@ struct LogLines: Sendable {
         lines.bytes += more.bytes
     }
 
-    /// The items with their locations in a file that has these bytes at that offset.
+    /// The items, located in a file that contains these bytes at `offset`.
     func items(from offset: Int) -> [LogItem] {
         guard offset > 0 else { return items }
         return items.map { item in

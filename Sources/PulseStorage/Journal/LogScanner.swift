@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Reads the lines of an ``AppendLog``. A pure function of the bytes: no input traps it. An intact record is found
+/// Reads the lines of an ``AppendLog``. A pure function of the bytes: no input makes it trap. An intact record is found
 /// whatever bytes precede it.
 struct LogScanner {
     private(set) var items: [LogItem] = []
@@ -71,10 +71,10 @@ struct LogScanner {
 
     private static let lineBreak = UInt8(ascii: "\n")
     private static let space = UInt8(ascii: " ")
-    /// Longer tags are never written, so that a damaged line is not searched to its end.
+    /// Longer tags are never written. The limit bounds the search in a damaged line.
     static let maximumTagLength = 4096
 
-    /// The record that begins there, and its end; nil if there is none.
+    /// The record at `start`, and its end; nil if there is none.
     private mutating func record(
         _ bytes: UnsafeRawBufferPointer, _ start: Int, _ limit: Int
     ) -> (LogItem, Int)? {
@@ -89,7 +89,7 @@ struct LogScanner {
         else { return nil }
         var position = tagEnd + 1
         guard let expiry = Self.number(bytes, &position, limit), let length = Self.number(bytes, &position, limit),
-            // No payload contains a line break. So a wrong length costs no more than its own line.
+            // No payload contains a line break, so a wrong length costs no more than its own line.
             length <= Int64(lineEnd - position)
         else { return nil }
         let recordEnd = position + Int(length)

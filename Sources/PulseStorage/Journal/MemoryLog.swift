@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// A log that ends with the process, for a queue that must not write to the disk. It drops records that cannot be read
-/// again. Safe from any thread.
+/// An in-memory log, for a queue that must not write to the disk. It drops records that are never read again. Safe from
+/// any thread.
 package actor MemoryLog: RecordLog {
     /// The records by their position.
     private var records: [Int: LogRecord] = [:]

@@ -8,8 +8,8 @@ package enum LogChange: Sendable {
     case reset([LogItem])
     /// Records that any process appended.
     case appended([LogItem])
-    /// That many bytes were not valid records and were removed. `kept` of them are in a file beside the log; there was
-    /// no room for the others.
+    /// `bytes` bytes were not valid records and were removed. `kept` of them are in a file beside the log; there was no
+    /// room for the others.
     case damaged(bytes: Int, kept: Int)
 }
 
@@ -26,8 +26,8 @@ package enum LogContent: Sendable {
 package protocol RecordLog: Sendable {
     /// Appends the records together. Throws ``PulseError``; then none of them is in the log.
     ///
-    /// - Parameter admission: runs directly before, when all earlier records are applied. It rejects the append by
-    ///   throwing, or returns further records to write before these. It must be short.
+    /// - Parameter admission: runs immediately before the append, after all earlier records are applied. It rejects the
+    ///   append by throwing, or returns further records to write before these. It must be short.
     func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws
     /// The record at the location that `locate` returns; nil for no location. `locate` runs while the log does not
     /// change.

@@ -20,33 +20,33 @@ package enum SystemFile {
     package struct Status {
         package let identity: Identity
         package let size: Int
-        /// The names that the file has.
+        /// The number of hard links to the file.
         package let linkCount: Int
         let owner: UInt32
-        /// The nine bits of read, write and execute, and those above.
+        /// The nine bits of read, write and execute, and the special bits above them.
         let permissions: Int
         let isRegular: Bool
 
         package var isOwn: Bool { owner == geteuid() }
 
-        /// Whether users other than this process's and root may change what is in the directory. They may if one of
-        /// them is its owner, or by its permissions: the sticky bit lets all add a file. Access control lists
-        /// are not read.
+        /// Whether users other than root and this process's may change the directory's contents: one of them owns it,
+        /// or its permissions allow it. The sticky bit is no protection, because anyone can add a file. Access control
+        /// lists are ignored.
         var isWritableByOthers: Bool { owner != geteuid() && owner != 0 || permissions & 0o022 != 0 }
     }
 
-    /// Opens a regular file, and nothing else: a link would lead to another file, and a pipe would hold the thread.
+    /// Opens a regular file, and nothing else: a link would lead to another file, and a pipe would block the thread.
     package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
         let file = try descriptor(path, flags | O_NOFOLLOW | O_NONBLOCK, using: disk)
         guard let status = try? status(file), status.isRegular else {
             _ = close(file)
-            // As for a link.
+            // The same error as for a symbolic link.
             throw JournalFailure.system(operation: "open", code: ELOOP)
         }
         return file
     }
 
-    /// Creates a file in the place of whatever has this name, so that nothing planted there keeps its permissions.
+    /// Creates a file in place of any other of this name, so that a planted file does not keep its permissions.
     package static func create(_ path: String, using disk: Disk) throws -> Int32 {
         guard unlink(path) == 0 || errno == ENOENT else { throw JournalFailure("unlink") }
         return try open(path, O_RDWR | O_CREAT | O_EXCL, using: disk)
@@ -188,7 +188,7 @@ package enum SystemFile {
         try syncDirectory(descriptor, using: disk)
     }
 
-    /// Does the same for an open directory. Some network file systems cannot, and do it by themselves.
+    /// Syncs an open directory. Some network file systems do not support that, and sync implicitly.
     package static func syncDirectory(_ descriptor: Int32, using disk: Disk) throws {
         guard disk.sync(descriptor) == 0 || [EINVAL, ENOTSUP].contains(errno) else { throw JournalFailure("fsync") }
     }

@@ -3,8 +3,8 @@
 import PulseCore
 import PulsePlatform
 
-/// Bodies that are too large for a line of the journal, each in its own file. A file is on the disk before the record
-/// that names it. It is deleted after the record that ends its entry. Safe from any thread.
+/// Stores bodies outside the journal, each in its own file: large ones, and those of files and streams. A file is on
+/// the disk before the record that names it. It is deleted after the record that ends its entry. Safe from any thread.
 struct BodyFiles: Sendable {
     /// The largest body in bytes that stays in the journal.
     static let limit = 64 << 10
@@ -113,7 +113,7 @@ struct BodyFiles: Sendable {
         if let failure { throw failure }
     }
 
-    /// Removes a file that can be locked: no process uses it.
+    /// Removes a file, unless it is locked: then a process uses it.
     private func removeIfUnused(_ name: String) throws {
         do {
             let path = url(name).path

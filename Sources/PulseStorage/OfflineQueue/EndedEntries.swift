@@ -7,7 +7,7 @@ import PulseCore
 ///
 /// The file is best effort: it is not synced, and unreadable lines are skipped.
 struct EndedEntries: Sendable {
-    /// The number of entries in the file.
+    /// The maximum number of entries in the file.
     static let capacity = 256
 
     private let path: String

@@ -3,7 +3,7 @@
 public import PulseCore
 
 extension OfflineQueue {
-    /// A request that is not sent any more, unless ``OfflineQueue/retryDeadLetter(id:)`` is called for it.
+    /// A request that the queue gave up. ``OfflineQueue/retryDeadLetter(id:)`` sends it again.
     public struct DeadLetter: Sendable, Identifiable {
         /// The request, as stored in the journal.
         public let request: Entry

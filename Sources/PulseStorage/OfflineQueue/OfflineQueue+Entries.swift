@@ -3,21 +3,21 @@
 import PulseCore
 
 extension OfflineQueue {
-    /// The entries that wait to be sent or are being sent, in the order in which they were queued.
+    /// The entries that are pending or in flight, in the order in which they were queued.
     public func pending() async throws -> [Entry] {
         try await store.requests { $0.deadLetter == nil }.requests
     }
 
-    /// The number of entries that wait to be sent or are being sent. Does not read their requests: fit for a badge.
+    /// The number of entries that are pending or in flight. Cheap enough for a badge: does not read their requests.
     public func count() async throws -> Int {
         try await store.open()
         return store.read(\.pendingCount)
     }
 
     /// The entries that were given up: the server responded with a status that is neither a success nor a temporary
-    /// failure, as most 4xx are; the response was larger than the client accepts; or `maxAttempts` attempts failed.
-    /// Dead letters do not expire; only the newest `maxQueueSize` are kept. An entry that expired or was dropped to
-    /// make room is not among them.
+    /// failure, such as most 4xx; the stored request was damaged; or `maxAttempts` attempts failed. A response that is
+    /// too large counts by its status. Dead letters do not expire; only the newest `maxQueueSize` are kept. An entry
+    /// that expired or was dropped to make room is not among them.
     public func deadLetters() async throws -> [DeadLetter] {
         var letters: [DeadLetter] = []
         for request in try await store.requests({ $0.deadLetter != nil }).requests {
@@ -34,7 +34,7 @@ extension OfflineQueue {
         return letters
     }
 
-    /// Sends a dead letter again: last of its tag, with the same key, a new expiry, and no attempts counted.
+    /// Queues a dead letter again, last of its tag, with the same idempotency key, a new expiry and zero attempts.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no dead letter with that id.
     public func retryDeadLetter(id: UUID) async throws {
@@ -45,7 +45,7 @@ extension OfflineQueue {
         drainer.start()
     }
 
-    /// Removes an entry or a dead letter. An entry that is being sent is cancelled, and may arrive nevertheless.
+    /// Removes an entry or a dead letter. An entry that is being sent is cancelled, but may still arrive.
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no entry with that id. If the entry is removed, but
     /// its content cannot be erased from the journal's file, throws the ``JournalFailure``.
@@ -57,9 +57,9 @@ extension OfflineQueue {
         try await store.compactAfterRemoval()
     }
 
-    /// Removes all entries and dead letters: for a logout, if the client's auth plugin knows no accounts. Their content
-    /// is erased from the files. Replays in this process are cancelled, and not retried with the next user's token.
-    /// Another process may continue its replays until it reads the journal.
+    /// Removes all entries and dead letters. Call it at logout if the client's auth plugin knows no accounts. The
+    /// content of the entries is erased from the files. Replays in this process are cancelled, and not retried with the
+    /// next user's token. Another process may continue its replays until it reads the journal.
     ///
     /// If the files cannot be cleaned, throws after the entries were removed from the queue: call it again later.
     public func removeAll() async throws {
@@ -137,7 +137,7 @@ extension OfflineQueue {
     /// Waits for the response to an entry, also after a relaunch if the entry is still in the queue then.
     ///
     /// Throws the error of the entry: ``PulseError/deadlineExceeded(last:)`` if it expired, ``PulseError/cancelled`` if
-    /// it was removed, ``PulseError/offlineQueueFull`` if it was dropped to make room, the server's refusal if it is a
+    /// it was removed, ``PulseError/offlineQueueFull`` if it was dropped to make room, or its last failure if it is a
     /// dead letter. Throws ``PulseError/invalidRequest(reason:)`` for an id that the queue does not know, or no longer
     /// knows. If another process has received the response, the result has its status and no body.
     public func result(of id: UUID) async throws -> PulseResponse {
@@ -154,14 +154,13 @@ extension OfflineQueue {
         throw PulseError.custom(letter.reason)
     }
 
-    /// Sends now the entries that wait for their next attempt, and returns when each was attempted: it was sent, given
-    /// up, or waits again. Returns the number of entries that are left. A delay that the server asked for still
-    /// applies.
+    /// Retries all waiting entries now, and returns once each was sent, given up or scheduled again. Returns the number
+    /// of entries that remain. A delay that the server requested still applies.
     @discardableResult
     public func drain() async throws -> Int {
         try await store.open()
         if !store.read(\.isIdle), !Task.isCancelled {
-            // First: a pass that began after the waiter has got its number has seen this.
+            // Before the wait: a pass that begins after the waiter is registered sees this.
             store.decide { $0.resume() }
             await waiters.waitUntilIdle { drainer.start() }
         }

@@ -17,12 +17,12 @@ extension OfflineQueue {
         public var headers: [String: String]
         /// The body; nil if there is none, or if it is in a file: see ``hasLargeBody``.
         public var body: Data?
-        /// Whether the body is in a file of its own: over 64 KiB, or at any size if the call's body was a file or a
-        /// stream. The body stays there unless ``body`` is set.
+        /// Whether the body is in a separate file: over 64 KiB, or at any size if the call's body was a file or a
+        /// stream; never for a queue in memory. The body stays there unless ``body`` is set.
         public let hasLargeBody: Bool
         /// The `Idempotency-Key` that every attempt carries.
         public let idempotencyKey: String?
-        /// The tag of the entry. Entries of one tag are sent in order. Entries without a tag form a tag of their own.
+        /// The tag of the entry. Entries of one tag are sent in order. Entries without a tag form one tag.
         public let tag: String?
         /// The route of the call's options, under which metrics count it; nil if there is none.
         public let route: String?
@@ -30,11 +30,11 @@ extension OfflineQueue {
         public let account: String?
         /// When the request was queued, by the wall clock.
         public let enqueuedAt: Date
-        /// When the entry is removed unsent, by the wall clock as it was when the entry was read; nil for never, which
-        /// a policy's `requestExpiry` of `.infinity` means.
+        /// When the entry expires, by the wall clock as it was when the entry was read; nil for never, which is a
+        /// policy's `requestExpiry` of `.infinity`.
         public let expiresAt: Date?
-        /// The number of attempts so far: refusals by the server, and tries of which nothing could be sent because of
-        /// the client's state or the request itself. Time without a connection does not count.
+        /// The number of attempts so far: refusals by the server, and attempts that could not be sent because of the
+        /// client's state or the request itself. Time without a connection does not count.
         public let attempts: Int
 
         init?(_ id: UUID, _ stored: StoredRequest, _ entry: QueueStore.StateMachine.Entry, expiresAt: Date?) {

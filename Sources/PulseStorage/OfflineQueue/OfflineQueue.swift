@@ -2,17 +2,17 @@
 
 package import PulseCore
 
-/// A queue of calls that found no connection, or that were put into it. It sends them later: in order within a tag,
-/// through all plugins of the client, with their first idempotency key.
+/// A queue of calls that found no connection, or that were enqueued explicitly. It sends them later: in order within a
+/// tag, through all plugins of the client, with their original idempotency key.
 ///
-/// A call is in the journal on the disk before its caller gets ``PulseError/queuedOffline(id:)``. From then on it is
-/// sent until the server accepts or refuses it, its attempts are used up, it expires, it is removed, or it makes room
-/// for another. This survives the end of the process. A call may arrive more than once. Get the queue from
-/// `client.offlineQueue`. Safe from any thread. Every method throws ``PulseError``; a disk failure is a
-/// ``JournalFailure`` in a ``PulseError/custom(_:)``.
+/// A call is in the journal on the disk before its caller gets ``PulseError/queuedOffline(id:)``. The queue then
+/// retries it, even after a relaunch, until the server accepts or refuses it, its attempts are used up, or it expires,
+/// is removed, or is dropped to make room. A call may arrive more than once. Get the queue from `client.offlineQueue`.
+/// Safe from any thread. Every method throws ``PulseError``; a disk failure is a ``JournalFailure`` in a
+/// ``PulseError/custom(_:)``.
 ///
-/// An app and its extension may share a directory: both add calls, one of them sends at a time. The sender holds a lock
-/// on a file there while it sends, and while it backs off after a server's refusal; not while it waits for a
+/// An app and its extension may share a directory: both add calls, but only one sends at a time. The sender holds a
+/// lock on a file there while it sends, and while it backs off after a server's refusal; not while it waits for a
 /// connection.
 public final class OfflineQueue: Sendable {
     package typealias Send = @Sendable (Replay) async -> ReplayOutcome
@@ -40,7 +40,8 @@ public final class OfflineQueue: Sendable {
         drainer = QueueDrainer(store, connectivity: connectivity, lock: lock)
     }
 
-    /// Sets how entries are sent. Starts draining if the journal may have entries, or if a crash may have left bodies.
+    /// Sets the function that sends entries. Starts draining if the journal may have entries, or if a crash may have
+    /// left bodies.
     package func start(_ send: @escaping Send) {
         drainer.send(by: send)
         if store.mayHaveEntries { drainer.start() }
@@ -51,7 +52,7 @@ public final class OfflineQueue: Sendable {
         drainer.abandon()
     }
 
-    /// Sends nothing more. Calls can still be queued, for the next launch.
+    /// Stops sending. Calls can still be queued, for the next launch.
     package func beginFinishing() {
         drainer.beginFinishing()
     }
@@ -85,7 +86,7 @@ public final class OfflineQueue: Sendable {
         do {
             try await store.add(draft, id)
         } catch PulseError.custom(is BodyFiles.Vanished) {
-            // Another process has swept the body's file before the record that names it was written.
+            // Another process swept the body's file before the record that names it was written.
             try await store.add(draft, id)
         }
         store.emit(.offlineQueueEnqueued(id: id))
@@ -94,7 +95,7 @@ public final class OfflineQueue: Sendable {
         return id
     }
 
-    /// Whether an entry with that tag is pending, from whatever process.
+    /// Whether an entry with that tag is pending, from any process.
     package func hasPending(tag: String?) async throws -> Bool {
         try await store.open()
         return store.read { $0.hasPending(tag: tag) }

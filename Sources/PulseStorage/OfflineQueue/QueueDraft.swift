@@ -27,7 +27,7 @@ package struct QueueDraft: Sendable {
     }
 }
 
-/// An entry that is sent now.
+/// An entry to send.
 package struct Replay: Sendable {
     package let id: UUID
     package let request: URLRequest
@@ -49,7 +49,7 @@ package struct ReplayOutcome: Sendable {
 
     /// - Parameters:
     ///   - isUnsent: whether nothing was sent, so that the failure is not a server's.
-    ///   - isOfOtherWork: whether the failure belongs to work that the replay waited for, and not to the replay.
+    ///   - isOfOtherWork: whether the failure is that of work that the replay waited for.
     ///   - status: of the last response. A failure without a status may then be a plugin's judgment of that response.
     package init(
         result: Result<PulseResponse, PulseError>, isOfOtherAccount: Bool = false, isUnsent: Bool = false,
@@ -71,7 +71,7 @@ package struct ReplayOutcome: Sendable {
     }
 
     func verdict(now: Date) -> ReplayVerdict {
-        // A request that is missing or damaged in the journal stays so.
+        // Final: a request that is missing or damaged in the journal does not recover.
         if case .failure(.custom(let failure as JournalFailure)) = rawResult,
             failure == .damagedRecord || failure == .missing
         {

@@ -13,13 +13,13 @@ final class QueueDrainer: Sendable {
     private static let tailPeriod: TimeInterval = 30
 
     private struct Work: Sendable {
-        // A function is no state of a lock by itself: each access of generic code would wrap it once more.
+        // In a struct: a lock around a bare closure would wrap it once more at each access by generic code.
         var send: OfflineQueue.Send?
         var drainer: Task<Void, Never>?
         /// The actions in progress.
         var actions: [Int: (entry: UUID, task: Task<Void, Never>)] = [:]
         var nextAction = 0
-        /// Whether nothing more is sent, while the actions in progress end by themselves.
+        /// Whether no more entries are sent, while the actions in progress complete.
         var isFinishing = false
         var isClosed = false
 
@@ -50,7 +50,7 @@ final class QueueDrainer: Sendable {
     /// The running drainer.
     var task: Task<Void, Never>? { work.withLock { $0.drainer } }
 
-    /// Sets how entries are sent.
+    /// Sets the function that sends entries.
     func send(by send: @escaping OfflineQueue.Send) {
         work.withLock { $0.send = send }
     }
@@ -102,14 +102,14 @@ final class QueueDrainer: Sendable {
     /// wait for their end, since the caller may be part of such a replay.
     func cancelReplaysOfRemovedEntries() {
         let actions = work.withLock { Array($0.actions.values) }
-        // Read afterwards, so that an entry queued in between is in neither list.
+        // Read after the actions: otherwise an entry queued in between would look removed.
         let removed = store.read { machine in actions.filter { machine.entries[$0.entry] == nil } }
         for action in removed { action.task.cancel() }
     }
 
     // MARK: Running
 
-    /// Acquires the drain lock and drains the queue, until nothing is left. Polls while another process has the lock.
+    /// Acquires the drain lock and drains the queue until it is empty. Polls while another process has the lock.
     private func run() async {
         var failures = 0
         var isUnread = false
@@ -142,7 +142,7 @@ final class QueueDrainer: Sendable {
         } while !end(isUnread: isUnread)
     }
 
-    /// Sleeps for that many seconds, or until the next tick.
+    /// Sleeps for some seconds, or until the next tick.
     private func sleep(_ seconds: TimeInterval, for purpose: SleepPurpose, _ ticks: AsyncStream<Void>) async {
         let alarm = Task { [clock, store] in
             try? await clock.sleep(seconds, for: purpose)

@@ -8,9 +8,9 @@ enum QueueOperation: Character {
     case enqueued = "E"
     /// Replaces the entry's request.
     case updated = "U"
-    /// Gives the entry up, with the reason.
+    /// Makes the entry a dead letter, with the reason.
     case deadLettered = "D"
-    /// Sets the number of attempts so far: refusals by the server, and tries that could not be sent.
+    /// Sets the number of attempts so far: refusals by the server, and attempts that could not be sent.
     case attempted = "a"
     /// Sets the number of earlier revisions, whose records a compaction removed. Earlier versions skip this record.
     case revised = "f"

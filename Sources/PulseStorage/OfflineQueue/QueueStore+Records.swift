@@ -72,10 +72,10 @@ extension QueueStore {
         return max(1, time() + Date(timeIntervalSince1970: max(0, requestExpiry)).milliseconds)
     }
 
-    /// Writes the mark that a later launch needs to know the age of the entries, if it is due.
+    /// Writes a time mark if it is due. A later launch needs it to know the age of the entries.
     func markTime() async {
         guard read({ $0.firstExpiry != .max }), let mark = dueMark() else { return }
-        // Without it the next launch counts a jump of the wall clock as time.
+        // Without the mark, the next launch counts a jump of the wall clock as time.
         try? await log.append([mark])
     }
 
@@ -107,7 +107,7 @@ extension QueueStore {
         guard let files else { return (try await bytes.collect(upTo: .max), nil) }
         let iterator = bytes.makeAsyncIterator()
         try await files.write(name) {
-            // A copy reads on, too: the position is the stream's.
+            // A copy continues where the last one stopped: the stream holds the position.
             var reader = iterator
             return try await reader.next()
         }
@@ -155,7 +155,7 @@ extension QueueStore {
             $0.finish(id, tag: tag, verdict, reason: reason(), uptime: clock.uptime, randomness: randomness)
         }
         guard let record else { return settle(id, tag: tag) }
-        // The outcome of an entry that stays queued is not stored: it may end later with another outcome, or elsewhere.
+        // The outcome of an entry that stays queued is not stored: a later one replaces it, maybe in another process.
         if record.operation != QueueOperation.attempted.byte { waiters.hold(result, of: id) }
         await write(record, id, tag: tag)
     }
@@ -167,7 +167,7 @@ extension QueueStore {
                 if read({ $0.isOutdated(record, tag: tag) }) { throw Outdated() }
                 return []
             }
-            // Without an effect if the entry was removed just before.
+            // No effect if the entry was removed just before.
             waiters.drop(id)
             settle(id, tag: tag)
             await compactIfNeeded()
@@ -218,15 +218,15 @@ extension QueueStore {
         }
     }
 
-    /// Erases the content of a removed entry, which should not stay on the disk until a later compaction, unless a
-    /// compaction copies much.
+    /// Erases the content of a removed entry at once if the journal is small. Otherwise it stays until less than half
+    /// of the journal is live, because a compaction copies much.
     func compactAfterRemoval() async throws {
         if log.size < 128 << 10 { try await compact(always: true) } else { await compactIfNeeded() }
     }
 
     /// Removes dead records from the journal.
     ///
-    /// - Parameter always: whether to compact also if more than half of the journal is live.
+    /// - Parameter always: whether to compact even if more than half of the journal is live.
     private func compact(always: Bool = false) async throws {
         try await log.compact { [self] in
             let contents = read { machine in

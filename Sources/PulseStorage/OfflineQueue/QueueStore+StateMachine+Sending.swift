@@ -50,8 +50,8 @@ extension QueueStore.StateMachine {
         return end
     }
 
-    /// Whether the drainer may sleep on although entries were added: without a connection, they need no pass before the
-    /// pause is over.
+    /// Whether the drainer may keep sleeping although entries were added: without a connection, they need no pass
+    /// before the pause is over.
     var maySleepOn: Bool {
         sleep.map { pausedUntil >= $0.end && firstExpiry >= $0.firstExpiry } ?? false
     }
@@ -121,8 +121,8 @@ extension QueueStore.StateMachine {
         return nil
     }
 
-    /// The location of the revision in which an entry is sent. It may be newer than at the send action; the outcome
-    /// applies to this revision.
+    /// The location of the revision to send. It may be newer than at the send action; the outcome applies to this
+    /// revision.
     mutating func takeRevisionToSend(of id: UUID) -> LogLocation? {
         guard let entry = entries[id] else { return nil }
         tagQueues[entry.tag]?.sentRevision = entry.revision
@@ -253,14 +253,14 @@ extension QueueStore.StateMachine {
     /// queued.
     mutating func backOffUnlessInFlight(_ tag: String?, _ uptime: TimeInterval, _ randomness: any Randomness) {
         let queue = tagQueues[tag] ?? TagQueue()
-        // An entry in flight fails by itself, and a wait that has begun stays.
+        // An entry in flight reports its own failure, and a wait that has begun stays.
         guard queue.inFlight == nil, queue.due <= uptime else { return }
         tagQueues[tag] = queue
         backOff(tag, retryAfter: 0, isServerBackoff: false, uptime, randomness)
         backingOff.insert(tag)
     }
 
-    /// Ends all waits after earlier failures. A wait that a server asked for stays.
+    /// Ends all waits after earlier failures. A wait that a server requested stays.
     mutating func resume() {
         pausedUntil = 0
         offlineFailures = 0
@@ -284,8 +284,8 @@ extension QueueStore.StateMachine {
         return true
     }
 
-    /// - Parameter isServerBackoff: whether the server asked for the wait. A wait of the client, such as that of an
-    ///   open circuit, may be ended by hand at any moment: it only guesses when another attempt is worthwhile.
+    /// - Parameter isServerBackoff: whether the server requested the wait. A wait of the client, such as that of an
+    ///   open circuit, may be ended early at any moment: it only guesses when another attempt is worthwhile.
     private mutating func backOff(
         _ tag: String?, retryAfter: TimeInterval, isServerBackoff: Bool, _ uptime: TimeInterval,
         _ randomness: any Randomness

@@ -6,21 +6,21 @@ extension QueueStore {
     /// The queue's state and decisions, without a clock, a file or a task.
     ///
     /// The entries and their order are a fold over the journal's records. Every process that reads the same journal has
-    /// the same entries, also after a crash. State that ends with the process is kept beside them: entries in flight,
-    /// and waits after failures.
+    /// the same entries, also after a crash. Transient state is kept beside them: entries in flight, and waits after
+    /// failures.
     struct StateMachine: Sendable {
         struct Entry: Sendable {
             let tag: String?
             /// By the queue's time; 0 for never.
             var expiry: Int64
             var location: LogLocation
-            /// The attempts so far: refusals by the server, and tries that could not be sent.
+            /// The attempts so far: refusals by the server, and attempts that could not be sent.
             var attempts = 0
             /// Its position among all entries. A revived entry gets a new one.
             var order: UInt64
             /// The record with the reason why the entry was given up; nil if it is not a dead letter.
             var deadLetter: LogLocation?
-            /// The number of its changes. Another process may change an entry while this one sends it.
+            /// The number of changes to the entry. Another process may change an entry while this one sends it.
             var revision = 0
             /// Whether the entry was revived: its first record has an outdated expiry.
             var isRevived = false
@@ -65,9 +65,9 @@ extension QueueStore {
 
         /// The number of entries in flight at the same time, each of another tag.
         static let parallelism = 8
-        /// The largest count that is read from a journal. Larger ones count as this.
+        /// The largest count that is read from a journal. Larger ones are clamped.
         private static let largestCount = 1 << 30
-        /// The longest wait in seconds that the queue sets itself. Only a server may ask for more.
+        /// The longest backoff in seconds that the queue chooses. Only a server may request more.
         static let longestBackoff: TimeInterval = 300
         static let backoff = BackoffStrategy.exponentialWithJitter(base: 1, maxDelay: longestBackoff)
 
@@ -259,7 +259,7 @@ extension QueueStore.StateMachine {
         return effects
     }
 
-    /// The records that the journal needs, in an order that leads to this state.
+    /// The records that the journal needs, in an order that rebuilds this state.
     func contents() -> [LogContent] {
         let mark = entries.isEmpty ? nil : time.mark.map { LogContent.record($0.record) }
         return [mark].compactMap { $0 }

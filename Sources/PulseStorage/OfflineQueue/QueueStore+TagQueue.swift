@@ -3,36 +3,36 @@
 import PulseCore
 
 extension QueueStore.StateMachine {
-    /// The entries of one tag, and what delays them.
+    /// The entries of one tag, and their backoff.
     struct TagQueue: Sendable {
         /// The ids with their positions, first in, first out. Removed entries stay in it until they reach its front.
         var ids = Fifo<(UUID, UInt64)>()
         /// The entry in flight, until its outcome is in the journal.
         var inFlight: UUID?
-        /// The revision in which the entry was sent.
+        /// The revision of the entry that was sent.
         var sentRevision = 0
         var failures = 0
         /// The uptime before which nothing is sent.
         var due: TimeInterval = 0
-        /// The part of `due` that a server asked for.
+        /// The uptime until which a server requested to wait; 0 if none did.
         var notBefore: TimeInterval = 0
         /// Whether a server's refusal caused the wait. Then every process has to wait.
         var isServerBackoff = false
         /// Whether the tag is in the ready list.
         var isListed = false
 
-        /// Clears the failures: the server has given a verdict.
+        /// Clears the failures after a verdict of the server.
         mutating func clearFailures() {
             (failures, due, notBefore, isServerBackoff) = (0, 0, 0, false)
         }
 
-        /// Clears the failures of an entry that is given up. A wait that the server asked for applies to the next entry
+        /// Clears the failures of an entry that is given up. A wait that the server requested applies to the next entry
         /// too.
         mutating func clearFailuresOfDeadLetter() {
             (failures, due, isServerBackoff) = (0, notBefore, notBefore > 0)
         }
 
-        /// Shortens the wait to what the server asked for.
+        /// Shortens the wait to the part that the server requested.
         mutating func clearWait() {
             due = notBefore
         }
@@ -44,7 +44,7 @@ extension QueueStore.StateMachine {
         }
     }
 
-    /// First in, first out.
+    /// A first-in, first-out queue.
     struct Fifo<Element: Sendable>: Sendable {
         private(set) var elements: ArraySlice<Element> = []
 

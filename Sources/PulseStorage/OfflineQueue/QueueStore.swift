@@ -4,7 +4,7 @@ import PulseCore
 
 /// The queue's journal and the state that is folded from it. Safe from any thread.
 ///
-/// The journal passes every record to ``apply``, in order. Waiters and events get its effects, never under the lock.
+/// The journal passes every record to ``apply``, in order. The effects reach waiters and events outside the lock.
 final class QueueStore: Sendable {
     private struct State {
         var machine: StateMachine
@@ -56,7 +56,7 @@ final class QueueStore: Sendable {
         try state.withLock { try body($0.machine) }
     }
 
-    /// Changes the machine's state without waking the drainer: it runs a pass anyway, has less to do, or is woken by
+    /// Changes the machine's state without waking the drainer, which runs a pass anyway, has less to do, or is woken by
     /// the caller.
     func decide<Value>(_ body: (inout StateMachine) throws -> Value) rethrows -> Value {
         try state.withLock { try body(&$0.machine) }
@@ -68,7 +68,8 @@ final class QueueStore: Sendable {
         tick()
     }
 
-    /// Yields whenever an action may be due. Has one subscriber at a time: a new one ends the stream of the last.
+    /// A stream that yields whenever an action may be due. It has one subscriber at a time: a new one ends the last
+    /// stream.
     func ticks() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (replaced, isClosed) = state.withLock { state in
@@ -148,8 +149,8 @@ final class QueueStore: Sendable {
         return (requests, unreadable)
     }
 
-    /// The call that sends an entry in its newest revision, to which the outcome will apply. Throws
-    /// ``JournalFailure/damagedRecord``, and ``JournalFailure/missing`` if its body is gone.
+    /// The replay of an entry's newest revision, to which the outcome will apply. Throws
+    /// ``JournalFailure/damagedRecord``, and ``JournalFailure/missing`` if the entry's body is gone.
     func replay(of id: UUID) async throws -> Replay {
         let record = try await log.read { [self] in decide { $0.takeRevisionToSend(of: id) } }
         guard let record else { throw JournalFailure.damagedRecord }

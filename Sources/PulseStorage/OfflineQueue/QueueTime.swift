@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// The time by which entries expire, in milliseconds: no jump of the wall clock moves it.
+/// The time by which entries expire, in milliseconds. Jumps of the wall clock do not affect it.
 ///
 /// It starts as the wall clock, in milliseconds since 1970, and advances by the uptime of a launch. From one launch to
 /// the next it advances by the wall clock since the last mark in the journal, never back and by 30 days at most.
 struct QueueTime: Sendable {
-    /// A moment by both clocks, as the journal has it.
+    /// A moment on both clocks, as recorded in the journal.
     struct Mark: Sendable, Equatable {
         let time: Int64
         let wall: Int64
@@ -18,14 +18,14 @@ struct QueueTime: Sendable {
     private static let smallestJump: Int64 = 60_000
     private static let markPeriod: Int64 = 3_600_000
 
-    /// The last mark in the journal; nil if it has none, as one of an earlier version.
+    /// The last mark in the journal; nil if there is none, as in a journal of an earlier version.
     var mark: Mark?
     private var start: (time: Int64, uptime: TimeInterval)?
 
     /// Whether this launch has read the time. The journal has to be read first.
     var isStarted: Bool { start != nil }
 
-    /// Returns the time. A later one in a mark of another process counts.
+    /// Returns the current time, or that of another process's mark if it is later.
     mutating func now(uptime: TimeInterval, wall: Int64) -> Int64 {
         let first = mark.map { $0.time + min(max(0, wall - $0.wall), Self.longestGap) } ?? wall
         let start = start ?? (first, uptime)
@@ -38,7 +38,7 @@ struct QueueTime: Sendable {
         return time
     }
 
-    /// The mark to write before the next launch: there is none, the wall clock has jumped since, or it is an hour old.
+    /// The mark to write if there is none, the wall clock has jumped since the last one, or that is an hour old.
     mutating func dueMark(uptime: TimeInterval, wall: Int64) -> LogRecord? {
         let new = Mark(time: now(uptime: uptime, wall: wall), wall: wall)
         guard let mark else { return new.record }

@@ -20,7 +20,7 @@ final class QueueWaiters: Sendable {
 
     private let state = Locked(State())
 
-    /// Numbers rise with time, so that a drain pass knows the callers that came before it.
+    /// Numbers increase, so that a drain pass can tell which callers arrived before it.
     private func nextNumber() -> Int {
         state.withLock { state in
             state.lastNumber += 1
@@ -36,7 +36,7 @@ final class QueueWaiters: Sendable {
         state.withLock { $0.unwritten[id] = outcome }
     }
 
-    /// Drops the outcome of a replay, which is not written.
+    /// Drops the held outcome of a replay.
     func drop(_ id: UUID) {
         _ = state.withLock { $0.unwritten.removeValue(forKey: id) }
     }
@@ -63,8 +63,8 @@ final class QueueWaiters: Sendable {
         waiters.forEach { $0.resume(with: result) }
     }
 
-    /// The outcome of an entry, once it is known. Nil if the entry is not pending and has no known outcome, or when
-    /// another process has given it up.
+    /// The outcome of an entry, once it is known. Nil if the entry is not pending and has no known outcome, or if
+    /// another process gave it up.
     ///
     /// - Parameter isPending: whether the entry will end. Runs under the waiters' lock: an entry that ends afterwards
     ///   finds its waiter.
@@ -115,7 +115,7 @@ final class QueueWaiters: Sendable {
         state.withLock { $0.lastNumber }
     }
 
-    /// Resumes the callers that came before this drain pass.
+    /// Resumes the callers that arrived before this drain pass.
     func becameIdle(inPass pass: Int = .max) {
         let waiters = state.withLock { state in
             let waiters = state.idleWaiters.filter { $0.key <= pass }
@@ -147,7 +147,7 @@ extension PulseResponse {
 }
 
 extension PulseError {
-    /// The error with the body of its response dropped if that is large.
+    /// The error without the body of its response if that is large.
     fileprivate var withoutLargeBody: PulseError {
         switch self {
         case .http(let response): .http(response.withoutLargeBody)

@@ -8,8 +8,8 @@ package enum ReplayVerdict: Sendable, Equatable {
     case done(status: Int)
     /// The request will never be accepted as it is.
     case rejected
-    /// The server may accept the request later: at the earliest after that many seconds, which are binding only if the
-    /// server asks for them. Only a verdict of the server counts as an attempt.
+    /// The server may accept the request later, no earlier than after `retryAfter` seconds. The delay is binding only
+    /// if the server requested it. Only a verdict of the server counts as an attempt.
     case unavailable(isVerdict: Bool, retryAfter: TimeInterval)
     /// Nothing of the request could be sent. A setting or a token may be wrong, and may be fixed later. Counts as an
     /// attempt, so that a request that can never be sent does not block the entries behind it forever.
@@ -21,7 +21,7 @@ package enum ReplayVerdict: Sendable, Equatable {
     /// The client ended the replay.
     case stopped
 
-    /// - Parameter status: of the last response to the replay, whatever plugins made of it; nil without one.
+    /// - Parameter status: of the last response to the replay, regardless of what plugins made of it; nil without one.
     /// - Parameter now: by the client's clock.
     package init(_ result: Result<PulseResponse, PulseError>, status: Int? = nil, now: Date) {
         switch result {
@@ -45,7 +45,7 @@ package enum ReplayVerdict: Sendable, Equatable {
             self.init(status: failure.response?.statusCode, retryAfter: error.retryAfter(now: now))
         case .responseTooLarge: self.init(status: lastStatus, retryAfter: nil)
         case .circuitOpen(_, let seconds): self = .unavailable(isVerdict: false, retryAfter: seconds)
-        // For a request that was sent, the server causes these errors: a redirect that cannot be built.
+        // For a request that was sent, the server causes these errors, such as a redirect that cannot be built.
         case .invalidURL, .invalidRequest, .encodingFailed, .unsupported, .cacheMiss: self = .rejected
         // The last attempt was lost, or the session is over: no verdict, even if an earlier attempt got a response.
         case .timeout, .transport, .sslPinningFailed, .proxyRefused, .deadlineExceeded, .sessionExpired:
@@ -56,8 +56,8 @@ package enum ReplayVerdict: Sendable, Equatable {
         }
     }
 
-    /// The status is the verdict, whatever has become of the body. A response without one counts as an attempt: the
-    /// next may be as unreadable, and would block the entries behind it.
+    /// The status is the verdict, even if the body could not be read. A response without a status counts as an attempt:
+    /// the next may be as unreadable, and would block the entries behind it.
     private init(status: Int?, retryAfter: TimeInterval?) {
         switch status {
         case let status? where 200..<300 ~= status: self = .done(status: status)
@@ -80,7 +80,7 @@ package enum ReplayVerdict: Sendable, Equatable {
 }
 
 extension TransportFailure {
-    /// Whether the server has responded, though with what cannot be read.
+    /// Whether the server responded, even if the response cannot be parsed.
     fileprivate var tellsVerdict: Bool {
         if response != nil { return true }
         let isUnreadable = [.badServerResponse, .cannotParseResponse, .cannotDecodeContentData].contains(code)

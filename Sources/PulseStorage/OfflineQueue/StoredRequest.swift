@@ -2,14 +2,14 @@
 
 package import PulseCore
 
-/// A request as stored in a journal: as it was built, before plugins see it.
+/// A request as stored in a journal: as it was built, before plugins change it.
 package struct StoredRequest: Codable, Sendable {
     var method: String
     var url: String
     var headers: [String: String]
-    /// The names of default headers that were left out.
+    /// The names of default headers that were removed.
     var dropped: [String]?
-    /// The body, unless it is in a file of its own.
+    /// The body, unless it is in a separate file.
     var body: Data?
     /// The name of the body's file.
     var file: String?
@@ -88,8 +88,7 @@ package struct StoredRequest: Codable, Sendable {
         return options
     }
 
-    /// The call that sends the request, with the body of its file if it has one. Throws
-    /// ``JournalFailure/damagedRecord``.
+    /// The replay of the request, with the body of its file if it has one. Throws ``JournalFailure/damagedRecord``.
     package func replay(_ id: UUID, tag: String?, body file: URL? = nil) throws -> Replay {
         guard let url = URL(string: url) else { throw JournalFailure.damagedRecord }
         var request = URLRequest(url: url)

@@ -10,17 +10,25 @@ import Glibc
 import Musl
 #endif
 
-/// Secrets in files that only their user may read, for systems without a keychain. They are not encrypted.
+/// Stores secrets in files that only the current user can read, for systems without a keychain. They are not encrypted.
+///
+/// ```swift
+/// let store = FileSecretStore(directory: directory)
+/// try store.setSecret(Data(token.utf8), for: "session")
+/// let secret = try store.secret(for: "session")
+/// ```
 ///
 /// Each account has a file of mode 0600 in a directory of mode 0700, which is created if it is missing. A secret is
 /// written to a temporary file, synced and renamed: a killed process or a power failure leaves the old or the new
 /// secret. The temporary file of a killed process is deleted by the next write or removal for its account.
 ///
-/// The store refuses, as ``SecretStoreFailure/Reason/notPrivate``, a directory that other users may write to or, root
-/// excepted, own, and a file that another user owns or may read, that is a symbolic link, or no regular file. Several
-/// processes may share a directory: writes exclude each other by a lock, reads wait for nothing.
+/// The store throws ``SecretStoreFailure/Reason/notPrivate`` for a directory that other users may write to or, except
+/// for root, own. It also does so for a file that another user owns or may read, and for a symbolic link or anything
+/// else that is not a regular file. Several processes may share a directory: a lock serializes writes, and reads never
+/// wait.
 ///
-/// An account's name may have any characters, and about 80 at least. A secret has 1 MiB at most.
+/// An account name may contain any characters, and any name of up to 80 bytes of UTF-8 fits. A secret has 1 MiB at
+/// most.
 public struct FileSecretStore: SecretStore {
     private let directory: String
     private let disk: Disk
@@ -96,8 +104,8 @@ public struct FileSecretStore: SecretStore {
         return directory + "/" + name
     }
 
-    /// A file name for an account, another one for every other account. Upper case is escaped, too, for file systems
-    /// that ignore case.
+    /// A file name that is unique to the account. Uppercase letters are escaped, too, because some file systems ignore
+    /// case.
     static func escaped(_ account: String) -> String {
         var name = ""
         for byte in account.utf8 {
@@ -116,7 +124,7 @@ public struct FileSecretStore: SecretStore {
         throw JournalFailure("unlink")
     }
 
-    /// A lock between the processes and threads that write: two writers must not share a temporary file.
+    /// Runs `body` under a lock for writing processes and threads: two writers must not share a temporary file.
     private func withLock(_ body: () throws -> Void) throws {
         let lock = FileLock(path: directory + "/lock", disk: disk)
         try lock.acquire()

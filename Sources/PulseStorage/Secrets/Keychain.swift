@@ -45,7 +45,7 @@ extension Keychain {
         var status = update(item.query, to: item.changes(to: secret))
         if status == KeychainStatus.itemNotFound {
             status = add(item.addition(of: secret))
-            // Another process has added it in between.
+            // Another process added it in the meantime.
             if status == KeychainStatus.duplicateItem { status = update(item.query, to: item.changes(to: secret)) }
         }
         guard status == KeychainStatus.success else { throw SecretStoreFailure(.write, status: status) }

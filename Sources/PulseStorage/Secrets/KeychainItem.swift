@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// A generic password in the keychain. It makes the dictionaries that the keychain's functions take, as plain values:
-/// Apple's constants exist on Apple platforms only.
+/// A generic password in the keychain. It builds the dictionaries for the keychain's functions from plain values,
+/// because Apple's constants exist on Apple platforms only.
 struct KeychainItem: Sendable {
     enum Key: Sendable, Hashable, CaseIterable {
         case itemClass, service, account, accessGroup, usesDataProtectionKeychain
@@ -25,7 +25,7 @@ struct KeychainItem: Sendable {
     var isForThisDeviceOnly: Bool
     var account: String
 
-    /// What finds the item.
+    /// The query that matches the item.
     var query: Attributes {
         var query: Attributes = [
             .itemClass: .genericPassword, .service: .text(service), .account: .text(account),
@@ -36,12 +36,12 @@ struct KeychainItem: Sendable {
         return query
     }
 
-    /// What finds the item and returns its secret.
+    /// The query that matches the item and returns its secret.
     var lookup: Attributes {
         query.merging([.returnsData: .flag(true), .matchLimit: .one]) { $1 }
     }
 
-    /// What changes when the item gets another secret.
+    /// The attributes to update when the secret is replaced.
     func changes(to secret: Data) -> Attributes {
         [
             .data: .data(secret),
@@ -49,7 +49,7 @@ struct KeychainItem: Sendable {
         ]
     }
 
-    /// A new item with a secret.
+    /// The attributes of a new item.
     func addition(of secret: Data) -> Attributes {
         query.merging(changes(to: secret)) { $1 }
     }

@@ -4,10 +4,16 @@
 public import PulseCore
 import Security
 
-/// Secrets in the keychain, as generic passwords that are readable from the first unlock after a start on: a call in
-/// the background works on a locked device, too. This has not run on Apple hardware.
+/// Stores secrets in the keychain, as generic passwords that are accessible after the first unlock since boot: a
+/// background call works while the device is locked. This has not run on Apple hardware.
 ///
-/// On macOS it is the data protection keychain, which requires a signed app with an entitlement: in a plain
+/// ```swift
+/// let store = KeychainSecretStore(service: "com.example.app")
+/// try store.setSecret(Data(token.utf8), for: "session")
+/// let secret = try store.secret(for: "session")
+/// ```
+///
+/// On macOS, the store uses the data protection keychain, which requires a signed app with an entitlement: in a plain
 /// command-line tool every function throws ``SecretStoreFailure/Reason/notPermitted``.
 public struct KeychainSecretStore: SecretStore {
     private let service: String

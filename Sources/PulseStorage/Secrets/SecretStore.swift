@@ -2,7 +2,7 @@
 
 public import PulseCore
 
-/// Durable secrets by account: ``KeychainSecretStore`` on Apple platforms, ``FileSecretStore`` everywhere.
+/// A durable store of secrets by account: ``KeychainSecretStore`` on Apple platforms, ``FileSecretStore`` everywhere.
 ///
 /// The functions may block, and are called from any thread, concurrently. They throw ``SecretStoreFailure``. A store
 /// that cannot be read throws: nil means that there is no secret. A failed write leaves the old or the new secret,

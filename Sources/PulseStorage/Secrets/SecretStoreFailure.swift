@@ -6,27 +6,27 @@ public import PulseCore
 ///
 /// It reaches callers inside ``PulseError/custom(_:)``.
 public struct SecretStoreFailure: Error, Sendable, Hashable {
-    /// What the store was asked for.
+    /// An operation of a store.
     public enum Operation: Sendable, Hashable {
-        /// The secret was to be read.
+        /// Reading a secret.
         case read
-        /// It was to be stored.
+        /// Storing a secret.
         case write
-        /// It was to be removed.
+        /// Removing a secret.
         case remove
     }
 
-    /// What prevented it.
+    /// The reason for a failure.
     public enum Reason: Sendable, Hashable {
         /// The device has not been unlocked since it was started. Try again later.
         case locked
         /// The file belongs to another user, or the app lacks the entitlement for the keychain or its access group.
         /// On a device that has not been unlocked since it was started, a file is not permitted either.
         case notPermitted
-        /// Other users may read the file or change its directory, or the file is a symbolic link. A secret in it may be
-        /// known, or another user's.
+        /// Other users may read the file or change its directory, or the file is a symbolic link. Another user may know
+        /// the secret, or have planted it.
         case notPrivate
-        /// The stored bytes are not what was written. They stay until the secret is written again or removed.
+        /// The stored bytes are corrupt. They stay until the secret is written again or removed.
         case damaged
         /// The account's name is too long for a file.
         case invalidAccount
@@ -38,12 +38,12 @@ public struct SecretStoreFailure: Error, Sendable, Hashable {
         case system(code: Int32)
     }
 
-    /// What failed.
+    /// The operation that failed.
     public let operation: Operation
     /// Why it failed.
     public let reason: Reason
 
-    /// Creates a failure, for a store of your own.
+    /// Creates a failure, for a custom store.
     public init(_ operation: Operation, _ reason: Reason) {
         self.operation = operation
         self.reason = reason

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Displayable names, whose number is bounded: the first ones, and ``SeriesName/other`` for the rest.
+/// A bounded number of displayable names: the first ones, and ``SeriesName/other`` for the rest.
 struct BoundedNames: Sendable {
     private let maximum: Int
     /// By the original name. The bound applies to this map, so that names with equal masks cannot grow it.

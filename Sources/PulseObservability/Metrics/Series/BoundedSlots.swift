@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Slots for names, whose number is bounded: later names get slot 0, ``SeriesName/other``.
+/// Slots for a bounded number of names: later names get slot 0, ``SeriesName/other``.
 ///
 /// Names keep their slot until a reset. A name that replaced another would make its counters jump back.
 struct BoundedSlots: Sendable {

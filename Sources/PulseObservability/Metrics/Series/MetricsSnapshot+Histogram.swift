@@ -80,9 +80,9 @@ extension MetricsSnapshot {
             return maximum
         }
 
-        /// The number of durations of at most that many seconds, to within the width of a bucket. Durations beyond
-        /// ``longest`` share a bucket: all of them count or none. The result never falls as `seconds` grows, nor as
-        /// more is recorded.
+        /// The number of durations of at most `seconds`, to within the width of a bucket. Durations beyond ``longest``
+        /// share a bucket: all of them count or none. The result never decreases as `seconds` grows, nor as more is
+        /// recorded.
         public func count(atMost seconds: TimeInterval) -> Int {
             // NaN fails this comparison.
             guard seconds >= 0 else { return 0 }

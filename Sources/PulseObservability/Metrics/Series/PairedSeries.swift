@@ -3,9 +3,8 @@
 /// Counts by route and by host. Each pair of the two has one series, so that an event is counted once: a route usually
 /// has one host. A snapshot adds up the pairs of each route and host.
 ///
-/// The number of pairs is bounded by the maximum of routes plus hosts. Calls of further pairs are counted twice, once
-/// for their route and once for their host.
-/// twice, for its route and for its host.
+/// The number of pairs is bounded by the sum of the maximum numbers of routes and hosts. Calls of further pairs are
+/// counted twice, once for their route and once for their host.
 struct PairedSeries: Sendable {
     /// The slot where a call is counted.
     struct Slot: Sendable {
@@ -34,8 +33,8 @@ struct PairedSeries: Sendable {
     /// The last lookup, which is usually repeated.
     private var last: (pair: Pair, slot: Slot)?
 
-    /// - Parameter maximumRoutes: routes with a name of their own, besides those that share one. A negative number
-    ///   counts as 0, here and for hosts.
+    /// - Parameter maximumRoutes: the number of routes that are counted by name; further ones share one. A negative
+    ///   number counts as 0, here and for hosts.
     init(maximumRoutes: Int, maximumHosts: Int) {
         routes = BoundedSlots(maximum: maximumRoutes)
         hosts = BoundedSlots(maximum: maximumHosts)

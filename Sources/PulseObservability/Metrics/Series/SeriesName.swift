@@ -4,10 +4,10 @@ import PulseCore
 
 /// The displayable names of counters, for snapshots and exports.
 enum SeriesName {
-    /// The shared name of everything beyond a maximum.
+    /// The shared name of all names beyond a maximum.
     static let other = "other"
     static let maximumLength = 120
-    /// The number of bytes of a name that are compared: names that differ only after them are the same.
+    /// The number of bytes of a name that are compared: names that differ only after them count as the same.
     static let maximumKeyLength = 1000
 
     /// The name on one line, without secrets, of a bounded length; never empty.

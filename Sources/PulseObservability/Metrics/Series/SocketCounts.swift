@@ -14,7 +14,7 @@ struct SocketCounts: Sendable {
 
     var total: MetricsSnapshot.Sockets { hosts.values.reduce(into: MetricsSnapshot.Sockets()) { $0.merge($1) } }
 
-    /// The name that a host is counted under.
+    /// The name under which a host is counted.
     func name(of host: String) -> String {
         let name = SeriesName.shown(host)
         let count = hosts.count - (hosts[SeriesName.other] == nil ? 0 : 1)

@@ -122,7 +122,7 @@ extension MetricsSnapshot {
 }
 
 extension Int64 {
-    /// Adds a count of a custom transport, which may be any number. A negative one counts as 0.
+    /// Adds a count of a custom transport, which may be any number: a negative one counts as 0.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflows) = addingReportingOverflow(Swift.max(0, other))
         return overflows ? .max : sum

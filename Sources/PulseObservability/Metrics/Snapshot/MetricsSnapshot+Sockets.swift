@@ -9,12 +9,12 @@ extension MetricsSnapshot {
     public struct Sockets: Sendable, Hashable {
         /// Sockets that are open now.
         public internal(set) var open = 0
-        /// How often sockets were opened, including reconnects.
+        /// The number of times that sockets were opened, including reconnects.
         public internal(set) var connections = 0
-        /// How often sockets were opened after they had been open before.
+        /// The number of times that sockets were opened again.
         public internal(set) var reconnects = 0
-        /// Connections that have ended, by their close code: 1000 to 1015 by itself, 3000 to 3999 as 3000, 4000 to 4999
-        /// as 4000, and any other as 0.
+        /// Connections that have ended, by their close code: 1000 to 1015 individually, 3000 to 3999 as 3000, 4000 to
+        /// 4999 as 4000, and any other as 0.
         public internal(set) var disconnections: [Int: Int] = [:]
         /// Messages that were sent.
         public internal(set) var messagesSent = 0
@@ -24,7 +24,7 @@ extension MetricsSnapshot {
         public internal(set) var bytesSent: Int64 = 0
         /// Bytes that were received after the handshakes.
         public internal(set) var bytesReceived: Int64 = 0
-        /// Messages that were unconfirmed when their connection ended: what may be lost.
+        /// Messages that were unconfirmed when their connection ended, and may be lost.
         public internal(set) var unconfirmed = 0
 
         /// Creates counts that are all 0.
@@ -52,7 +52,7 @@ extension MetricsSnapshot {
             unconfirmed = unconfirmed.addingClamped(end.unconfirmed)
         }
 
-        /// A server may send any of thousands of codes.
+        /// The code under which a close code is counted: a server may send any of thousands.
         static func codeClass(of code: Int) -> Int {
             switch code {
             case 1000...1015: code
@@ -74,7 +74,7 @@ extension MetricsSnapshot {
 }
 
 extension Int {
-    /// As of `Int64`: a negative count is 0, and none overflows.
+    /// Adds like the function of `Int64`: a negative count is 0, and the sum does not overflow.
     fileprivate func addingClamped(_ other: Int) -> Int {
         Int(clamping: Int64(self).addingClamped(Int64(other)))
     }

@@ -18,7 +18,7 @@ public struct MetricsSnapshot: Sendable {
     public let hosts: [String: Series]
     /// The counts of all sockets. Their handshakes are calls, and counted as such.
     public let sockets: Sockets
-    /// The counts of sockets by their host, as ``hosts`` has those of calls.
+    /// The counts of sockets by host, like ``hosts`` for calls.
     public let socketHosts: [String: Sockets]
     /// The results of each of the collector's objectives.
     public let objectives: [Objective]

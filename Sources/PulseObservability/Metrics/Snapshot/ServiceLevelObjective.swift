@@ -9,7 +9,7 @@ public import PulseCore
 /// ```
 ///
 /// A call is **good** if it succeeds within the latency. A call that was cancelled or queued offline does not count.
-/// Neither does a call that failed because of what the caller asked for:
+/// Neither does a call that failed for a reason on the caller's side:
 /// - a request that could not be built,
 /// - a cache-only request without a cached response,
 /// - a session that is over,

@@ -50,7 +50,7 @@ struct CacheFetch: Sendable {
         return .failed(.invalidRequest(reason: "the server responds with 304 to a request without conditions"))
     }
 
-    /// Whether calls that had waited for this outcome would not have to send their own requests.
+    /// Whether waiting calls could use this outcome instead of sending their own requests.
     func isShareable(_ outcome: FetchOutcome) -> Bool {
         if case .failed = outcome { return true }
         guard let shared = outcome.shared else { return false }
@@ -61,8 +61,8 @@ struct CacheFetch: Sendable {
     private func update(
         after response: PulseResponse, _ conditions: CacheConditions?, for waiting: CallGroup?
     ) -> CacheUpdate {
-        // Headers that inner plugins marked as secret tell whose response it is. A call that has left, or does not
-        // wait, has not received the marks yet.
+        // Headers that inner plugins marked as secret identify the user of the response. A call that has left, or does
+        // not wait, has not received the marks yet.
         waiting?.tellSecrets(to: lookup.context.call)
         let origin = OriginResponse(
             statusCode: response.statusCode, headers: response.headers,
@@ -73,7 +73,8 @@ struct CacheFetch: Sendable {
             by: cache.policy)
     }
 
-    /// Performs an update. Nil for a response that fits no stored one: the request must be resent without conditions.
+    /// Performs an update. Nil for a response that matches no stored one: the request must be resent without
+    /// conditions.
     private func perform(_ update: CacheUpdate, _ response: PulseResponse) async -> FetchOutcome? {
         switch update {
         case .nothing:

@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// What calls must have in common to share one request. They want the response in the same form and under the same tag;
-/// send time and failures must not depend on which call sends it.
+/// The properties that calls must have in common to share one request. They expect the response in the same form and
+/// under the same tag; the send time and failures must not depend on which call sends it.
 struct CacheFlightKey: Hashable, Sendable {
     let key: CacheKey
     let delivery: TransportRequest.Delivery
@@ -17,8 +17,8 @@ struct CacheFlightKey: Hashable, Sendable {
 }
 
 extension CacheLookup {
-    /// The key of a request that other calls may share; nil for one that they may not. Such calls have no conditions,
-    /// ranges or directives of their own, and want a buffered response.
+    /// The key of a request that other calls may share; nil if they may not. Shareable calls have no conditions, ranges
+    /// or directives of their own, and expect a buffered response.
     var sharedFlightKey: CacheFlightKey? {
         guard !isStreamed, rules.isPlain, rules.method != .head, rules.directives == CacheControl() else { return nil }
         switch mode {

@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 extension CacheLookup {
-    /// A stored response in the form that the call wants, with the call's own request; nil if the body is damaged.
+    /// A stored response in the form that the call expects, with the call's own request; nil if the body is damaged.
     /// Throws ``PulseError/responseTooLarge(limit:)`` as a transport would.
     ///
     /// - Parameter age: in seconds; nil for a response that the server has just confirmed, which has no `Age` (RFC
@@ -49,7 +49,7 @@ extension CacheLookup {
                 response.isTruncated = response.data.count < data.count
             }
         } catch {
-            // A wait that ended early tells nothing of the body.
+            // A wait that ended early says nothing about the body.
             try Task.checkCancellation()
             return nil
         }

@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// One request to the cache, with all that the cache needs to know about it.
+/// One request to the cache, with everything that the cache needs to know about it.
 final class CacheLookup: Sendable {
     let request: URLRequest
     let headers: [String: String]
@@ -12,7 +12,7 @@ final class CacheLookup: Sendable {
     let key: CacheKey
     let context: PluginContext
     private let policy: CachePolicy
-    /// The invalidation sequence at the start. A later invalidation voids what this request stores.
+    /// The invalidation sequence at the start. After a later invalidation, this request stores nothing.
     let sequence: Int
 
     /// Nil for a request that the cache neither serves nor stores.
@@ -82,7 +82,7 @@ final class CacheLookup: Sendable {
         return use.map { (index, $0) }
     }
 
-    /// A description of the first credential that the sent request has and this one does not.
+    /// A description of the first credential that the sent request has and this request does not.
     func unseenCredential(in sent: URLRequest?) -> String? {
         sent.flatMap { CachePartition.unseenCredential(in: $0, seenIn: request, of: context.call) }
     }

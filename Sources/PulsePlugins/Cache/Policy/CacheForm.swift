@@ -36,7 +36,7 @@ extension CachedRequest {
         return parts.position(of: bytes) == nil ? nil : .part(.init(range: bytes, length: length))
     }
 
-    /// Whether the stored response has all bytes that the request asks for.
+    /// Whether the stored response has all requested bytes.
     func canBeServed(by head: CachedResponse.Head) -> Bool {
         head.parts == nil || form(of: head, bodyLength: 0) != nil
     }
@@ -58,7 +58,8 @@ struct CallerConditions: Sendable, Equatable {
     let ifNoneMatch: String?
     let ifModifiedSince: String?
 
-    /// Whether the caller needs the whole response: its own copy is not the stored one.
+    /// Whether the conditions are met: the caller's copy differs from the stored response, so it needs the whole
+    /// response.
     func areMet(by head: CachedResponse.Head) -> Bool {
         if let ifNoneMatch {
             if ifNoneMatch.trimmingCharacters(in: .whitespaces) == "*" { return false }

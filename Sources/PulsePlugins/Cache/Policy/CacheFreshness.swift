@@ -40,8 +40,7 @@ struct CacheFreshness: Sendable, Equatable {
     /// The value of the `Age` field (RFC 9111, section 5.1).
     var ageInSeconds: Int { Int(min(max(0, age), TimeInterval(DeltaSeconds.most))) }
 
-    /// Whether the response is as young, and stays fresh as long, as the request demands (RFC 9111, sections 5.2.1.1
-    /// and 5.2.1.3).
+    /// Whether the response meets the request's `max-age` and `min-fresh` (RFC 9111, sections 5.2.1.1 and 5.2.1.3).
     func isAsYoung(as directives: CacheControl) -> Bool {
         // An immutable response is as good as a new one while it is fresh (RFC 8246).
         let isYoungEnough = age <= directives.maxAge.seconds(absent: .infinity) || control.immutable && isFresh

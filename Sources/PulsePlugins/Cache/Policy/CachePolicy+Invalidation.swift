@@ -3,8 +3,8 @@
 import PulseCore
 
 extension CachePolicy {
-    /// The URLs whose stored responses become invalid (RFC 9111, section 4.4): that of a successful unsafe request, and
-    /// those in `Location` and `Content-Location` at the same origin.
+    /// The URLs whose stored responses become invalid (RFC 9111, section 4.4): the URL of a successful unsafe request,
+    /// and those in `Location` and `Content-Location` at the same origin.
     static func invalidated(byStatus status: Int, _ headers: HTTPHeaders, to method: HTTPMethod, _ url: URL) -> [URL] {
         guard !method.isSafe, (200..<400).contains(status) else { return [] }
         let own = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -14,7 +14,7 @@ extension CachePolicy {
             else {
                 continue
             }
-            // The client's own requests to that origin carry its user info, if it has any.
+            // The client's requests to that origin carry the same user info, if any.
             (parts.percentEncodedUser, parts.percentEncodedPassword) = (
                 own?.percentEncodedUser, own?.percentEncodedPassword
             )

@@ -11,7 +11,7 @@ enum PartPlacement: Sendable, Equatable {
     indirect case joined(Int, CachedResponse.Head)
     /// Confirms the stored whole response at this index, which gets this head.
     indirect case confirms(Int, CachedResponse.Head)
-    /// Is discarded: a whole response is stored, and nothing shows that it is outdated.
+    /// Discards the part: a whole response is stored, and nothing shows that it is outdated.
     case discarded
 }
 
@@ -20,7 +20,7 @@ enum PartPlacement: Sendable, Equatable {
 extension CachePolicy {
     // MARK: Completing a partial response
 
-    /// The update by a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
+    /// The update after a 206 to a request for the missing bytes; nil if it does not complete the stored parts.
     func completion(
         by response: OriginResponse, of stored: CachedResponse.Head, _ rest: CacheRest, _ request: CachedRequest
     ) -> CacheUpdate? {
@@ -39,7 +39,7 @@ extension CachePolicy {
 
     // MARK: Storing a part
 
-    /// The update by a 206 to a request with a range of the caller's own.
+    /// The update after a 206 to a request with the caller's own range.
     func afterPart(_ response: OriginResponse, to request: CachedRequest, _ selected: CachedResponse.Head?)
         -> CacheUpdate
     {
@@ -81,7 +81,7 @@ extension CachePolicy {
         return .joined(index, joined)
     }
 
-    /// Whether a part shows that a stored response is of another version.
+    /// Whether a part shows that a stored response belongs to another version.
     private static func contradicts(_ part: CachedResponse.Head, _ stored: CachedResponse.Head, bodyLength: Int?)
         -> Bool
     {

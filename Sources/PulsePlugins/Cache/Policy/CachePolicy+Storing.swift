@@ -33,7 +33,7 @@ extension CachePolicy {
             && !isAboutRange(status, request)
     }
 
-    /// Whether the response may be stored, as far as it decides alone.
+    /// Whether the response itself allows storing, whatever the request.
     ///
     /// - Parameter isPart: whether a 206 has a storable part.
     func isStorable(_ status: Int, _ headers: HTTPHeaders, isPart: Bool = false) -> Bool {
@@ -42,7 +42,7 @@ extension CachePolicy {
         // Only final responses are stored, and a 304 is not one by itself. Except for 206 and 416, a `Content-Range`
         // has no meaning and is stored like any other field (RFC 9110, section 14.4).
         guard (200...599).contains(status), status != 206 || isPart, status != 304 else { return false }
-        // Such a response concerns the credential. An account's entries outlive it, so the next token would be refused
+        // Such a response concerns the credential. An account's entries outlive it, so the next token would be rejected
         // without a request.
         guard !Self.isAuthenticationChallenge(status) else { return false }
         // Section 5.2.2.3: `must-understand` overrides `no-store` for an understood status, and forbids storing any

@@ -16,7 +16,7 @@ extension CachePolicy {
             return EntityTag(of: stored[index].headers).map { conditions.entityTags.contains($0.text) } == true
                 || index == selected && conditions.lastModified != nil
         }
-        // With the caller's own tags in the request, only the 304's tag tells which condition it belongs to.
+        // With the caller's own tags in the request, only the 304's tag identifies the condition that it belongs to.
         if let own = request.conditions, own.ifNoneMatch != nil {
             guard let tag = EntityTag(of: response.headers) else { return .refetch }
             let isStored = asked.contains { EntityTag(of: stored[$0].headers)?.names(tag) == true }
@@ -36,7 +36,7 @@ extension CachePolicy {
         by headers: HTTPHeaders, of stored: [CachedResponse.Head], _ asked: [Int], _ selected: Int?
     ) -> Int? {
         if let tag = EntityTag(of: headers) {
-            // A strong tag identifies its responses exactly, a weak one the most recent of those it may mean.
+            // A strong tag identifies its responses exactly, a weak one the most recent of those that it may match.
             let named = asked.filter { index in
                 guard let own = EntityTag(of: stored[index].headers) else { return false }
                 return tag.isWeak ? own.names(tag) : own == tag
@@ -98,7 +98,7 @@ extension CachePolicy {
         }
         guard isSame else {
             let freshness = CacheFreshness(of: head, by: self, now: response.responseTime)
-            // One that is stale already stays as it is.
+            // A response that is already stale stays unchanged.
             guard freshness.lifetime > freshness.age else { return .nothing }
             return .outdate(index, outdated(head, at: response.responseTime))
         }
@@ -113,8 +113,8 @@ extension CachePolicy {
         return .confirm(index, updated, mayStore: mayStore)
     }
 
-    /// The head of a response that is stale from that time on. Its `Age` says so: every store keeps it, and a
-    /// validation drops it.
+    /// The head of a response that is stale from that time on. Its `Age` records this: every store keeps the field, and
+    /// a validation drops it.
     private func outdated(_ head: CachedResponse.Head, at time: Date) -> CachedResponse.Head {
         let freshness = CacheFreshness(of: head, by: self, now: head.responseTime)
         let age = freshness.lifetime - max(0, time.timeIntervalSince(head.responseTime))

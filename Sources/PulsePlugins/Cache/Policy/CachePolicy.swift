@@ -32,8 +32,8 @@ public struct CachePolicy: Sendable, Hashable {
     /// 9111, section 4.3.2). If the stored response is fresh and matches the caller's copy, the response is a 304,
     /// otherwise the whole response.
     ///
-    /// For apps with a store of their own on top of the client. Without this option such requests bypass the cache.
-    /// Under any policy they bypass it if they also have `If-Match`, `If-Unmodified-Since` or a range.
+    /// For apps with their own store on top of the client. Without this option such requests bypass the cache. Under
+    /// any policy they bypass it if they also have `If-Match`, `If-Unmodified-Since` or a range.
     public func respondingToConditionalRequests() -> CachePolicy {
         var policy = self
         policy.answersConditionalRequests = true

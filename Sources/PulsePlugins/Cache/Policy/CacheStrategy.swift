@@ -23,7 +23,7 @@ enum CacheStrategy: Sendable, Equatable {
         case cacheMiss
     }
 
-    /// - Parameter request: one that the policy can serve.
+    /// - Parameter request: a request that the policy can serve.
     init(
         for request: CachedRequest, mode: RequestOptions.Cache, stored: [CachedResponse.Head], by policy: CachePolicy,
         now: Date
@@ -83,8 +83,8 @@ enum CacheStrategy: Sendable, Equatable {
         }
     }
 
-    /// Whether a stale response may be served for now and validated later: as the call asks, or for a while as the
-    /// server allows, unless the request demands better (RFC 5861, section 3).
+    /// Whether a stale response may be served for now and validated later: because the call asks for it, or within the
+    /// server's `stale-while-revalidate`, unless the request is stricter (RFC 5861, section 3).
     private static func mayRevalidateLater(
         _ freshness: CacheFreshness, for directives: CacheControl, _ mode: RequestOptions.Cache
     ) -> Bool {

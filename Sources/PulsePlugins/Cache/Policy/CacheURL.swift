@@ -10,7 +10,7 @@ enum CacheURL {
         normalized(url.absoluteString)
     }
 
-    /// The origin that a request's own `Host` names; nil if that is the URL's. Servers choose the resource by it (RFC
+    /// The origin named by a request's own `Host`; nil if it is the URL's. Servers select the resource by `Host` (RFC
     /// 9110, section 7.1).
     static func namedOrigin(in headers: [String: String]?, for url: URL?) -> String? {
         guard let host = headers?.header("Host"), let origin = url.flatMap({ Origin($0) }) else { return nil }
@@ -50,7 +50,7 @@ enum CacheURL {
         }
     }
 
-    /// Whether a URL is certainly in normal form, as most are. One scan over the bytes decides.
+    /// Whether a URL is certainly in normal form, as most are. Scans the bytes once.
     private static func isNormalized(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = ["https://", "http://"].first(where: { bytes.starts(with: $0.utf8) })?.utf8.count else {
             return false

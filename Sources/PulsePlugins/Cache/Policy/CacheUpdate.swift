@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// What a response of the server changes in the store (RFC 9111, sections 3 and 4.3).
+/// How a response of the origin server changes the store (RFC 9111, sections 3 and 4.3).
 enum CacheUpdate: Sendable, Equatable {
     /// The response concerns no stored entry.
     case nothing
@@ -22,7 +22,7 @@ enum CacheUpdate: Sendable, Equatable {
     case serveStale(Int, CacheUse)
     /// The response may not be stored, and the stored one is removed.
     case remove
-    /// The response fits no stored entry: the request is resent without the cache's conditions.
+    /// The response matches no stored entry: the request is resent without the cache's conditions.
     case refetch
 
     /// - Parameter conditions: the conditions that the request carried, or nil.

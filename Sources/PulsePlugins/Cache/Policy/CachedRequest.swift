@@ -24,7 +24,7 @@ struct CachedRequest: Sendable {
     let ifRange: String?
     /// The caller's own conditions that a cache may evaluate.
     let conditions: CallerConditions?
-    /// Whether it has a condition or range that only the server can evaluate.
+    /// Whether the request has a condition or range that only the server can evaluate.
     let isForServerAlone: Bool
     /// The value under which a secret field is stored and compared.
     let fingerprint: @Sendable (_ name: String, _ value: String) -> String
@@ -75,7 +75,7 @@ struct CachedRequest: Sendable {
         self.directives = directives
     }
 
-    /// Whether it asks for a whole response without conditions.
+    /// Whether the request is for a whole response, without conditions.
     var isPlain: Bool { range == .whole && conditions == nil }
 
     /// The normalized value of a field named by `Vary`: equivalent values are equal.

@@ -4,8 +4,8 @@ import PulseCore
 import PulseStorage
 
 extension CachedResponse.Head {
-    /// The validator that two responses share only if their bytes are the same, as the text for `If-Range` (RFC 9110,
-    /// section 8.8.1). Parts are joined only under equal validators.
+    /// The strong validator, as the text for `If-Range`: two responses share it only if their bytes are the same (RFC
+    /// 9110, section 8.8.1). Parts are joined only under equal validators.
     ///
     /// An entity tag decides alone if there is one, even a weak one. Otherwise the modification date may be used.
     var strongValidator: String? {
@@ -13,8 +13,8 @@ extension CachedResponse.Head {
         return EntityTag(of: headers).flatMap { $0.isWeak ? nil : $0.text }
     }
 
-    /// The `Last-Modified` date, if it is strong: a minute or more before the response. Before that, another change
-    /// could have the same date (RFC 9110, section 8.8.2.2).
+    /// The `Last-Modified` date, if it is strong: at least a minute before the response. Within that minute, another
+    /// change could have the same date (RFC 9110, section 8.8.2.2).
     var strongDate: Date? {
         guard let changed = headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: responseTime) }),
             let date = headers["Date"].flatMap({ HTTPDate.parse($0, now: responseTime) }),

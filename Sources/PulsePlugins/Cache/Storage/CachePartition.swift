@@ -26,8 +26,8 @@ enum CachePartition {
 
     private static let prefix = "credentials"
 
-    /// The name for the latest credentials, which the next call mostly has too. A fingerprint replaces the credentials,
-    /// which would otherwise stay in memory after a logout.
+    /// The name for the latest credentials, which the next call usually has too. A fingerprint replaces the
+    /// credentials, which would otherwise stay in memory after a logout.
     private static let last = Locked<(fingerprint: Fingerprint, name: String)?>(nil)
 
     /// 128 bits. Collisions cannot be forced from outside this process.
@@ -40,7 +40,7 @@ enum CachePartition {
             second.combine(1 as UInt8)
             for (name, value) in credentials {
                 for var text in [name, value] {
-                    // Compares bytes: strings that Swift calls equal may be different credentials. The length marks
+                    // Compares bytes: strings that Swift considers equal may be different credentials. The length marks
                     // where each text ends.
                     text.withUTF8 { bytes in
                         first.combine(bytes.count)
@@ -58,15 +58,16 @@ enum CachePartition {
         "account" + byBytes(account)
     }
 
-    /// Encodes non-ASCII names as bytes: Swift compares characters, and would take two different accounts for one.
+    /// Encodes non-ASCII names as bytes: Swift compares strings by canonical equivalence, and would treat two different
+    /// accounts as one.
     private static func byBytes(_ text: String) -> String {
         text.utf8.allSatisfy { $0 < 0x80 }
             ? ":" + text : " bytes:" + text.utf8.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// A description of the first credential of the sent request that the cache has not seen, or of its `Host`; nil
-    /// without one. Otherwise the response would be stored for all users. Signatures belong to one request and do not
-    /// identify a user.
+    /// A description of the first credential or `Host` of the sent request that the cache has not seen; nil if there is
+    /// none. Without this check, the response would be stored for all users. Signatures belong to one request and do
+    /// not identify a user.
     static func unseenCredential(in sent: URLRequest, seenIn request: URLRequest, of call: Call) -> String? {
         let (seen, url) = (request.allHTTPHeaderFields ?? [:], request.url)
         func isSecret(_ name: String) -> Bool { call.isCredential(header: name) }

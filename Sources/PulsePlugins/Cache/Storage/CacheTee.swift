@@ -12,7 +12,8 @@ final class CacheTee: Sendable {
         case passing
     }
 
-    /// The most seconds to read a body that no call waits for. An endless body would occupy its connection forever.
+    /// Maximum number of seconds to read a body that no call waits for. An endless body would occupy its connection
+    /// forever.
     private static let longestRead: TimeInterval = 300
 
     private let source: ByteStream

@@ -8,8 +8,8 @@ extension HTTPCache {
 
     /// Stores a part, joined with stored bytes of the same version.
     ///
-    /// In a task of its own, like ``commitPart(_:by:for:)``: a part is stored even if its call is cancelled meanwhile.
-    /// The stored entry that it contradicts would be served again otherwise.
+    /// Runs in a separate task, like ``commitPart(_:by:for:)``: a part is stored even if its call is cancelled
+    /// meanwhile. Otherwise the stored entry that it contradicts would be served again.
     func storePart(_ part: CachedResponse, for lookup: CacheLookup) async {
         await Task { await place(part, for: lookup) }.value
     }
@@ -27,8 +27,8 @@ extension HTTPCache {
         }
     }
 
-    /// Commits a part that was written while it arrived. Parts are joined only afterwards: a slow server would block
-    /// all other calls.
+    /// Commits a part that was written while it arrived. Parts are joined only afterwards: otherwise a slow server
+    /// would block all other calls.
     func commitPart(_ head: CachedResponse.Head, by writer: any CachedResponse.Writer, for lookup: CacheLookup) async {
         await Task { await place(head, by: writer, for: lookup) }.value
     }

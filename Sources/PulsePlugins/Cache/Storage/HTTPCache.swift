@@ -38,7 +38,7 @@ final class HTTPCache: Sendable {
         }
     }
 
-    /// Whether the last response for this key was useless to other calls. Waiting for the next one is then pointless.
+    /// Whether other calls could not use the last response for this key. Waiting for the next one is then pointless.
     func isUnshareable(_ key: CacheKey) -> Bool {
         log.withLock { $0.isUnshareable(key) }
     }
@@ -86,7 +86,7 @@ final class HTTPCache: Sendable {
         return .received(response, stored: nil)
     }
 
-    /// Whether other calls may find the response. False if the sent request carries a credential that the cache has not
+    /// Whether other calls may use the response. False if the sent request carries a credential that the cache has not
     /// seen.
     func isFit(_ response: PulseResponse, for lookup: CacheLookup) -> Bool {
         // A plugin may have replaced the response, so that its request is not the one that was sent.
@@ -112,7 +112,7 @@ final class HTTPCache: Sendable {
         return outcome == .stored
     }
 
-    /// Stores by `body`, unless an invalidation or the response to a later request came first.
+    /// Stores with `body`, unless an invalidation or the response to a later request came first.
     func commit(
         _ head: CachedResponse.Head, for lookup: CacheLookup, _ body: () async throws -> Bool
     ) async -> StoreLog.Result {
@@ -159,7 +159,7 @@ final class HTTPCache: Sendable {
     func invalidate(_ selection: CacheKey.Selection, _ url: URL? = nil) async throws {
         log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
-        // Even if the caller is cancelled: storing takes a short time.
+        // Waits even if the caller is cancelled: storing takes a short time.
         await withCheckedContinuation { continuation in
             let isIdle = log.withLock { !$0.wait(continuation) { selection.mayConcern($0) } }
             if isIdle { continuation.resume() }

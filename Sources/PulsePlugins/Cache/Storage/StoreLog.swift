@@ -22,7 +22,7 @@ struct StoreLog: Sendable {
     private var floor = 0
     /// For each variant, when its response was stored and when that was requested.
     private var stored = LRUCache<Variant, (since: Int, requestTime: Date)>(capacity: capacity)
-    /// The keys of the store operations in progress, by their numbers.
+    /// The keys of the store operations in progress, by number.
     private var pending: [Int: CacheKey] = [:]
     private var waiters: [(numbers: Set<Int>, continuation: CheckedContinuation<Void, Never>)] = []
     private var unshareable = LRUCache<CacheKey, Bool>(capacity: capacity)
@@ -63,8 +63,8 @@ struct StoreLog: Sendable {
         let selectingFields: [CachedResponse.Head.SelectingField]
     }
 
-    /// Whether the response to a request at this point of the sequence may be stored: no invalidation and no response
-    /// to a later, equal request came since.
+    /// Whether the response to a request at this point of the sequence may be stored: there was no invalidation and no
+    /// response to a later, equal request since.
     func result(for head: CachedResponse.Head, under key: CacheKey, since start: Int) -> Result {
         guard floor <= start, invalidated.peek(key.url) ?? 0 <= start else { return .notStored }
         let last = stored.peek(Variant(key: key, selectingFields: head.selectingFields))
@@ -93,8 +93,8 @@ struct StoreLog: Sendable {
         return waiters.filter(\.numbers.isEmpty).map(\.continuation)
     }
 
-    /// Waits for the store operations in progress that are concerned; false if there are none. An invalidation then
-    /// removes their entries: a later call could find an outdated one otherwise.
+    /// Waits for the matching store operations in progress; false if there are none. An invalidation then removes their
+    /// entries: otherwise a later call could find an outdated one.
     mutating func wait(
         _ continuation: CheckedContinuation<Void, Never>, where isConcerned: (CacheKey) -> Bool
     ) -> Bool {

@@ -43,7 +43,7 @@ final class DiskBody: CachedResponse.BodySource {
         return ByteStream(next: { [self] in
             try await pool.abandonable { [self] in
                 Result { () throws -> Data? in
-                    // Not concurrent: a stream is asked for one chunk at a time.
+                    // Not concurrent: a reader requests one chunk at a time.
                     var (start, checksum) = progress.withLock { $0 }
                     guard start < count else { return nil }
                     let chunk = try chunk(at: start)
@@ -80,5 +80,5 @@ final class DiskBody: CachedResponse.BodySource {
     }
 }
 
-/// The error for a file whose content is not what was written.
+/// The error for a body that is damaged or cannot be read.
 struct DiskDamage: Error {}

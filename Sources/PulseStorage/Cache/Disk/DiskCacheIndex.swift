@@ -3,7 +3,7 @@
 import PulseCore
 
 /// The index of the files on disk, as far as this process knows, in the order of their last use. A value; every step
-/// takes constant time, except ``successor(of:)``, which needs no lock.
+/// takes constant time, except ``successor(of:)`` and ``apply(_:slots:)``, which run outside the lock.
 struct DiskCacheIndex: Sendable {
     /// The responses of one key, which are used and evicted together.
     struct Entry: Sendable {
@@ -35,7 +35,7 @@ struct DiskCacheIndex: Sendable {
 
     /// The changes since a scan of the folder began, which the scan may have missed.
     struct ScanChanges: Sendable {
-        /// True for an entry that was written last, false for one that was removed.
+        /// True for an entry last written, false for one last removed.
         fileprivate(set) var changed: [DiskName: Bool] = [:]
         fileprivate var used = LRUCache<DiskName, Bool>(capacity: .max)
     }
@@ -60,8 +60,8 @@ struct DiskCacheIndex: Sendable {
 
     var usage: CacheUsage { CacheUsage(entries: count, bytes: bytes) }
 
-    /// Whether a scan is due: other processes may have written as much as this one. Scans are rare enough that each
-    /// written file pays for a few others at most.
+    /// Whether a scan is due: other processes may have written as much as this one. Scans are so rare that each written
+    /// file costs the scan of a few others at most.
     var isOutdated: Bool {
         !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
     }

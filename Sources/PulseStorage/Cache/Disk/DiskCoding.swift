@@ -56,7 +56,7 @@ struct DiskEncoder {
     }
 }
 
-/// Decodes the output of a ``DiskEncoder``. Returns nil for any other bytes: no input traps.
+/// Decodes the output of a ``DiskEncoder``. Returns nil for any other bytes: no input makes it trap.
 struct DiskDecoder {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

@@ -79,7 +79,7 @@ struct DiskFailure: Error, CustomStringConvertible {
     /// The disk does not respond.
     static let hanging = DiskFailure(code: ETIMEDOUT)
 
-    /// Whether the file belongs to another user.
+    /// Whether the system denied access, as for a file of another user.
     var isRefusal: Bool { code == EACCES || code == EPERM }
 
     var description: String { code == ETIMEDOUT ? "the disk does not respond" : String(cString: strerror(code)) }

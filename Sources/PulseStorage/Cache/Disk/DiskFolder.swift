@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// The files of a disk cache. Every step is safe while other processes use the folder, since a file gets its name when
-/// it is complete, and never changes afterwards.
+/// The files of a disk cache. Every step is safe while other processes use the folder: a file is complete when it gets
+/// its final name, and never changes afterwards.
 struct DiskFolder: Sendable {
     /// The folder of this version of the format.
     private static let version = "v2"
     /// The folders of earlier versions, which are no longer read.
     private static let earlierVersions = ["v1"]
-    /// The number of bytes at the end of a file that one read covers: head and footer of most files.
+    /// The number of bytes at the end of a file that are read first: enough for head and footer of most files.
     private static let tailSize = 4 << 10
     /// The largest body in bytes that is read together with its head.
     static let smallBody = 256 << 10
@@ -44,9 +44,9 @@ struct DiskFolder: Sendable {
     /// The content of a slot.
     enum Slot: Sendable {
         case empty
-        /// The file's content is not what was stored.
+        /// The file is not an intact record.
         case damaged
-        /// The system refuses to open the file at the moment; the file itself may be intact.
+        /// The system currently refuses to open the file; the file itself may be intact.
         case unreadable(DiskFailure)
         case response(DiskRecord, DiskFile)
     }
@@ -128,7 +128,7 @@ struct DiskFolder: Sendable {
     // MARK: Removing
 
     /// Removes every slot of a name, the last first, so that the remaining slots never have a gap. Returns their
-    /// number. Throws if one is left.
+    /// number. Throws if one remains.
     @discardableResult
     func remove(_ name: DiskName) throws -> Int {
         var count = 0

@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// The name of the files of a key, which reveals neither URL, account nor credentials.
+/// The file name for a key, which reveals neither the URL, the account nor credentials.
 ///
-/// `PARTITION/UU/URL-BODY-SLOT`: each part is the beginning of a SHA-256 in hexadecimal digits. `UU` are the first two
-/// digits of the URL's hash, so that no folder grows large. So all responses for a URL can be found without knowing
-/// their partitions and request bodies.
+/// `PARTITION/UU/URL-BODY-SLOT`: all parts but the slot are truncated SHA-256 digests in hexadecimal. `UU`, the first
+/// two digits of the URL's digest, keeps folders small. All responses for a URL can be found without knowing their
+/// partitions and request bodies.
 struct DiskName: Sendable, Hashable {
     /// The largest number of responses of one key, in slots from 0 without a gap.
     static let slotCount = 8
@@ -77,7 +77,7 @@ struct DiskName: Sendable, Hashable {
         CacheKey(partition: partition.text, url: key.url, bodyDigest: key.bodyDigest)
     }
 
-    /// Whether a stored key is this key, and not another one with the same beginning of a hash.
+    /// Whether a stored key equals this key, rather than sharing its truncated hash.
     func isName(of stored: CacheKey, _ key: CacheKey) -> Bool {
         stored.url == key.url && stored.bodyDigest == key.bodyDigest && stored.partition == partition.text
     }

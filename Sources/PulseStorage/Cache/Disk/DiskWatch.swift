@@ -3,17 +3,17 @@
 import PulseCore
 import PulsePlatform
 
-/// Ends the waits for a disk that hangs, such as a dead network volume. The system's calls cannot be ended: they keep
+/// Ends the waits for a disk that hangs, such as a dead network volume. System calls cannot be cancelled: they hold
 /// their threads until they return.
 ///
-/// A job is late if it has not ended after one to two periods, with its time in the queue. The disk hangs until all
-/// late jobs have ended.
+/// A job is late if it has not ended after one to two periods, including its time in the queue. The disk counts as
+/// hanging until all late jobs have ended.
 final class DiskWatch: Sendable {
     /// In seconds. A disk that spins up, or a busy machine, takes less.
     static let period: TimeInterval = 5
 
     private struct Job {
-        /// The number of periods that had begun before.
+        /// The number of periods that had ended when the job began.
         let start: Int
         /// Ends the wait; nil for a late job.
         var abandon: (@Sendable (any Error) -> Void)?
@@ -26,7 +26,7 @@ final class DiskWatch: Sendable {
         var periods = 0
         var isTicking = false
 
-        /// Ends a period; returns the waits to be ended.
+        /// Ends a period, and returns the waits to abandon.
         mutating func tick() -> [@Sendable (any Error) -> Void] {
             periods += 1
             let late = jobs.filter { $0.value.abandon != nil && $0.value.start < periods - 1 }
@@ -61,7 +61,7 @@ final class DiskWatch: Sendable {
         }
     }
 
-    /// Runs a job that is late from the start: the disk hangs until it has ended.
+    /// Runs a job that is late from the start: the disk counts as hanging until it has ended.
     func runLate(on pool: BlockingThreadPool, _ body: @escaping @Sendable () -> Void) {
         let number = nextNumber()
         state.withLock { state in
@@ -101,7 +101,7 @@ final class DiskWatch: Sendable {
         }
     }
 
-    /// Returns whether there is a job whose time runs.
+    /// Returns whether a job is still being timed.
     private func tick() -> Bool {
         let (late, isTicking) = state.withLock { ($0.tick(), $0.isTicking) }
         late.forEach { $0(DiskFailure.hanging) }

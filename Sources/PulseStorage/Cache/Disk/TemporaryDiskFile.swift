@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A file that is being written under a temporary name until it is complete. If it is released before, the file is
+/// A file that is being written under a temporary name until it is complete. If it is released before that, the file is
 /// deleted.
 final class TemporaryDiskFile: Sendable {
     /// The names of files that this process is writing, which a scan must not remove.
@@ -71,7 +71,7 @@ final class TemporaryDiskFile: Sendable {
 
     /// Removes the temporary files of killed processes.
     static func removeLeftovers(in folder: DiskFolder) throws {
-        // Listed before the own names are read: a file that is created in between is not among the listed names.
+        // Listed before `inProgress` is read: a file that is created in between is not among the listed names.
         let names = try DiskDirectory.names(in: folder.temporaryPath)
         let own = inProgress.withLock { $0 }
         for name in names {
