@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// nghttp2.h. A frame begins with its head.
+// nghttp2.h. A frame begins with its header.
 struct frame_head {
     size_t length;
     int32_t stream_id;
@@ -105,7 +105,7 @@ enum {
 #undef PULSE_HTTP2_SERVER_VALUE
 };
 
-// Streams that wait hold up no other stream: the window of the connection is larger than those of all its streams.
+// A waiting stream blocks no other stream: the connection's window is larger than those of all its streams together.
 enum { CONNECTION_WINDOW = 64 << 20, HEADER_BLOCK_LIMIT = 16 << 20 };
 
 static bool is_loaded;
@@ -257,7 +257,7 @@ struct pulse_http2_server *pulse_http2_server_new(
 }
 
 void pulse_http2_server_free(struct pulse_http2_server *server) {
-    // Calls nothing of a server that is freed.
+    // Deleting the session invokes no callback.
     if (server->session != NULL) http2.nghttp2_session_del(server->session);
     free(server);
 }
@@ -278,7 +278,7 @@ bool pulse_http2_server_is_over(struct pulse_http2_server *server) {
 
 // MARK: Responses
 
-// nghttp2 copies the fields. NULL without memory; the count may be 0.
+// nghttp2 copies the fields. NULL if out of memory; the count may be 0.
 static struct name_value *named_values(const uint8_t *text, const struct pulse_http2_server_field *fields, size_t count) {
     struct name_value *all = calloc(count + 1, sizeof *all);
     for (size_t index = 0; all != NULL && index < count; index++) {

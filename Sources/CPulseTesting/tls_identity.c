@@ -156,7 +156,7 @@ static bool sign(const struct credential *credential, const struct credential *i
     return crypto.X509_sign(credential->certificate, issuer->key, digest) != 0;
 }
 
-// An authority; the issuer is NULL for one that issues itself.
+// Creates an authority; the issuer is NULL for a self-signed one.
 static bool make_authority(
     struct credential *authority, const struct credential *issuer, long start, long end, enum pulse_tls_oddity oddity) {
     // Each authority has a unique name: then a foreign authority is an unknown issuer, not an invalid signature.
@@ -207,7 +207,7 @@ static bool drain(void *bio, bool is_filled, struct pulse_tls_text *text) {
     return true;
 }
 
-// Writes a certificate, and behind it that of its issuer unless there is none.
+// Writes a certificate, followed by that of its issuer if there is one.
 static bool write_certificate(
     const struct credential *credential, const struct credential *issuer, struct pulse_tls_text *text) {
     void *bio = crypto.BIO_new(crypto.BIO_s_mem());

@@ -172,7 +172,7 @@ static bool ask_clients(void *context, const struct pulse_tls_server_settings *s
     int mode = PULSE_SSL_VERIFY_PEER;
     if (settings->clients == PULSE_TLS_CLIENTS_REQUIRED) mode |= PULSE_SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
     ssl.SSL_CTX_set_verify(context, mode, NULL);
-    // Otherwise sessions of clients that were asked are not resumed, and the attempt fails.
+    // Otherwise clients that were asked for a certificate cannot resume sessions, and attempts fail.
     return ssl.SSL_CTX_set_session_id_context(context, name, sizeof name - 1) == 1
         && each_certificate(settings->client_authorities, trust, context) > 0;
 }
@@ -186,7 +186,7 @@ static int choose(
     return PULSE_SSL_TLSEXT_ERR_OK;
 }
 
-// The offer has the length of each name in front of it.
+// In the offer, each name follows its length.
 static int choose_if_offered(
     void *session, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
     unsigned int count, void *protocol) {
@@ -201,7 +201,7 @@ static int choose_if_offered(
     return PULSE_SSL_TLSEXT_ERR_NOACK;
 }
 
-// The name of the setting that the context refuses, or NULL.
+// Returns the name of the setting that the context refuses, or NULL.
 static const char *set_up(void *context, const struct pulse_tls_server_settings *settings) {
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_MODE, PULSE_SSL_MODE_RELEASE_BUFFERS, NULL);
     // The client decides which certificates are too weak.

@@ -4,8 +4,7 @@
 import Combine
 #endif
 
-/// The observers of a model, told before it changes: on Apple platforms the subscribers of a publisher, such as
-/// SwiftUI.
+/// Notifies a model's observers before it changes: on Apple platforms the subscribers of a publisher, such as SwiftUI.
 // Unchecked: any thread may use the publisher, and it is never replaced.
 final class ChangeObservers: @unchecked Sendable {
     #if canImport(Combine)

@@ -29,7 +29,7 @@ public struct ConsoleExport: Sendable, Hashable {
         fileprivate var fileExtension: String { self == .curl ? "sh" : rawValue }
     }
 
-    /// A name for a file, with the time of the export in UTC: `pulse-20260101-000000.har`.
+    /// A name for the file, with the time of the export in UTC: `pulse-20260101-000000.har`.
     public let fileName: String
     /// The content of the file.
     public let data: Data
@@ -47,9 +47,9 @@ public struct ConsoleExport: Sendable, Hashable {
             }
     }
 
-    /// Writes a file of that name, in place of an older one, and returns its URL.
+    /// Writes the file, replacing an older one of the same name, and returns its URL.
     ///
-    /// - Parameter folder: nil for a new one in the system's folder for temporary files.
+    /// - Parameter folder: nil for a new one in the system's temporary folder.
     func write(to folder: URL?) throws -> URL {
         do {
             let folder = try folder ?? PrivateFile.makeTemporaryFolder()

@@ -3,7 +3,7 @@
 public import PulseCore
 public import PulseObservability
 
-/// The network console without a screen: the recorded calls as rows, filtered, with exports.
+/// The model of the network console: the recorded calls as rows, filtered, with exports.
 ///
 /// ```swift
 /// let model = ConsoleModel()
@@ -11,20 +11,20 @@ public import PulseObservability
 /// for await content in model.contents { show(content) }
 /// ```
 ///
-/// `PulseDebugView` draws it in SwiftUI. Secrets are masked before the recorder keeps anything, so none is in a row, a
-/// call or an export. Its memory is the recorder's; a paused model keeps a second recording, the one that it shows.
+/// `PulseDebugView` displays it in SwiftUI. Secrets are masked before the recorder stores anything, so no row, call or
+/// export contains one. The model uses the recorder's memory; a paused model also keeps the recording that it shows.
 @MainActor
 public final class ConsoleModel {
     /// What the console shows now.
     public private(set) var content: ConsoleContent
-    /// Which calls the console shows. The content follows a moment later, computed off the main actor.
+    /// The filter of the shown calls. The content follows a moment later, computed off the main actor.
     public var filter = ConsoleFilter() {
         willSet { observers.send() }
         didSet {
             if filter != oldValue { updateSoon() }
         }
     }
-    /// Whether the content stands still. The recorder goes on, and the content catches up afterwards.
+    /// Whether the content is paused. The recorder continues, and the content catches up afterwards.
     public var isPaused = false {
         willSet { observers.send() }
         didSet {
@@ -34,16 +34,16 @@ public final class ConsoleModel {
 
     private let recorder: PulseRecorder
     private let clock: any PulseClock
-    /// What the content was computed from.
+    /// The recording behind ``content``.
     private var recording: PulseRecording
     private(set) var order = UpdateOrder()
     private var pace = UpdatePace()
     private let readers = Broadcast<ConsoleContent>()
     let observers = ChangeObservers()
-    /// The update after the last change of ``filter`` or ``isPaused``. It ends by itself.
+    /// The update after the last change of ``filter`` or ``isPaused``. It ends on its own.
     private(set) var lastUpdate: Task<Void, Never>?
 
-    /// Creates a console for a recorder, by default the shared one, with the calls that it has now.
+    /// Creates a console for a recorder, by default the shared one, with its current calls.
     ///
     /// - Parameter clock: the clock for the time between updates.
     public init(recorder: PulseRecorder = .shared, clock: any PulseClock = .system) {
@@ -66,8 +66,8 @@ public final class ConsoleModel {
         }
     }
 
-    /// The content now and after each update, for a screen without SwiftUI; a new stream for every read. A reader that
-    /// is busy gets only the newest content.
+    /// The content now and after each update, for a user interface without SwiftUI; each access creates a new stream. A
+    /// slow reader gets only the newest content.
     public var contents: AsyncStream<ConsoleContent> { readers.stream(startingWith: content) }
 
     /// Removes all calls, from the recorder as well. Calls in progress stay removed.
@@ -78,25 +78,25 @@ public final class ConsoleModel {
         show(ConsoleContent(recording, filter: filter), of: recording)
     }
 
-    /// The recorded call of a row; nil if the call is not recorded any more.
+    /// The recorded call of a row; nil if the call is no longer recorded.
     public func call(_ id: ConsoleRow.ID) -> PulseRecording.Call? {
         recording.calls.last { $0.id == id }
     }
 
-    /// What `PulseDebugView` draws of a call; nil if the call is not recorded any more.
+    /// The details of a call for `PulseDebugView`; nil if the call is no longer recorded.
     package func details(of id: ConsoleRow.ID) -> ConsoleDetails? {
         call(id).map { ConsoleDetails($0) }
     }
 
-    /// The calls in that format: all of them with the events that belong to no call, or only those that pass the
+    /// Exports the calls in a format: all of them with the events that belong to no call, or only those that pass the
     /// filter.
     public func export(_ format: ConsoleExport.Format, shownOnly: Bool = false) async -> ConsoleExport {
         await Self.export(
             format, of: isPaused ? recording : recorder.recording(), matching: shownOnly ? filter : nil, at: clock.now)
     }
 
-    /// An export as a file in that folder, by default a new one among the system's temporary files; the URL of the
-    /// file. Only its user may read the file and enter the new folder.
+    /// Writes an export to a folder, by default a new temporary one, and returns the file's URL. Only the current user
+    /// may read the file and enter the new folder.
     ///
     /// Throws ``PulseError/custom(_:)`` with the file system's error.
     public func exportFile(
@@ -118,7 +118,7 @@ public final class ConsoleModel {
         lastUpdate = Task { await update() }
     }
 
-    /// Computes the content and shows it, unless it is outdated meanwhile.
+    /// Computes the content and shows it, unless it becomes outdated meanwhile.
     private func update() async {
         let turn = order.start()
         let recording = isPaused ? recording : recorder.recording()
@@ -126,7 +126,7 @@ public final class ConsoleModel {
         if order.finish(turn) { show(content, of: recording) }
     }
 
-    /// Shows content that may equal the one before: the details of a call may differ.
+    /// Shows content even if it is unchanged, because the details of a call may differ.
     private func show(_ content: ConsoleContent, of recording: PulseRecording) {
         observers.send()
         self.recording = recording

@@ -18,7 +18,7 @@ private struct StockChanged: GraphQLOperation {
 }
 
 extension Stage {
-    /// A GraphQL response with data and an error, to a query whose document the server has to be told first.
+    /// A GraphQL response with data and an error, to a persisted query that the server does not know yet.
     func showGraphQL(_ server: MockServer, _ bus: PulseEventBus) async {
         let settings = GraphQLSettings().with(\.persistedQueries, value: .automatic)
         let client = PulseClient(
@@ -40,7 +40,7 @@ extension Stage {
         await client.shutdown()
     }
 
-    /// A subscription that is cut, tells so, and comes back.
+    /// A subscription that is interrupted, reports it, and resumes.
     func showSubscription(_ server: MockServer, _ bus: PulseEventBus) async {
         let settings = GraphQLSettings().with(\.socketPath, value: "/graphql/live")
         // The wait before a reconnect passes at once.

@@ -57,7 +57,7 @@ struct LeaveWish: Endpoint {
 extension MockServer {
     static let tea = Product(id: 7, name: "Assam, 100 g", price: 8.5)
 
-    /// The server of that API, with the faults that the demo shows.
+    /// Serves the API, with the faults that the demo shows.
     func openShop() {
         on(.get, "/products/{id}") { request in
             guard request.parameters["id"] == "7" else { return .status(404) }

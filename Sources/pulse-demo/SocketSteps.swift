@@ -8,14 +8,14 @@ private struct Prices: SocketEndpoint {
 }
 
 extension Stage {
-    /// A socket that is cut, comes back, and subscribes again.
+    /// A socket that is reset, reconnects, and subscribes again.
     func showSocket(_ server: MockServer, _ bus: PulseEventBus) async {
         // The wait before a reconnect passes at once.
         let client = PulseClient(
             configuration: PulseConfiguration(baseURL: server.baseURL)
                 .with(\.clock, value: TestClock(autoAdvances: true)),
             plugins: [recorder], events: bus)
-        // One price for each question, and a cut after the first one.
+        // One price for each question, and a reset after the first one.
         server.onSocket("/prices/live") { socket in
             let isFirst = try await socket.receive() == .text("subscribe to tea")
             guard isFirst, try await socket.receive() != nil else { return }

@@ -2,7 +2,7 @@
 
 import PulseKit
 
-/// The printer of the demo: one line for each step, and the totals. If it is verbose, the events of each step too.
+/// Runs the steps of the demo and prints a line for each, and the totals; if verbose, also the events of each step.
 actor Stage {
     nonisolated let isVerbose: Bool
     private var steps = 0
@@ -23,8 +23,8 @@ actor Stage {
         self.isVerbose = isVerbose
     }
 
-    /// Runs one step, which makes that many calls and returns the line to print, or throws if a result is wrong. Its
-    /// line comes after the events of its calls.
+    /// Runs one step, which makes `count` calls and returns the line to print, or throws if a result is wrong. The line
+    /// is printed after the events of the calls.
     func step(_ title: String, calls count: Int = 1, _ body: @Sendable () async throws -> String) async {
         steps += 1
         calls += count

@@ -12,7 +12,7 @@ private struct Ask: Endpoint {
 }
 
 extension Stage {
-    /// Streams: a feed that outlives its connections, and a chat whose end must not be missed.
+    /// Streams: a feed that survives its connections, and a chat that is complete only with its sentinel.
     func showStreams(_ server: MockServer, _ bus: PulseEventBus) async {
         // The wait before a reconnection passes at once.
         let client = PulseClient(

@@ -16,7 +16,7 @@ private struct PutVideo: Endpoint {
 }
 
 extension Stage {
-    /// Transfers: a download that goes on where it was lost, and an upload with its progress.
+    /// Transfers: a download that resumes where it was interrupted, and an upload with its progress.
     func showTransfers(_ server: MockServer, _ bus: PulseEventBus) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -32,7 +32,7 @@ extension Stage {
     }
 
     private func showDownload(_ server: MockServer, _ client: PulseClient, _ film: Data, to target: URL) async {
-        // Lost within the body, and again before a byte of the rest.
+        // Reset within the body, and again before the first byte of the rest.
         server.serve(
             MockServer.File(film, etag: "\"1\"").dropping(after: 3 << 20).dropping(after: 0), at: "/films/1")
         await step("A download goes on where it was lost", calls: 2) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The server's side of HTTP/2 (RFC 9113) over memory, for tests, by the system's nghttp2: the caller transports the bytes.
+// Server-side HTTP/2 (RFC 9113) over memory buffers, for tests, by the system's nghttp2: the caller transports the
+// bytes.
 
 #ifndef PULSE_HTTP2_SERVER_H
 #define PULSE_HTTP2_SERVER_H
@@ -15,11 +16,11 @@ bool pulse_http2_can_serve(void);
 
 /// What `read` of `pulse_http2_server_calls` returns besides a count of bytes.
 enum {
-    /// There is nothing now: `pulse_http2_server_resume` asks again.
+    /// There are no bytes now: `pulse_http2_server_resume` calls `read` again.
     PULSE_HTTP2_SERVER_BODY_WAITS = 0,
     /// The body has ended.
     PULSE_HTTP2_SERVER_BODY_ENDED = -1,
-    /// The body has ended, and trailers were given to `pulse_http2_server_trailers`.
+    /// The body has ended, and trailers were passed to `pulse_http2_server_trailers`.
     PULSE_HTTP2_SERVER_BODY_HAS_TRAILERS = -2,
     /// The body is incomplete: the stream is reset with INTERNAL_ERROR.
     PULSE_HTTP2_SERVER_BODY_CUT = -3,
@@ -36,7 +37,7 @@ struct pulse_http2_server_calls {
     void (*data)(void *context, int32_t stream, const uint8_t *bytes, size_t count);
     /// The request is complete.
     void (*ended)(void *context, int32_t stream);
-    /// The stream is over, by both ends or a reset.
+    /// The stream is closed, by both ends or a reset.
     void (*closed)(void *context, int32_t stream);
     /// Copies bytes of a response's body.
     ssize_t (*read)(void *context, int32_t stream, uint8_t *bytes, size_t capacity);
@@ -45,12 +46,12 @@ struct pulse_http2_server_calls {
 /// A connection, for one thread at a time.
 struct pulse_http2_server;
 
-/// NULL without memory. The settings for the client are ready to be taken.
+/// NULL if out of memory. The SETTINGS for the client are ready to be taken.
 struct pulse_http2_server *pulse_http2_server_new(
     const struct pulse_http2_server_calls *calls, uint32_t maximum_streams);
 void pulse_http2_server_free(struct pulse_http2_server *server);
 
-/// Processes bytes of the client; false if they are no HTTP/2.
+/// Processes bytes from the client; false if they are not HTTP/2.
 bool pulse_http2_server_feed(struct pulse_http2_server *server, const void *bytes, size_t count);
 
 /// Returns the count of bytes to send to the client, which are valid until the next call; 0 if there are none.
@@ -59,20 +60,20 @@ size_t pulse_http2_server_take(struct pulse_http2_server *server, const uint8_t 
 /// Whether the connection has nothing more to receive or to send.
 bool pulse_http2_server_is_over(struct pulse_http2_server *server);
 
-/// The lengths of a field's name and value, which follow each other in one text of all fields.
+/// The lengths of a field's name and value, which follow each other in one text for all fields.
 struct pulse_http2_server_field {
     size_t name_count, value_count;
 };
 
-/// Header fields of a final response, the pseudo-fields first. Without a body they end the stream.
+/// Sends the header fields of a final response, pseudo-header fields first. Without a body they end the stream.
 bool pulse_http2_server_respond(
     struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count, bool has_body);
-/// Header fields of an interim response.
+/// Sends the header fields of an interim response.
 bool pulse_http2_server_inform(
     struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count);
-/// The last fields of a response. Call it within `read`.
+/// Sends the trailers of a response. Call it within `read`.
 bool pulse_http2_server_trailers(
     struct pulse_http2_server *server, int32_t stream, const uint8_t *text, const struct pulse_http2_server_field *fields,
     size_t count);
@@ -81,7 +82,7 @@ bool pulse_http2_server_trailers(
 void pulse_http2_server_resume(struct pulse_http2_server *server, int32_t stream);
 /// Sends RST_STREAM.
 void pulse_http2_server_reset(struct pulse_http2_server *server, int32_t stream, uint32_t code);
-/// Opens the windows of the connection and the stream, if that is open, by the bytes of a request that were processed.
+/// Returns processed bytes of a request to the flow-control windows of the connection and, if it is open, the stream.
 void pulse_http2_server_consume(struct pulse_http2_server *server, int32_t stream, size_t count);
 /// Sends GOAWAY with NO_ERROR and the last stream.
 void pulse_http2_server_end(struct pulse_http2_server *server);

@@ -12,7 +12,7 @@
 /// Whether all used functions are present. Call the function below only after it has returned true.
 bool pulse_tls_can_generate(void);
 
-/// NUL-terminated bytes for `free`.
+/// NUL-terminated bytes; release with `free`.
 struct pulse_tls_text {
     char *bytes;
     size_t count;
@@ -31,17 +31,17 @@ struct pulse_tls_identity {
 /// What is wrong, or unusual, with the certificate of a server.
 enum pulse_tls_oddity {
     PULSE_TLS_USUAL,
-    /// An intermediate has issued it, whose certificate comes behind the server's.
+    /// It is issued by an intermediate, whose certificate follows the server's.
     PULSE_TLS_INTERMEDIATE,
     /// As above, and the intermediate may issue for names in `example.com` only.
     PULSE_TLS_CONSTRAINED,
-    /// As above, and the intermediate is no authority.
+    /// As above, and the intermediate is not an authority.
     PULSE_TLS_NO_AUTHORITY,
-    /// It is for clients.
+    /// Its extended key usage is for clients.
     PULSE_TLS_FOR_CLIENTS,
-    /// Its signature has SHA-1.
+    /// It is signed with SHA-1.
     PULSE_TLS_SHA1,
-    /// Its key is one of RSA with 1024 bits.
+    /// It has a 1024-bit RSA key.
     PULSE_TLS_SHORT_KEY,
 };
 
@@ -51,7 +51,7 @@ enum pulse_tls_oddity {
 /// - `start` and `end`: the validity, in seconds from now.
 /// - `password`: that of the client's PKCS #12.
 ///
-/// Returns false without memory or for invalid names; then there is nothing to free.
+/// Returns false if out of memory or for invalid names; then there is nothing to free.
 bool pulse_tls_identity_generate(
     const char *names, long start, long end, const char *password, enum pulse_tls_oddity oddity,
     struct pulse_tls_identity *identity);

@@ -28,32 +28,32 @@ struct pulse_tls_server_settings {
     enum pulse_tls_clients clients;
     /// 2 for TLS 1.2, 3 for TLS 1.3.
     int minimum_minor, maximum_minor;
-    /// The protocol that ALPN agrees on, whatever the client offers; NULL for no agreement. It is not copied.
+    /// The protocol that ALPN selects, whatever the client offers; NULL to select none. It is not copied.
     const char *alpn;
 };
 
 /// The state shared by a server's connections; thread-safe.
 struct pulse_tls_server;
 
-/// NULL for an unreadable setting, whose name is then in `problem`.
+/// NULL for a refused setting, whose name is then in `problem`, or if out of memory.
 struct pulse_tls_server *pulse_tls_server_new(const struct pulse_tls_server_settings *settings, const char **problem);
 void pulse_tls_server_free(struct pulse_tls_server *server);
 
-/// Lets ALPN agree on this protocol with the clients that offer it, and on none with others. It is not copied. Call it
-/// before the first connection.
+/// Makes ALPN select this protocol for clients that offer it, and none for others. It is not copied. Call it before the
+/// first connection.
 void pulse_tls_server_prefer(struct pulse_tls_server *server, const char *protocol);
 
 /// The TLS of one connection, for one thread at a time.
 struct pulse_tls_stream;
 
-/// NULL without memory. Outlives the server.
+/// NULL if out of memory. It may outlive the server.
 struct pulse_tls_stream *pulse_tls_stream_new(struct pulse_tls_server *server);
 void pulse_tls_stream_free(struct pulse_tls_stream *stream);
 
-/// Consumes bytes from the client; false without memory.
+/// Consumes bytes from the client; false if out of memory.
 bool pulse_tls_stream_feed(struct pulse_tls_stream *stream, const void *bytes, size_t count);
 
-/// Returns bytes to send to the client; 0 if there are none.
+/// Copies bytes to send to the client; returns their count.
 size_t pulse_tls_stream_take(struct pulse_tls_stream *stream, void *bytes, size_t capacity);
 
 enum {
@@ -67,19 +67,19 @@ enum {
     PULSE_TLS_STREAM_FAILED = -3,
 };
 
-/// Continues the handshake, or decrypts. Returns the count of bytes, or one of the values above.
+/// Continues the handshake, or decrypts. Returns the number of bytes, or one of the values above.
 int pulse_tls_stream_read(struct pulse_tls_stream *stream, void *bytes, size_t capacity);
 
 /// Whether the handshake is complete, so that bytes can be written.
 bool pulse_tls_stream_is_established(struct pulse_tls_stream *stream);
 
-/// Whether ALPN has agreed on a protocol.
+/// Whether ALPN has selected a protocol.
 bool pulse_tls_stream_has_protocol(const struct pulse_tls_stream *stream);
 
 /// Encrypts all bytes; the count must not be 0.
 bool pulse_tls_stream_write(struct pulse_tls_stream *stream, const void *bytes, size_t count);
 
-/// Updates the keys and asks the client to do so, or asks it for another handshake in TLS 1.2.
+/// Updates the keys and asks the client to do so; in TLS 1.2, asks it to renegotiate.
 bool pulse_tls_stream_renew(struct pulse_tls_stream *stream);
 
 /// Ends the sending side with a close alert, if the handshake is complete.

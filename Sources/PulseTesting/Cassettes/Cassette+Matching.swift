@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 extension Cassette {
-    /// The parts that a request must share with a recorded one, besides its method and path.
+    /// The parts of a request that must match the recorded one, besides method and path.
     public struct Matching: OptionSet, Sendable {
         /// The bits of the set.
         public let rawValue: Int
 
-        /// A set of those bits.
+        /// Creates a set from its bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -15,7 +15,7 @@ extension Cassette {
         public static let host = Matching(rawValue: 1)
         /// The same query items, in any order.
         public static let query = Matching(rawValue: 2)
-        /// The same body: texts are compared as they are, JSON by its value. If a body was not kept, its size is
+        /// The same body: text is compared verbatim, JSON by value. If the recorded body was not kept, its size is
         /// compared, if known.
         public static let body = Matching(rawValue: 4)
 
@@ -25,9 +25,9 @@ extension Cassette {
 
     /// The rule that selects the recorded request to play.
     public enum Order: Sendable, Hashable {
-        /// The first matching request that was not played yet; after all matching ones, the last of them again.
+        /// The first matching request that was not played yet; once all have been played, the last one again.
         case byMatch
-        /// The next request, which has to match.
+        /// The next request in recorded order, which must match.
         case asRecorded
     }
 }

@@ -4,10 +4,10 @@ import PulseCore
 internal import PulseObservability
 
 extension Cassette {
-    /// The requests as stubs for a ``MockTransport``, to be combined with others. There is one stub per distinct
-    /// request in the matched parts, with its responses in recorded order. The last response repeats.
+    /// The requests as stubs for a ``MockTransport``, to be combined with others. Requests with equal matched parts
+    /// share a stub, which plays their responses in recorded order; the last response repeats.
     ///
-    /// - Parameter matching: query and body by default, not `.host`, since a test has its own base URL.
+    /// - Parameter matching: query and body by default, not `.host`, because a test has its own base URL.
     /// - Parameter secretHeaders: the names given to the recorder.
     public func stubs(
         matching: Matching = [.query, .body], secretHeaders: Set<String> = []

@@ -11,20 +11,20 @@ package import PulseObservability
 /// …                                                            // once, against the real server
 /// try recorder.cassette.write(to: file)
 ///
-/// let player = CassettePlayer(try Cassette(contentsOf: file))  // ever after, without it
+/// let player = CassettePlayer(try Cassette(contentsOf: file))  // from then on, without it
 /// let client = PulseClient(configuration: configuration, transport: player)
 /// ```
 public struct Cassette: Sendable {
     package let document: HARDocument
 
-    /// A cassette with the content of a HAR file, read as far as possible: see ``warnings``. Throws
-    /// ``PulseError/decodingFailed(type:underlying:)`` for anything else.
+    /// Parses a HAR file as far as possible: see ``warnings``. Throws ``PulseError/decodingFailed(type:underlying:)``
+    /// if the data is not a HAR file.
     public init(har: Data) throws {
         document = try HARDocument(json: har)
     }
 
-    /// A cassette read from a file. Throws ``PulseError/custom(_:)`` with the file system's error, and the errors of
-    /// ``init(har:)``.
+    /// Reads a cassette from a HAR file. Throws ``PulseError/custom(_:)`` with the file system's error, and the errors
+    /// of ``init(har:)``.
     public init(contentsOf file: URL) throws {
         let data: Data
         do {
@@ -47,18 +47,18 @@ public struct Cassette: Sendable {
         }
     }
 
-    /// The anomalies of the file that the cassette was read from, each with its entry, counted from 1. Examples are an
-    /// entry without a response and a header without a value. Browsers and proxies differ in their output; such a file
-    /// is read as far as possible. No text holds a value of the file.
+    /// The anomalies in the file that the cassette was read from, such as an entry without a response or a header
+    /// without a value. Each names its entry, counted from 1. Browsers and proxies write HAR differently, so a file is
+    /// read as far as possible. No warning contains a value from the file.
     public var warnings: [String] { document.warnings.map(\.description) }
 
     /// The number of recorded requests.
     public var count: Int { document.log.entries.count }
 
-    /// The content for a file: UTF-8 with sorted keys, so that version control shows what changed.
+    /// The cassette as a HAR file: UTF-8 with sorted keys, for readable diffs in version control.
     public var har: Data { document.json }
 
-    /// Writes the file, whole or not at all. Throws ``PulseError/custom(_:)`` with the file system's error.
+    /// Writes the HAR file atomically. Throws ``PulseError/custom(_:)`` with the file system's error.
     public func write(to file: URL) throws {
         do {
             try har.write(to: file, options: .atomic)

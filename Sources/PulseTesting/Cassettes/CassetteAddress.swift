@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// A URL by the parts that a cassette compares.
+/// A URL, split into the parts that a cassette compares.
 struct CassetteAddress: Sendable {
     /// Scheme, host and port.
     let origin: String
     let path: String
-    /// The query items, sorted, and decoded because programs escape differently.
+    /// The query items, sorted, and percent-decoded because clients escape differently.
     let query: [String]
 
     init(_ url: String) {
@@ -28,7 +28,7 @@ struct CassetteAddress: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The compared parts, each at the same place in all addresses.
+    /// The compared parts, in a fixed order.
     func parts(_ matching: Cassette.Matching) -> [String] {
         (matching.contains(.host) ? [origin] : []) + [path] + (matching.contains(.query) ? query : [])
     }

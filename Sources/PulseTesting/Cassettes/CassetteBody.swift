@@ -17,8 +17,8 @@ struct CassetteBody: Sendable, Hashable {
 
     private enum Content: Sendable, Hashable {
         case none
-        /// The body, masked, and as recorded. They differ for a recording of another program, and where a mask of ours
-        /// is masked again, as the size of a file is.
+        /// The masked body, and the recorded one if it differs: in a recording by another program, and where our own
+        /// mask is masked again, such as the size of a file.
         case text(Text, recorded: Text?)
         case size(Int64)
     }
@@ -53,7 +53,7 @@ struct CassetteBody: Sendable, Hashable {
         }
     }
 
-    /// A body by which a request is looked up: those that are alike have the same key.
+    /// The lookup key of a body. Matching bodies have the same key.
     enum Key: Sendable, Hashable {
         case none
         case size(Int64)
@@ -61,7 +61,7 @@ struct CassetteBody: Sendable, Hashable {
         case json(JSONValue)
     }
 
-    /// Nil if requests with several keys may match, as a mask matches anything.
+    /// The lookup key; nil if a mask may match requests with different keys.
     var key: Key? {
         switch content {
         case .none: return Key.none
@@ -73,7 +73,7 @@ struct CassetteBody: Sendable, Hashable {
         }
     }
 
-    /// The keys of the recorded bodies that a request may match; nil if that may be any.
+    /// The keys of the recorded bodies that a request may match; nil for any key.
     static func keys(of request: CassetteRequest) -> [Key]? {
         if request.json?.hasMask == true { return nil }
         let text = (request.body.text ?? "").withoutBoundary(of: request.body.contentType)
@@ -98,7 +98,7 @@ struct CassetteBody: Sendable, Hashable {
 }
 
 extension [HARDocument.Parameter] {
-    /// The text of a form, for files of browsers that omit it.
+    /// The form-encoded text, for HAR files from browsers that omit it.
     fileprivate var formText: String {
         QueryEncoder.formString(map { URLQueryItem(name: $0.name, value: $0.value) })
     }
@@ -113,7 +113,7 @@ extension JSONValue {
         self = value
     }
 
-    /// Whether there is a mask in a string of the value.
+    /// Whether any string in the value contains a mask.
     fileprivate var hasMask: Bool {
         switch self {
         case .string(let text): text.contains(Redaction.mask)
@@ -140,7 +140,7 @@ extension JSONValue {
 }
 
 extension String {
-    /// The boundary of a multipart body is different each time.
+    /// Replaces the multipart boundary, which is different each time.
     fileprivate func withoutBoundary(of contentType: String?) -> String {
         guard let contentType, contentType.asciiLowercased.hasPrefix("multipart/"),
             let start = contentType.range(of: "boundary=", options: .caseInsensitive)

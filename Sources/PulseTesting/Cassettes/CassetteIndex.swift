@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// Finds the recorded requests that match a request, without a comparison with each of them.
+/// Finds the recorded requests that match a request without comparing it with each of them.
 ///
-/// A request is looked up by its parts. A part with a mask matches anything, so it is left out of the key: there is a
-/// table for each set of parts that have one, of which a cassette has few. Bodies with a mask are compared one by one.
+/// A request is looked up by its parts. A masked part matches anything, so the key omits it: there is one table for
+/// each combination of masked parts, of which a cassette has few. Masked bodies are compared one by one.
 struct CassetteIndex: Sendable {
-    /// The requests that are the same in the compared parts: those match the same requests.
+    /// The compared parts. Recorded requests with equal parts match the same requests.
     private struct Identity: Hashable {
         let parts: [String]
         let body: CassetteBody?
@@ -15,7 +15,7 @@ struct CassetteIndex: Sendable {
 
     private typealias Groups = [CassetteBody.Key?: [Int]]
 
-    /// The places of each group's requests on the cassette, in order.
+    /// The indices of each group's requests on the cassette, in order.
     private(set) var groups: [[Int]] = []
     private var tables: [[Bool]: [[String]: Groups]] = [:]
     private let tracks: [CassetteTrack]
@@ -45,7 +45,7 @@ struct CassetteIndex: Sendable {
         zip(parts, hasMask).filter { !$1 }.map(\.0)
     }
 
-    /// The groups whose requests match, by their numbers.
+    /// The indices of the groups that match.
     func groups(matching request: CassetteRequest) -> [Int] {
         let parts = [request.method] + request.address.parts(matching)
         let bodies = CassetteBody.keys(of: request)

@@ -4,16 +4,22 @@ public import PulseCore
 import PulseNetworking
 internal import PulseObservability
 
-/// A transport without a wire that plays the responses of a cassette.
+/// A transport that plays the responses of a cassette, without a network.
 ///
-/// A request that is not on it fails with a ``PulseError/custom(_:)`` whose text names the request.
-/// Secrets were masked at recording: a mask on the cassette matches anything, and responses have masks where the server
-/// sent secrets. Recorded failures are played as well; the cancelled and unfinished requests in the file of a
-/// `PulseRecorder` are not. Safe from any thread; in ``Cassette/Order/asRecorded`` concurrent calls have no defined
+/// ```swift
+/// let player = CassettePlayer(try Cassette(contentsOf: file), matching: [.query, .body])
+/// let client = PulseClient(configuration: configuration, transport: player)
+/// #expect(player.unplayedCount == 0)                           // after the calls
+/// ```
+///
+/// A request that is not on the cassette fails with a ``PulseError/custom(_:)`` whose text names the request. Secrets
+/// were masked during recording: a mask on the cassette matches anything, and responses contain masks in place of the
+/// server's secrets. Recorded failures are played as well; cancelled and unfinished requests in the file of a
+/// `PulseRecorder` are not. Safe from any thread; with ``Cassette/Order/asRecorded``, concurrent calls have no defined
 /// order.
 public final class CassettePlayer: Transport {
     fileprivate struct State {
-        /// The number of requests that were played, of each group.
+        /// The number of played requests in each group.
         var played: [Int]
         var playedCount = 0
         var isShutDown = false
@@ -26,10 +32,10 @@ public final class CassettePlayer: Transport {
     private let capture: ExchangeCapture
     private let state: Locked<State>
 
-    /// A player of that cassette.
+    /// Creates a player for a cassette.
     ///
-    /// - Parameter matching: host, query and body by default; omit `.host` for a client with another base URL.
-    /// - Parameter secretHeaders: the names given to the recorder, which are masked besides the known ones.
+    /// - Parameter matching: host, query and body by default; omit `.host` for a client with a different base URL.
+    /// - Parameter secretHeaders: the names given to the recorder, masked in addition to the known ones.
     public init(
         _ cassette: Cassette, order: Cassette.Order = .byMatch, matching: Cassette.Matching = .all,
         secretHeaders: Set<String> = []
@@ -43,7 +49,7 @@ public final class CassettePlayer: Transport {
         state = Locked(State(played: index.groups.map { _ in 0 }))
     }
 
-    /// Every policy is satisfied, because there is no wire.
+    /// Every policy is satisfied, because there is no network.
     public var capabilities: TransportCapabilities { .simulated }
 
     /// The number of recorded requests that have not been played.
@@ -58,12 +64,12 @@ public final class CassettePlayer: Transport {
         return try await SimulatedDelivery(request).deliver(response)
     }
 
-    /// Ends the player: later requests fail with ``PulseError/cancelled``.
+    /// Shuts the player down: later requests fail with ``PulseError/cancelled``.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// The recorded request to play. Throws a ``CassetteMiss`` as ``PulseError/custom(_:)``.
+    /// The recorded request to play; throws ``PulseError/custom(_:)`` with a ``CassetteMiss``.
     func track(for request: TransportRequest) throws -> CassetteTrack {
         let asked = CassetteRequest(request.urlRequest, request.body, capture.masking(request.redaction))
         let matches = order == .byMatch ? index.groups(matching: asked) : []
@@ -85,7 +91,7 @@ public final class CassettePlayer: Transport {
 }
 
 extension CassettePlayer.State {
-    /// The first request of these groups that was not played, or else the last of them; nil without a group.
+    /// Takes the first unplayed request of these groups, or else the last one; nil if there are no groups.
     fileprivate mutating func play(_ groups: [Int], of index: CassetteIndex) -> Int? {
         let open = groups.filter { played[$0] < index.groups[$0].count }
         let next = open.min { index.groups[$0][played[$0]] < index.groups[$1][played[$1]] }

@@ -3,12 +3,18 @@
 public import PulseCore
 internal import PulseObservability
 
-/// A transport around another that records its traffic for a ``Cassette``, with every known secret masked: the standard
-/// names, those of the client's configuration, and those that a plugin has marked.
+/// Wraps a transport and records its traffic for a ``Cassette``. Every known secret is masked: the standard names,
+/// those in the client's configuration, and those that a plugin has marked.
 ///
-/// Bodies are kept whole, those that are not text unmasked, streams as far as they were read. Only the size is kept of
-/// request bodies that are coded, files or streams, and of multipart responses with parts that are not text; playing
-/// such a response fails. Cancelled requests are not kept. Safe from any thread.
+/// ```swift
+/// let recorder = CassetteRecorder(around: StandardTransport(), secretHeaders: ["X-Session"])
+/// let client = PulseClient(configuration: configuration, transport: recorder)
+/// try recorder.cassette.write(to: file)                        // after the calls
+/// ```
+///
+/// Bodies are kept whole, streams as far as they were read; bodies that are not text are not masked. Only the size is
+/// kept of request bodies that are content-coded, files or streams, and of multipart responses with parts that are not
+/// text; playing such a response fails. Cancelled requests are not kept. Safe from any thread.
 public final class CassetteRecorder: Transport {
     private let transport: any Transport
     private let clock: any PulseClock
@@ -16,12 +22,12 @@ public final class CassetteRecorder: Transport {
     /// The entries in the order of the requests; nil while the response is pending.
     private let entries = Locked<[HARDocument.Entry?]>([])
 
-    /// A recorder around that transport.
+    /// Creates a recorder around a transport.
     ///
-    /// - Parameter transport: it is shut down with the recorder.
-    /// - Parameter secretHeaders: names to mask besides the known ones: of headers, query items, form fields and JSON
-    ///   keys alike.
-    /// - Parameter clock: the source of the times on the cassette.
+    /// - Parameter transport: shut down together with the recorder.
+    /// - Parameter secretHeaders: names to mask in addition to the known ones, in headers, query items, form fields and
+    ///   JSON keys alike.
+    /// - Parameter clock: the clock for the times on the cassette.
     public init(
         around transport: any Transport, secretHeaders: Set<String> = [], clock: any PulseClock = .system
     ) {
@@ -32,7 +38,7 @@ public final class CassetteRecorder: Transport {
 
     public var capabilities: TransportCapabilities { transport.capabilities }
 
-    /// The recorded requests so far, in the order in which they were sent, without unfinished ones.
+    /// The finished requests so far, in the order in which they were sent.
     public var cassette: Cassette {
         Cassette(HARDocument(entries: entries.withLock { $0.compactMap { $0 } }))
     }
@@ -69,7 +75,7 @@ public final class CassetteRecorder: Transport {
         await transport.shutdown()
     }
 
-    /// The bytes that this response has added to its file; nil if there is none, or it cannot be read.
+    /// The bytes that the response added to its file; nil without a file, or if it cannot be read.
     private static func downloaded(_ response: PulseResponse, as delivery: TransportRequest.Delivery) -> Data? {
         guard let file = response.file, let data = try? Data(contentsOf: file) else { return nil }
         guard case .file(_, let offset) = delivery, response.statusCode == 206 else { return data }
@@ -80,7 +86,7 @@ public final class CassetteRecorder: Transport {
         entries.withLock { $0[place] = entry }
     }
 
-    /// The same stream, which records its chunks as they are read.
+    /// Wraps the stream to record its chunks as they are read.
     private func record(
         _ stream: ByteStream, of response: PulseResponse, _ take: Take, at place: Int, since start: TimeInterval
     ) -> ByteStream {

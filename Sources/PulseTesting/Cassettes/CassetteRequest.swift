@@ -3,7 +3,7 @@
 import PulseCore
 internal import PulseObservability
 
-/// A request in the form of a cassette: masked, so that it can be compared with recorded ones.
+/// A request masked as on a cassette, for comparison with recorded requests.
 struct CassetteRequest: Sendable {
     let method: String
     let url: String
@@ -21,7 +21,7 @@ struct CassetteRequest: Sendable {
         json = JSONValue(text: recorded.body.text ?? "")
     }
 
-    /// A request that was recorded.
+    /// Creates a recorded request from its parts.
     init(method: String, url: String, address: CassetteAddress, body: PulseRecording.Body) {
         self.method = method
         self.url = url

@@ -10,11 +10,11 @@ struct CassetteTrack: Sendable {
     let method: String
     let url: String
     let address: CassetteAddress
-    /// Nil if any body matches.
+    /// The body to match; nil if any body matches.
     let body: CassetteBody?
     private let entry: HARDocument.Entry
 
-    /// The recording of another program may hold secrets: they are masked like those of the requests.
+    /// Masks the entry like a request, because a recording by another program may contain secrets.
     init(_ entry: HARDocument.Entry, _ redaction: Redaction) {
         self.entry = entry
         method = entry.request.method
@@ -26,7 +26,7 @@ struct CassetteTrack: Sendable {
     /// Whether the body of the request was a file, a stream, or not text.
     var hasOnlySizeOfBody: Bool { body?.isSize ?? true }
 
-    /// The request without files and streams, which a stub does not see.
+    /// The request as a stub sees it: without file and stream bodies.
     var requestForStubs: CassetteRequest {
         let hidden: [PulseRecording.Body.Omission] = [.file, .stream]
         let isHidden = hidden.contains { entry.request.postData?.comment == "\(Self.notKept): \($0.rawValue)" }
@@ -69,7 +69,8 @@ struct CassetteTrack: Sendable {
         return headers
     }
 
-    /// The whole body. Throws ``RecordedFailure`` if it was not kept whole: no client received such a response.
+    /// The complete body. Throws ``RecordedFailure`` if only a part was kept, because no client received such a
+    /// response.
     private func content() throws -> Data {
         guard let content = entry.response.content else { return Data() }
         if let comment = content.comment, comment.hasPrefix(Self.notKept) { throw missingBody(comment) }

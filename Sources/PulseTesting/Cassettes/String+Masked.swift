@@ -3,7 +3,7 @@
 import PulseCore
 
 extension String {
-    /// Whether the texts are equal, where a mask in `recorded` stands for anything.
+    /// Whether the strings are equal; a mask in `recorded` matches anything.
     func isLike(_ recorded: String) -> Bool {
         guard self != recorded else { return true }
         let pieces = recorded.components(separatedBy: Redaction.mask).map { Array($0.utf8) }

@@ -2,7 +2,12 @@
 
 import PulseCore
 
-/// Repeatable randomness: the same seed gives the same numbers in the same order.
+/// Repeatable randomness: the same seed yields the same numbers in the same order.
+///
+/// ```swift
+/// let configuration = PulseConfiguration(baseURL: server.baseURL)
+///     .with(\.randomness, value: SeededRandomness(seed: 1))
+/// ```
 ///
 /// SplitMix64, which passes the usual statistical tests and takes any seed. Not for secrets. Copies share their
 /// position; safe from any thread.
@@ -11,7 +16,7 @@ public struct SeededRandomness: Randomness {
     public let seed: UInt64
     private let state: Locked<UInt64>
 
-    /// The sequence of that seed, from its beginning.
+    /// Creates the sequence of a seed, from its beginning.
     public init(seed: UInt64) {
         self.seed = seed
         state = Locked(seed)

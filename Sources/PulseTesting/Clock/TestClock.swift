@@ -8,12 +8,12 @@ import PulseCore
 /// let clock = TestClock()
 /// let call = Task { try await client.request(GetUsers()) }     // the first attempt fails
 /// await clock.sleepers(atLeast: 1)                             // the retry loop waits
-/// await clock.advance(by: 0.25)                                // and goes on, no real time spent
+/// await clock.advance(by: 0.25)                                // and retries, without real time
 /// #expect(clock.sleeps == [0.25])
 /// ```
 ///
 /// Each wait has a purpose, see `SleepPurpose`. The properties and functions about waits omit those that only limit
-/// other work, such as the deadlines of calls, unless a purpose is given: `sleepers(atLeast: 1, for: .deadline)`.
+/// other work, such as call deadlines, unless a purpose is given: `sleepers(atLeast: 1, for: .deadline)`.
 ///
 /// Safe from any thread; ``advance(by:)`` is for one task at a time.
 public final class TestClock: PulseClock {
@@ -61,12 +61,12 @@ public final class TestClock: PulseClock {
             return satisfied.values.map(\.continuation)
         }
 
-        /// The number of sleepers for that purpose; for nil, of all that are not limits.
+        /// The number of sleepers for a purpose; for nil, of all that are not limits.
         func count(of purpose: SleepPurpose?) -> Int {
             sleepers.values.count { purpose.includes($0.purpose) }
         }
 
-        /// The sleeper that is due first, until `limit`; the earliest registered among equals.
+        /// Removes the sleeper that is due first, no later than `limit`; the earliest registered among equals.
         mutating func takeNextSleeper(dueBy limit: TimeInterval) -> Sleeper? {
             let next = sleepers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
             // A sum of steps differs from the total by some bits.
@@ -79,7 +79,7 @@ public final class TestClock: PulseClock {
 
     private let state: Locked<State>
 
-    /// A clock that stands still at that time.
+    /// Creates a clock that stands still at the given time.
     ///
     /// - Parameter now: the wall clock at the start; 1 January 2026, 00:00 UTC by default.
     /// - Parameter uptime: the monotonic clock at the start, in seconds; 0 by default.
@@ -106,7 +106,7 @@ public final class TestClock: PulseClock {
     /// are omitted.
     public var sleeps: [TimeInterval] { times(of: nil) }
 
-    /// The waits for that purpose, as in ``sleeps``.
+    /// The waits for a purpose, as in ``sleeps``.
     public func sleeps(for purpose: SleepPurpose) -> [TimeInterval] { times(of: purpose) }
 
     /// Every requested wait, deadlines and other limits included, in order and with its purpose.
@@ -115,7 +115,7 @@ public final class TestClock: PulseClock {
     /// The number of tasks that sleep now. Deadlines and other limits are omitted.
     public var sleeperCount: Int { state.withLock { $0.count(of: nil) } }
 
-    /// The number of tasks that sleep now for that purpose.
+    /// The number of tasks that sleep now for a purpose.
     public func sleeperCount(for purpose: SleepPurpose) -> Int { state.withLock { $0.count(of: purpose) } }
 
     private func times(of purpose: SleepPurpose?) -> [TimeInterval] {
@@ -123,7 +123,7 @@ public final class TestClock: PulseClock {
     }
 
     /// Whether a sleep advances time by its duration and returns at once: for code with consecutive waits. Earlier
-    /// sleepers that are due wake up. Deadlines and other limits, which run beside other work, do not advance time:
+    /// sleepers that are due wake up. Deadlines and other limits, which run alongside other work, do not advance time:
     /// they expire when the waits of that work reach them. An infinite sleep still sleeps.
     public var autoAdvances: Bool {
         get { state.withLock { $0.autoAdvances } }
@@ -178,9 +178,9 @@ public final class TestClock: PulseClock {
     /// lets each run up to its next sleep before time advances further. Sleeps that begin meanwhile and end within this
     /// time are woken as well.
     ///
-    /// The clock waits for the work of a woken task only if it runs on Swift's cooperative threads, without blocks of
-    /// more than a few milliseconds. If it waits for a socket, a file or a lock, use ``sleepers(atLeast:)`` or wait for
-    /// its result. A negative number or NaN has no effect.
+    /// The clock waits for the work of a woken task only if it runs on Swift's cooperative threads, without blocking
+    /// for more than a few milliseconds. If it waits for a socket, a file or a lock, use ``sleepers(atLeast:)`` or wait
+    /// for its result. A negative number or NaN has no effect.
     public func advance(by seconds: TimeInterval) async {
         await settle()
         let target = uptime + (seconds > 0 ? seconds : 0)
@@ -199,13 +199,13 @@ public final class TestClock: PulseClock {
         await settle()
     }
 
-    /// Suspends until that many tasks sleep at the same time, or the calling task is cancelled. Deadlines and other
+    /// Suspends until `count` tasks sleep at the same time, or the calling task is cancelled. Deadlines and other
     /// limits are omitted.
     public func sleepers(atLeast count: Int) async {
         await sleepers(atLeast: count, purpose: nil)
     }
 
-    /// Suspends until that many tasks sleep for that purpose at the same time, or the calling task is cancelled.
+    /// Suspends until `count` tasks sleep for a purpose at the same time, or the calling task is cancelled.
     public func sleepers(atLeast count: Int, for purpose: SleepPurpose) async {
         await sleepers(atLeast: count, purpose: purpose)
     }
@@ -232,13 +232,13 @@ public final class TestClock: PulseClock {
         state.withLock { $0.wallAtStart = date.addingTimeInterval(-$0.uptime) }
     }
 
-    /// Shifts the wall clock alone by that many seconds, back if they are negative.
+    /// Shifts only the wall clock, in seconds; a negative number shifts it back.
     public func shiftWallClock(by seconds: TimeInterval) {
         state.withLock { $0.wallAtStart = $0.wallAtStart.addingTimeInterval(seconds) }
     }
 
-    /// Waits until woken tasks run, then lets tasks run until none has slept or woken for a while. Each round yields
-    /// behind all runnable tasks, so that tasks of low priority, which a busy machine runs seldom, run too.
+    /// Waits until woken tasks run, then lets tasks run until none has slept or woken for a while. Each round yields to
+    /// all runnable tasks, so that tasks of low priority, which a busy machine rarely runs, run too.
     private func settle() async {
         var seen = changes
         var patience = 20

@@ -36,7 +36,7 @@ enum ThreadStates {
         return link.split(separator: "/").last.map(String.init)
     }
 
-    /// The state letter behind the name in parentheses, which may itself hold parentheses and spaces; nil after the
+    /// The state letter after the name in parentheses, which may itself contain parentheses and spaces; nil after the
     /// thread has ended.
     private static func state(ofThread name: String) -> UInt8? {
         let file = open("/proc/self/task/\(name)/stat", O_RDONLY | O_CLOEXEC)

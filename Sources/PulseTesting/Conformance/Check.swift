@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The assertions of cases: a library cannot use a test framework's expectations.
+/// The assertions of cases, because a library cannot use a test framework's expectations.
 enum Check {
     struct Failure: Error, Sendable {
         let reason: String
     }
 
-    /// The server of a case does not exist on this platform.
+    /// The case needs a server that this platform does not have.
     struct Unavailable: Error, Sendable {
         let reason: String
     }
@@ -22,7 +22,7 @@ enum Check {
         throw Failure(reason: "\(what()) is \(shown(value)), not \(shown(expected))")
     }
 
-    /// A value as text; a long one by its size and beginning, so that a failure stays readable.
+    /// A value as text. A long one is abbreviated to its size and beginning, to keep failures readable.
     private static func shown(_ value: some Any) -> String {
         switch value {
         case let data as Data where data.count > 60:

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The record of the server in a case: a ``MockServer``, or the log of a ``SimulatedServer``.
+/// The server's record in a case: that of a ``MockServer``, or the log of a ``SimulatedServer``.
 protocol ConformanceServer: Sendable {
     var activity: MockServer.Activity { get }
     @discardableResult

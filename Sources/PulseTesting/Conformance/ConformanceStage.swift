@@ -39,7 +39,7 @@ struct ConformanceStage: Sendable {
 
     // MARK: Sending
 
-    /// Sends and returns the response. An error of the transport breaks the promise.
+    /// Sends a request and returns its response. A transport error breaks the promise.
     func send(_ request: TransportRequest) async throws -> PulseResponse {
         do {
             return try await transport.send(request)
@@ -81,7 +81,7 @@ struct ConformanceStage: Sendable {
 
     var requests: [RecordedRequest] { server.activity.requests }
 
-    /// The one request that has arrived.
+    /// The only request received; throws for any other number.
     func onlyRequest() throws -> RecordedRequest {
         try Check.equal(requests.count, 1, "the number of received requests")
         return requests[0]
@@ -91,7 +91,7 @@ struct ConformanceStage: Sendable {
         try await server.wait { $0.requests.count >= count }
     }
 
-    /// The largest number of connections that were open at a time while `body` ran.
+    /// The largest number of connections that were open at the same time while `body` ran.
     func mostConnections(during body: () async throws -> Void) async throws -> Int {
         let peak = Locked(0)
         // Evaluated after every change, and never true.
@@ -106,7 +106,7 @@ struct ConformanceStage: Sendable {
         return peak.withLock { $0 }
     }
 
-    /// Returns when clients have ended that many connections.
+    /// Returns when clients have closed or reset `count` connections.
     func requestsSent(atLeast count: Int) async throws {
         try await server.wait { $0.connectionsClosedByClient.count >= count }
     }

@@ -18,7 +18,7 @@ struct ExpectedFailure: Sendable {
         Self(kind: .transport, code: code, phases: Set(phases))
     }
 
-    /// The failure when the server has the request and its response is unreadable. Whether broken header fields count
+    /// The failure for an unreadable response to a request that the server received. Whether broken header fields count
     /// as the beginning of a response is not specified: the request must not be resent either way.
     static let badResponse = transport(.badServerResponse, .maybeSent, .responseStarted)
 

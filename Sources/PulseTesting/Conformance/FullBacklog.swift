@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A listener without an acceptor and with a full backlog: connecting to it neither succeeds nor fails.
+/// A listener that accepts nothing and whose backlog is full: connecting to it neither succeeds nor fails.
 enum FullBacklog {
     static func with(_ body: (_ address: String) async throws -> Void) async throws {
         let (listener, port) = try SocketDescriptor.listening(on: .ipv4, backlog: 0)

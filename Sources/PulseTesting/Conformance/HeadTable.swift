@@ -10,7 +10,7 @@ package struct HeadTable {
         /// The body after the header fields.
         package enum Body: Sendable, Equatable {
             case none
-            /// `Content-Length` counts.
+            /// The `Content-Length` delimits the body.
             case length(Int)
             case chunks
             /// The body ends with the connection.
@@ -20,7 +20,7 @@ package struct HeadTable {
         /// Status line and header fields with the blank line.
         package let head: String
         package let body: Body
-        /// Whether another reader may find another end of the body, so that the connection must not be reused.
+        /// Whether another parser may see a different end of the body, so that the connection must not be reused.
         package let isAmbiguous: Bool
 
         fileprivate init(_ fields: String, _ body: Body, status: String = "HTTP/1.1 200 OK", isAmbiguous: Bool = false)
@@ -106,7 +106,7 @@ package struct HeadTable {
         "identity\r\n , chunked",
     ].map { "Transfer-Encoding: " + $0 }
 
-    /// Malformed field lines: a name is a token, and its colon follows at once.
+    /// Malformed field lines: a name is a token, immediately followed by its colon.
     private static let malformed = [
         "\rX-A: b", "X-A\r: b", "en-US Content-Type: text/html", "X-A : b", ": b", "no colon", "X(A): b", "X-Ä: b",
         "X-A\u{0}: b", "X-A: b\u{0}c", " X-A: folded",

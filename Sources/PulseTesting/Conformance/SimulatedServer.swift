@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// Replaces a ``MockServer`` without a wire: the same responses, the same record. Each request counts as a connection
-/// of its own, which the client closes if it cancels.
+/// Stands in for a ``MockServer`` without sockets, with the same responses and the same record. Each request counts as
+/// a separate connection, which the client closes if it cancels.
 final class SimulatedServer: Sendable {
     typealias Responder = @Sendable (URLRequest) async throws -> PulseResponse
 
@@ -59,7 +59,7 @@ final class SimulatedServer: Sendable {
 }
 
 extension MockServer.Response.Body {
-    /// Without a wire a body arrives at once, so an endless body is impossible: such cases belong to the wire part.
+    /// Without sockets a body arrives at once, so an endless body is impossible: such cases belong to the wire part.
     var simulated: Data {
         switch self {
         case .data(let data): data
@@ -70,7 +70,7 @@ extension MockServer.Response.Body {
 }
 
 extension RecordedRequest {
-    /// A request that was never on a wire.
+    /// The record of a request that used no socket.
     init(simulated request: URLRequest, connection: Int) {
         let url = request.url
         let path =

@@ -4,7 +4,7 @@ import PulseCore
 
 /// A time limit for a case, which works even if the transport ignores cancellation.
 enum TimeLimit {
-    /// Returns when `body` does, or throws ``Check/Failure`` when the time is up and abandons `body`, cancelled.
+    /// Returns when `body` does. When the time is up, cancels and abandons `body` and throws ``Check/Failure``.
     static func run(seconds: TimeInterval, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let work = Task { try await body() }
         let first = Locked<CheckedContinuation<Void, any Error>?>(nil)
@@ -20,7 +20,7 @@ enum TimeLimit {
                 first.withLock { $0 = continuation }
                 let watchdog = Task {
                     try await SystemClock().sleep(seconds)
-                    // The verdict is set first: a cancelled case ends with an error of its own.
+                    // The verdict is set first: a cancelled case ends with its own error.
                     finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
                     work.cancel()
                 }

@@ -18,7 +18,7 @@ extension TransportConformance {
         + Case.floods + Case.streams
 
     /// The promises of a transport that can enforce ``PulseCore/TransportRequest/tls`` and
-    /// ``PulseCore/TransportRequest/pins``. A case that needs more than the transport's capabilities is excluded.
+    /// ``PulseCore/TransportRequest/pins``. A case that requires capabilities that the transport lacks is excluded.
     public static let tls: [Case] = Case.serverTrust + Case.pins + Case.clientCertificates
 
     /// One promise: the behavior of a server and the required result.
@@ -29,7 +29,7 @@ extension TransportConformance {
             case semantics
             /// Runs on transports with sockets.
             case wire
-            /// Runs on transports with sockets that have the capabilities, against TLS servers of its own.
+            /// Runs against its own TLS servers, on transports with sockets and the required capabilities.
             case tls
         }
 
@@ -78,7 +78,7 @@ extension TransportConformance.Case {
         Self(name, .wire, connections: connections, respond: respond, verify: verify)
     }
 
-    /// A case with TLS servers of its own.
+    /// A case with its own TLS servers.
     static func tls(
         _ name: String, requires capabilities: TransportCapabilities,
         verify: @escaping @Sendable (ConformanceStage) async throws -> Void
@@ -87,7 +87,7 @@ extension TransportConformance.Case {
             name, .tls, requires: capabilities, connections: 64, respond: { _ in .status(200) }, verify: verify)
     }
 
-    /// A case in which a single GET gets `response` and fails.
+    /// A case in which a single request, a GET by default, gets `response` and fails.
     static func wire(
         _ name: String, response: @autoclosure @escaping @Sendable () -> MockServer.Response,
         method: HTTPMethod = .get, idleTimeout: TimeInterval = 60,

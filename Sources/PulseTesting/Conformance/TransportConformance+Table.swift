@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance {
-    /// The list in Markdown: a table of cases and transports for each part, and the reasons of the exclusions.
+    /// The list in Markdown: a table of cases and transports for each part, and the reasons for the exclusions.
     package static func table(of transports: [TransportConformance]) -> String {
         let numbers = numbered(transports)
         let parts = [("Semantics", semantics), ("Wire", wire), ("TLS", tls)].map { title, cases in
@@ -19,7 +19,7 @@ extension TransportConformance {
         return (parts + [(["## Exclusions", ""] + reasons).joined(separator: "\n")]).joined(separator: "\n\n") + "\n"
     }
 
-    /// Each reason once, in the order of the table.
+    /// Numbers the distinct reasons in table order.
     private static func numbered(_ transports: [TransportConformance]) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for promise in semantics + wire + tls {

@@ -24,15 +24,15 @@ public struct TransportConformance: Sendable {
     public enum Outcome: Sendable, Hashable {
         /// The transport kept the promise.
         case passed
-        /// The case was not run, for that reason.
+        /// The case was not run, for this reason.
         case excluded(reason: String)
     }
 
     /// The transport's name, for reports.
     public let transport: String
-    /// The reasons for cases that are not run, by the names of these cases.
+    /// The reason for each excluded case, by the name of the case.
     public let exclusions: [String: String]
-    /// The seconds after which a case that has not ended has failed; 10 by default.
+    /// The time limit of a case in seconds; 10 by default.
     public let timeLimit: TimeInterval
 
     private let environment: Environment
@@ -45,12 +45,12 @@ public struct TransportConformance: Sendable {
         case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
     }
 
-    /// The whole list for a transport with sockets. Each case has a transport and a ``MockServer`` of its own.
+    /// The whole list for a transport with sockets. Each case gets its own transport and ``MockServer``.
     ///
     /// - Parameters:
-    ///   - tls: the identity of the servers for TLS, which all requests trust by their
-    ///     ``PulseCore/TransportRequest/tls``; nil, the default, for servers without TLS.
-    ///   - makeTransport: gets the maximum number of connections to one host.
+    ///   - tls: the TLS identity of the servers, which all requests trust through ``PulseCore/TransportRequest/tls``;
+    ///     nil, the default, for servers without TLS.
+    ///   - makeTransport: creates a transport with a maximum number of connections per host.
     public init(
         _ transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
         tls: MockServer.TLSIdentity? = nil,
@@ -63,7 +63,7 @@ public struct TransportConformance: Sendable {
     }
 
     #if canImport(CPulsePlatform)
-    /// The whole list over HTTP/2, with an ``HTTP2Front`` before the ``MockServer`` of each case.
+    /// The whole list over HTTP/2, with an ``HTTP2Front`` in front of the ``MockServer`` of each case.
     package init(
         overHTTP2 transport: String, exclusions: [String: String], timeLimit: TimeInterval,
         makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
@@ -77,7 +77,7 @@ public struct TransportConformance: Sendable {
 
     /// The semantics part for a transport without sockets.
     ///
-    /// - Parameter makeTransport: gets the function that simulates the server: it takes a request in its final form,
+    /// - Parameter makeTransport: gets the function that simulates the server. It takes a request in its final form,
     ///   with its body in `httpBody`, and returns the response, throws, or waits until it is cancelled.
     public init(
         simulated transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
@@ -92,21 +92,21 @@ public struct TransportConformance: Sendable {
         environment = .simulation(makeTransport)
     }
 
-    /// All cases for this transport, the excluded ones too. An exclusion without a case of that name is added at the
-    /// end as a case of its own, which fails.
+    /// All cases for this transport, including the excluded ones. An exclusion that names no case is appended as a case
+    /// that fails.
     public var cases: [Case] {
         let promises = isSimulated ? Self.semantics : Self.semantics + Self.wire + Self.tls
         let unknown = Set(exclusions.keys).subtracting(promises.map(\.name)).sorted()
         return promises + unknown.map(Case.unknownExclusion)
     }
 
-    /// Whether the transport has no sockets and runs the semantics part alone.
+    /// Whether the transport has no sockets and runs only the semantics part.
     public var isSimulated: Bool {
         if case .simulation = environment { true } else { false }
     }
 
-    /// Runs one case against a transport of its own, which it shuts down afterwards. Throws
-    /// ``TransportConformance/Failure`` if the transport breaks the promise.
+    /// Runs one case against a new transport, which it shuts down afterwards. Throws ``TransportConformance/Failure``
+    /// if the transport breaks the promise.
     @discardableResult
     public func run(_ promise: Case) async throws -> Outcome {
         if let reason = exclusions[promise.name], !promise.isUnknownExclusion { return .excluded(reason: reason) }
@@ -194,8 +194,8 @@ public struct TransportConformance: Sendable {
         return .passed
     }
 
-    /// Closes the stage whatever the outcome, and at once if the time is up: then the transport may hang in a call,
-    /// which the end of the server ends.
+    /// Closes the stage whatever the outcome. If the time is up, it closes the server at once, because that ends the
+    /// call in which the transport may hang.
     private func perform(
         _ promise: Case, on stage: ConformanceStage, close: @escaping @Sendable () async -> Void
     ) async throws {

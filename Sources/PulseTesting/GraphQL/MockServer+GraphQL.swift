@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// Serves GraphQL operations at that path: by POST and GET, with uploads and persisted queries, and over WebSockets
+    /// Serves GraphQL operations at a path: by POST and GET, with uploads and persisted queries, and over WebSockets
     /// with the subprotocol `graphql-transport-ws`.
     ///
     /// ```swift
@@ -20,15 +20,16 @@ extension MockServer {
     /// is `application/graphql-response+json` for clients that accept it, else `application/json`. An error that the
     /// closure throws becomes the error of the operation; a `GraphQLError` keeps its members.
     ///
-    /// Over a socket each operation has a task of its own, which is cancelled when the client completes it or leaves,
-    /// and when the server shuts down. A violation of the protocol closes the socket with its code, such as 4401. The
-    /// client has 3 seconds of the server's clock for `connection_init`.
+    /// Over a socket each operation runs in its own task, which is cancelled when the client completes it or
+    /// disconnects, and when the server shuts down. A protocol violation closes the socket with its code, such as 4401.
+    /// The client has 3 seconds of the server's clock for `connection_init`.
     ///
-    /// A test cuts a connection by ``ReceivedOperation/socket``, `try await operation.socket?.run(.reset)`, and closes
-    /// it with a code by ``OperationReply/close(code:reason:)``. ``Activity/sockets`` counts sockets and messages.
+    /// To cut a connection, use ``ReceivedOperation/socket``: `try await operation.socket?.run(.reset)`. To close it
+    /// with a code, return ``OperationReply/close(code:reason:)``. ``Activity/sockets`` counts sockets and messages.
     ///
-    /// - Parameter knowsHashes: whether the server knows persisted queries. It then keeps the documents that it gets
-    ///   with their hash, and says `PersistedQueryNotFound` for any other hash; else `PersistedQueryNotSupported`.
+    /// - Parameter knowsHashes: whether the server supports persisted queries. If true, it stores each document
+    ///   received with a hash, and rejects other hashes with `PersistedQueryNotFound`; if false, all with
+    ///   `PersistedQueryNotSupported`.
     public func onGraphQL(
         _ pathTemplate: String, knowsHashes: Bool = true,
         _ respond: @escaping @Sendable (ReceivedOperation) async throws -> OperationReply

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A message of a client in graphql-transport-ws.
+/// A client's message in graphql-transport-ws.
 enum OperationMessage: Sendable {
     case initialize([String: JSONValue])
     case ping(payload: JSONValue?)
@@ -10,7 +10,7 @@ enum OperationMessage: Sendable {
     case subscribe(id: String, payload: [String: JSONValue])
     case complete(id: String)
 
-    /// The reason why a message is none of the protocol.
+    /// The reason why a message is not valid in the protocol.
     struct Fault: Error {
         let reason: String
     }
@@ -51,14 +51,14 @@ enum OperationMessage: Sendable {
         }
     }
 
-    /// Nil for none, and for null.
+    /// The object; nil if it is missing or null.
     private static func object(_ value: JSONValue?, _ name: String) throws(Fault) -> [String: JSONValue]? {
         guard let value, !value.isNull else { return nil }
         guard let members = value.objectValue else { throw Fault(reason: "\(name) is no JSON object") }
         return members
     }
 
-    /// A message of the server. Its payload is JSON text.
+    /// A message from the server. Its payload is JSON text.
     static func text(_ type: String, id: String? = nil, payload: Data? = nil) throws -> SocketMessage {
         var text = Data("{".utf8)
         if let id { text += Data("\"id\":".utf8) + (try JSONEncoder().encode(id)) + Data(",".utf8) }

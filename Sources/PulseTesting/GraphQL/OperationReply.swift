@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// The outcome of an operation: data, errors, or both; over a socket also a stream of these, or the end of the socket.
+/// The outcome of an operation: data, errors, or both; over a socket also a stream of these, or the close of the
+/// socket.
 public struct OperationReply: Sendable {
     enum Content: Sendable {
         /// A response as JSON.
@@ -15,26 +16,26 @@ public struct OperationReply: Sendable {
 
     let content: Content
 
-    /// Data, which is encoded as JSON, and the errors beside it. Data that cannot be encoded fails the operation.
+    /// Data, encoded as JSON, with optional errors. Data that cannot be encoded fails the operation.
     public static func data(
         _ value: some Encodable, errors: [GraphQLError] = [], extensions: [String: JSONValue] = [:]
     ) -> OperationReply {
         OperationReply(.response(Response(data: value, errors: errors, extensions: extensions).json))
     }
 
-    /// Errors without data. Over a socket they fail the operation, and as one of its events they are that event.
+    /// Errors without data. Over a socket they fail the operation; as an event of a subscription they are just that
+    /// event.
     public static func errors(_ errors: GraphQLError...) -> OperationReply {
         OperationReply(errors: errors)
     }
 
-    /// The events of a subscription: data or errors each, until the sequence ends or the client leaves.
+    /// The events of a subscription, each with data or errors, until the sequence ends or the client disconnects.
     ///
     /// An error that the sequence throws fails the operation. The task of the sequence is cancelled when the client
-    /// completes the operation or leaves, and when the server shuts down. Cancellation ends an `AsyncStream` for all
-    /// its readers: make a stream for each operation, not one for all. Events that are events in turn stand in their
-    /// place.
+    /// completes the operation or disconnects, and when the server shuts down. Cancellation ends an `AsyncStream` for
+    /// all its readers: create a stream for each operation, not one for all. Nested events are flattened.
     ///
-    /// By HTTP the response is an error.
+    /// Over HTTP the response is an error.
     public static func events<Events: AsyncSequence & Sendable>(
         _ events: Events
     ) -> OperationReply where Events.Element == OperationReply {
@@ -49,7 +50,7 @@ public struct OperationReply: Sendable {
     }
 
     /// Closes the socket, as the reply or as an event. A code that may not be sent, or a reason of more than 123 bytes,
-    /// fails the operation. By HTTP the response is an error.
+    /// fails the operation. Over HTTP the response is an error.
     public static func close(code: Int, reason: String = "") -> OperationReply {
         OperationReply(.close(ServerSocket.Close(code: code, reason: reason)))
     }
@@ -102,7 +103,7 @@ public struct OperationReply: Sendable {
 }
 
 extension Stub {
-    /// A stub for a GraphQL operation of that name, at any path, by POST or GET.
+    /// A stub for a GraphQL operation of this name, at any path, by POST or GET.
     ///
     /// ```swift
     /// let transport = MockTransport(stubs: [.graphQL("GetHero", data: ["hero": ["name": "R2-D2"]])])
@@ -113,7 +114,7 @@ extension Stub {
         graphQL(operationName, .data(data, errors: errors))
     }
 
-    /// A stub for a GraphQL operation of that name, at any path, by POST or GET, with any outcome that a response can
+    /// A stub for a GraphQL operation of this name, at any path, by POST or GET, with any outcome that a response can
     /// have: for ``OperationReply/events(_:)`` and a close the call fails with ``PulseError/unsupported(_:)``.
     public static func graphQL(_ operationName: String, _ reply: OperationReply) -> Stub {
         let stub = Stub().matching("it is no operation named \(operationName)") { request in

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Serves the operations of a path with the closure of a test.
+/// Serves the operations at a path with a test's closure.
 struct OperationService: Sendable {
     let knowsHashes: Bool
     let clock: any PulseClock
@@ -16,7 +16,7 @@ struct OperationService: Sendable {
         (self.knowsHashes, self.clock, self.respond) = (knowsHashes, clock, respond)
     }
 
-    /// The document of a hash, which is stored under it if it is given.
+    /// The document for a hash; a given document is stored under the hash first.
     func document(_ hash: String, _ document: String?) throws -> String {
         guard knowsHashes else {
             throw ReceivedOperation.Fault(
@@ -33,7 +33,7 @@ struct OperationService: Sendable {
         return known
     }
 
-    /// Responds by HTTP.
+    /// Responds over HTTP.
     func response(to request: RecordedRequest) async throws -> MockServer.Response {
         let accepts = (request.headers["Accept"] ?? "").contains("application/graphql-response+json")
         let type = accepts ? "application/graphql-response+json" : "application/json"

@@ -2,20 +2,20 @@
 
 import PulseCore
 
-/// A server's side of graphql-transport-ws over one socket.
+/// The server side of graphql-transport-ws over one socket.
 final class OperationSocket: Sendable {
     static let subprotocol = "graphql-transport-ws"
-    /// Seconds for `connection_init`.
+    /// The time limit for `connection_init`, in seconds.
     private static let initializationTimeout: TimeInterval = 3
 
-    /// An operation of the socket. A client may use its id again, and its number tells the two apart.
+    /// An operation of the socket. A client may reuse an id; the number tells such operations apart.
     private struct Operation: Sendable {
         let id: String
         let number: Int
     }
 
     private struct State {
-        /// What `connection_init` carried; nil until it has come.
+        /// The payload of `connection_init`; nil until it arrives.
         var connectionPayload: [String: JSONValue]?
         var hasEnded = false
         /// The numbers of the active operations by their ids.
@@ -28,14 +28,14 @@ final class OperationSocket: Sendable {
     private let socket: ServerSocket
     private let service: OperationService
     private let state = Locked(State())
-    /// One message at a time is checked and sent: nothing follows the end of its operation.
+    /// Checks and sends one message at a time, so that nothing follows the end of its operation.
     private let sending = KeyedSemaphore<Int>(limit: 1)
 
     init(_ socket: ServerSocket, of service: OperationService) {
         (self.socket, self.service) = (socket, service)
     }
 
-    /// Serves the socket until the client leaves, or it is closed. Its operations have ended then.
+    /// Serves the socket until the client disconnects or it is closed. Its operations have ended when it returns.
     func serve() async {
         let timer = Task { await closeWithoutInitialization() }
         do {
@@ -47,7 +47,7 @@ final class OperationSocket: Sendable {
         } catch let violation as Violation {
             try? await close(violation.close)
         } catch {
-            // The client has left, or the server shuts down.
+            // The client has disconnected, or the server shuts down.
         }
         timer.cancel()
         await timer.value
@@ -61,7 +61,7 @@ final class OperationSocket: Sendable {
         try? await close(ServerSocket.Close(code: 4408, reason: "Connection initialisation timeout"))
     }
 
-    /// Cancels the operations, and returns their tasks. No other operation starts.
+    /// Cancels the operations, and returns their tasks. No further operation starts.
     @discardableResult
     private func end() -> [Task<Void, Never>] {
         let tasks = state.withLock { state in
@@ -189,7 +189,7 @@ final class OperationSocket: Sendable {
             if isLast { state.active[operation.id] = nil }
             return true
         }
-        // After a failure the client leaves, which ends all operations.
+        // A failed send means a disconnect, which ends all operations.
         if isDue { try? await socket.send(message) }
     }
 }

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension ReceivedOperation {
-    /// Reads the operation of a request: of its body, or of the query of a GET.
+    /// Parses the operation of a request from its body, or from the query of a GET.
     init(
         _ request: RecordedRequest, document find: (_ hash: String, _ document: String?) throws -> String?
     ) throws {

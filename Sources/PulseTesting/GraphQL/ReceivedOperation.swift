@@ -3,15 +3,15 @@
 import PulseCore
 import PulseNetworking
 
-/// A GraphQL operation as a ``MockServer`` or a ``Stub`` received it.
+/// A GraphQL operation as a ``MockServer`` received it.
 public struct ReceivedOperation: Sendable {
-    /// What an operation does.
+    /// The kind of an operation.
     public enum Kind: String, Sendable, Hashable {
         /// Reads data.
         case query
         /// Changes data.
         case mutation
-        /// Follows events.
+        /// Subscribes to events.
         case subscription
     }
 
@@ -29,7 +29,7 @@ public struct ReceivedOperation: Sendable {
 
     /// The name of the operation; nil for none.
     public let name: String?
-    /// What the operation does.
+    /// Query, mutation or subscription.
     public let kind: Kind
     /// The document.
     public let document: String
@@ -39,14 +39,14 @@ public struct ReceivedOperation: Sendable {
     public let extensions: [String: JSONValue]
     /// The files, in the order of the request.
     public internal(set) var uploads: [Upload] = []
-    /// The payload of `connection_init`; empty for none, and by HTTP.
+    /// The payload of `connection_init`; empty for none, and over HTTP.
     public internal(set) var connectionPayload: [String: JSONValue] = [:]
     /// The request; over a socket its handshake.
     public let request: RecordedRequest
-    /// The socket of the operation, to cut it or to send what the protocol forbids; nil by HTTP.
+    /// The socket of the operation, to cut it or to send what the protocol forbids; nil over HTTP.
     public internal(set) var socket: ServerSocket?
 
-    /// Why a request has no operation.
+    /// The reason why a request has no operation.
     struct Fault: Error {
         let message: String
         var code: String?
@@ -59,7 +59,7 @@ public struct ReceivedOperation: Sendable {
     }
 
     /// - Parameter members: `query`, `operationName`, `variables` and `extensions`.
-    /// - Parameter document: looks up the document of a hash, and stores the document under a hash if it is given.
+    /// - Parameter document: looks up the document for a hash, and stores a given document under the hash.
     init(
         _ members: [String: JSONValue], of request: RecordedRequest,
         document find: (_ hash: String, _ document: String?) throws -> String?

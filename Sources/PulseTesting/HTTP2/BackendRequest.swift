@@ -3,15 +3,15 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// A request of HTTP/2 in the words of HTTP/1.1, on a connection of its own.
+/// An HTTP/2 request translated to HTTP/1.1, for its own connection.
 struct BackendRequest: Sendable {
     /// The request line and the header fields, with the blank line.
     let head: Data
-    /// Whether the body is sent in chunks, since its length is not known.
+    /// Whether the body is sent in chunks, because its length is unknown.
     let isChunked: Bool
     let isHEAD: Bool
 
-    /// - Parameter isEnd: whether there is no body.
+    /// - Parameter isEnd: whether the request has no body.
     init(_ fields: [HTTP2FrontField], isEnd: Bool) {
         func value(_ name: String) -> [UInt8] { fields.first { $0.isNamed(name) }?.value ?? [] }
         isHEAD = value(":method").elementsEqual("HEAD".utf8)

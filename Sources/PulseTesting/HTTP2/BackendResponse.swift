@@ -3,9 +3,9 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The response of a server of HTTP/1.1, as the parts that HTTP/2 has too: a pure value, fed in pieces of any size.
+/// Parses an HTTP/1.1 response into parts that HTTP/2 also has: a pure value, fed in pieces of any size.
 ///
-/// It passes header fields on as they are, since the client under test judges them. ``Part/malformed`` is the last
+/// It passes header fields on unchanged, because the client under test judges them. ``Part/malformed`` is the last
 /// part.
 struct BackendResponse: Sendable {
     enum Part: Sendable {
@@ -29,7 +29,7 @@ struct BackendResponse: Sendable {
         case nothing
     }
 
-    /// Of the header fields of one response.
+    /// The maximum header size of one response, in bytes.
     private static let headLimit = 1 << 20
 
     private let isToHEAD: Bool
@@ -50,12 +50,12 @@ struct BackendResponse: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The connection has ended, without a reset.
+    /// Marks the end of the connection, without a reset.
     mutating func finish() {
         hasEnded = true
     }
 
-    /// The next part; nil if it needs more bytes, or the end.
+    /// The next part; nil if it needs more bytes or the end.
     mutating func next() -> Part? {
         while true {
             switch expectation {
@@ -112,7 +112,7 @@ struct BackendResponse: Sendable {
         return .malformed
     }
 
-    /// For a line that is incomplete.
+    /// The failure for an incomplete line; nil if more bytes may complete it.
     private mutating func lineFailure() -> Part? {
         failure(if: hasEnded || headSize + buffer.count - position > Self.headLimit)
     }
@@ -148,7 +148,7 @@ struct BackendResponse: Sendable {
         return .body(rest: length)
     }
 
-    /// RFC 9113, section 8.2.2.
+    /// Whether a field is connection-specific (RFC 9113, section 8.2.2).
     private static func isOfConnection(_ name: [UInt8]) -> Bool {
         ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"].contains {
             name.elementsEqual($0.utf8)

@@ -5,12 +5,12 @@ import Dispatch
 import PulseCore
 import PulsePlatform
 
-/// A server for HTTP/2 over TLS in front of a ``MockServer`` in cleartext, so that each script of that server is one
-/// over HTTP/2 too.
+/// An HTTP/2 server over TLS in front of a cleartext ``MockServer``, so that each script of that server also runs over
+/// HTTP/2.
 ///
-/// Each stream is one connection to the server. The end of its response is END_STREAM, a connection that ends before is
-/// RST_STREAM with INTERNAL_ERROR, and a reset by the client closes the connection. Bodies pass in pieces, both ways,
-/// as their readers take them. A client that does not offer `h2` speaks to the server itself.
+/// Each stream is one connection to the server. The end of its response becomes END_STREAM, a connection that ends
+/// early becomes RST_STREAM with INTERNAL_ERROR, and a reset by the client closes the connection. Bodies are streamed
+/// both ways with backpressure. A client that does not offer `h2` is relayed to the server directly.
 package final class HTTP2Front: Sendable {
     private struct Served {
         let connection: HTTP2FrontConnection
@@ -23,7 +23,7 @@ package final class HTTP2Front: Sendable {
         var isOpen = true
     }
 
-    /// `https://127.0.0.1:PORT`, without a slash at the end.
+    /// `https://127.0.0.1:PORT`, without a trailing slash.
     package let baseURL: URL
     private let serverPort: Int
     private let tls: TLSServer
@@ -33,7 +33,7 @@ package final class HTTP2Front: Sendable {
     private let state = Locked(State())
 
     private init(_ identity: MockServer.TLSIdentity, serverPort: Int) throws {
-        // It throws what a connection would throw.
+        // Throws now what each connection would throw.
         _ = try HTTP2FrontSession()
         self.serverPort = serverPort
         let configuration = MockServer.Configuration(tls: identity)
@@ -47,7 +47,7 @@ package final class HTTP2Front: Sendable {
         baseURL = url
     }
 
-    /// A front on a free port of the loopback interface, which lives until ``shutdown()``.
+    /// Starts a front on a free port of the loopback interface, which lives until ``shutdown()``.
     ///
     /// Throws ``PulseError/unsupported(_:)`` without libssl or nghttp2.
     package static func start(_ identity: MockServer.TLSIdentity, before server: MockServer) throws -> HTTP2Front {

@@ -6,7 +6,7 @@ import PulseCore
 /// One connection of a client to an ``HTTP2Front``.
 ///
 /// The task of ``run()`` reads, a second one writes, and each stream has two for its connection to the server. Bytes of
-/// a client that agrees on no HTTP/2 pass through unchanged.
+/// a client that did not negotiate HTTP/2 pass through unchanged.
 final class HTTP2FrontConnection: Sendable {
     private struct Served {
         let stream: HTTP2FrontStream
@@ -112,7 +112,7 @@ final class HTTP2FrontConnection: Sendable {
         }
     }
 
-    /// False at the end of the connection.
+    /// Waits for a wakeup; false at the end of the connection.
     private func isWoken() async -> Bool {
         for await _ in wakes { return true }
         return false
@@ -180,7 +180,7 @@ final class HTTP2FrontConnection: Sendable {
         wake.yield()
     }
 
-    /// Returns whether there is room for more.
+    /// Appends to a response's body; returns whether there is room for more.
     func append(_ bytes: Data, to id: Int32) -> Bool {
         defer { wake.yield() }
         return perform { session in
@@ -209,7 +209,7 @@ final class HTTP2FrontConnection: Sendable {
         wake.yield()
     }
 
-    /// Returns when all that can be sent now was handed to the system.
+    /// Returns when everything that can be sent now was handed to the system.
     func flush() async {
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
@@ -236,7 +236,7 @@ final class HTTP2FrontConnection: Sendable {
         var next: Data? = first
         while let bytes = next, (try? await backend.send(bytes)) != nil { next = try? await socket.receive() }
         backend.close()
-        // A client that has left reads nothing.
+        // A client that has disconnected reads nothing.
         socket.close()
         await back.value
         await backend.disposal()

@@ -23,7 +23,7 @@ struct HTTP2FrontField: Sendable {
 // Unchecked, and sound: it is part of a connection's state, and used only under its lock.
 final class HTTP2FrontSession: @unchecked Sendable {
     enum Event: Sendable {
-        /// `isEnd`: it has no body.
+        /// `isEnd`: the request has no body.
         case request(stream: Int32, fields: [HTTP2FrontField], isEnd: Bool)
         case body(stream: Int32, bytes: Data)
         /// The request is complete.
@@ -41,14 +41,14 @@ final class HTTP2FrontSession: @unchecked Sendable {
         var trailers: [HTTP2FrontField] = []
 
         mutating func append(_ more: Data) {
-            // A slice keeps what precedes it.
+            // A slice retains the bytes that precede it.
             if bytes.startIndex >= HTTP2FrontSession.bodyLimit { bytes = Data(bytes) }
             bytes.append(more)
         }
     }
 
     static let maximumStreams: UInt32 = 128
-    /// The bytes of a response that may wait for its client.
+    /// The maximum number of response bytes that wait for the client.
     static let bodyLimit = 256 << 10
 
     private var server: OpaquePointer?
@@ -58,7 +58,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
     private var trailers: [Int32: [HTTP2FrontField]] = [:]
     private var openStreams: Set<Int32> = []
     private var bodies: [Int32: Body] = [:]
-    /// The received bytes for which the window was not opened again.
+    /// The received bytes that were not returned to the flow-control window.
     private var unprocessed: [Int32: Int] = [:]
 
     init() throws {
@@ -105,7 +105,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
 
     // MARK: Bytes
 
-    /// Processes bytes from the client; false if they are no HTTP/2.
+    /// Processes bytes from the client; false if they are not HTTP/2.
     func feed(_ bytes: Data) -> Bool {
         bytes.withUnsafeBytes { pulse_http2_server_feed(server, $0.baseAddress, $0.count) }
     }
@@ -130,7 +130,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
     /// Whether nothing more is to be received or sent.
     var isOver: Bool { pulse_http2_server_is_over(server) }
 
-    /// Tells the client that the server ends.
+    /// Sends GOAWAY.
     func goAway() {
         pulse_http2_server_end(server)
     }
@@ -150,7 +150,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
         submit(fields) { pulse_http2_server_respond(server, stream, $0, $1, $2, hasBody) }
     }
 
-    /// Whether the body of a response may grow. A stream that is over accepts all, and drops it.
+    /// Whether a response's body has room for more. A closed stream accepts all bytes, and drops them.
     func hasRoom(_ stream: Int32) -> Bool {
         (bodies[stream]?.bytes.count ?? 0) < Self.bodyLimit
     }
@@ -179,7 +179,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
         }
     }
 
-    /// Opens the windows again, for bytes of a request that were processed.
+    /// Returns processed bytes of a request to the flow-control windows.
     func consume(_ count: Int, of stream: Int32) {
         guard let rest = unprocessed[stream] else { return }
         unprocessed[stream] = rest - count
@@ -194,7 +194,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
     ) {
         let text = fields.flatMap { $0.name + $0.value }
         let lengths = fields.map { pulse_http2_server_field(name_count: $0.name.count, value_count: $0.value.count) }
-        // It fails without memory only.
+        // It fails only if out of memory.
         _ = text.withUnsafeBufferPointer { text in
             lengths.withUnsafeBufferPointer { send(text.baseAddress, $0.baseAddress, $0.count) }
         }

@@ -3,13 +3,13 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// One request over HTTP/2, and its connection to the server in HTTP/1.1.
+/// One HTTP/2 request, and its HTTP/1.1 connection to the server.
 final class HTTP2FrontStream: Sendable {
     private struct State {
-        /// Whether the client has sent its whole request, and whether the server has got it.
+        /// Whether the client has sent its whole request, and whether the server has received it.
         var isComplete = false
         var isUploaded = false
-        /// Whether the whole response has come.
+        /// Whether the whole response has arrived.
         var isAnswered = false
         var trailers: [HTTP2FrontField] = []
     }
@@ -29,7 +29,7 @@ final class HTTP2FrontStream: Sendable {
         self.request = request
         self.backend = backend
         self.connection = connection
-        // The stream's window bounds it.
+        // The stream's flow-control window bounds it.
         (body, bodyInput) = AsyncStream<Data>.makeStream()
         (room, roomInput) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -63,7 +63,7 @@ final class HTTP2FrontStream: Sendable {
         roomInput.yield()
     }
 
-    /// The stream is over. A server that has got and answered the whole request ends its connection by itself.
+    /// The stream is over. A server that has responded to the whole request closes its connection itself.
     func leave() {
         let isDone = state.withLock { $0.isComplete && $0.isAnswered }
         if isDone { bodyInput.finish() } else { abort() }
@@ -98,7 +98,7 @@ final class HTTP2FrontStream: Sendable {
             try await backend.send(request.isChunked ? lastChunk : held)
             state.withLock { $0.isUploaded = true }
         } catch {
-            // The server's response or the end of its connection tells the client.
+            // The client learns it from the server's response or the end of its connection.
         }
     }
 
@@ -155,12 +155,12 @@ final class HTTP2FrontStream: Sendable {
         return false
     }
 
-    /// Before the client knows it, since it may leave then.
+    /// Called before the client sees the end, because it may disconnect then.
     private func markAnswered() {
         state.withLock { $0.isAnswered = true }
     }
 
-    /// The server closes the connection, unless it waits for the rest of an upload.
+    /// Waits for the server to close the connection, or closes it if the upload is incomplete.
     private func awaitEnd() async {
         guard state.withLock({ $0.isUploaded }) else { return backend.close() }
         while (try? await backend.receive()) != nil {}
@@ -170,7 +170,7 @@ final class HTTP2FrontStream: Sendable {
         do {
             return try await backend.receive()
         } catch {
-            // A failed upload ends the reading too, although the response may have come.
+            // A failed upload ends reading too, although the response may have arrived.
             guard let bytes = backend.leftover() else { throw error }
             return bytes
         }

@@ -77,7 +77,7 @@ final class ActivityLog: Sendable {
 
     // MARK: Reports of connections
 
-    /// The index of a new connection.
+    /// Adds a connection, and returns its index.
     func accepted() -> Int {
         change { activity in
             let index = activity.connections.count
@@ -122,7 +122,7 @@ final class ActivityLog: Sendable {
         change { $0.connections[connection].sentByteCount += count }
     }
 
-    /// The index of a new socket.
+    /// Adds a socket, and returns its index.
     func opened(_ socket: ServerSocket.Record) -> Int {
         change { activity in
             activity.sockets.append(socket)

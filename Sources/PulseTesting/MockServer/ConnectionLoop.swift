@@ -37,7 +37,7 @@ struct ConnectionLoop {
         } catch Stop.gracefully {
             await endGracefully()
         } catch {
-            // The client has left, a step closed the connection, or the server shuts down.
+            // The client has disconnected, a step closed the connection, or the server shuts down.
         }
         noteEnding()
         if let problem = socket.problem { recordMalformed("TLS: \(problem)", 0) }
@@ -214,7 +214,7 @@ struct ConnectionLoop {
             case .stream(let stream, let isChunked): try await send(stream, isChunked, drip)
             case .delay(let seconds): try await pause(seconds)
             case .stall:
-                // The client's end follows its bytes.
+                // The client's end can be read only after its bytes.
                 socket.discardInput()
                 await peerEnd()
                 throw Stop.now
@@ -222,7 +222,7 @@ struct ConnectionLoop {
             case .close:
                 noteEnding()
                 try? await socket.sendClosureAlert()
-                // With input unread it is a reset.
+                // With unread input, closing sends a reset.
                 await socket.delivery()
                 throw Stop.now
             case .truncate: throw Stop.now
@@ -273,7 +273,7 @@ struct ConnectionLoop {
     }
 
     private func send(_ stream: AsyncStream<Data>, _ isChunked: Bool, _ drip: Drip?) async throws {
-        // A silent stream must not keep a connection open after its client has left.
+        // A silent stream must not keep a connection open after its client has disconnected.
         let loop = self
         try await socket.whilePeerStays {
             for await bytes in stream where !bytes.isEmpty {
@@ -300,7 +300,7 @@ struct ConnectionLoop {
     }
 }
 
-/// The pace of one response. The wait is between two pieces: a wait after the last would delay the next request.
+/// The pace of one response. The wait is between pieces, because a wait after the last would delay the next request.
 private struct Drip: Sendable {
     let pace: MockServer.Response.Pace
     private let hasBegun = Locked(false)

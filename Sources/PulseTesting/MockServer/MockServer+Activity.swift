@@ -3,7 +3,7 @@
 import PulseCore
 
 extension MockServer {
-    /// The record of a server up to one moment.
+    /// A snapshot of a server's record.
     public struct Activity: Sendable {
         /// Requests that were received completely, in the order of their completion.
         public internal(set) var requests: [RecordedRequest] = []

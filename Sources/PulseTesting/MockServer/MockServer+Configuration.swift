@@ -3,7 +3,12 @@
 public import PulseCore
 
 extension MockServer {
-    /// Limits and addresses of a server.
+    /// Address, limits and TLS of a server.
+    ///
+    /// ```swift
+    /// let configuration = MockServer.Configuration(sends100Continue: false, receiveBufferSize: 4096)
+    /// let server = try await MockServer.start(configuration)
+    /// ```
     public struct Configuration: Sendable, Hashable {
         /// A loopback address.
         public enum Host: Sendable, Hashable {
@@ -17,9 +22,9 @@ extension MockServer {
         public enum ClientCertificates: Sendable, Hashable {
             /// Asks for none.
             case ignored
-            /// Asks for one and accepts a client without.
+            /// Asks for one, and accepts a client without one.
             case requested
-            /// Asks for one, issued by the authority of the server's identity, and refuses a client without.
+            /// Asks for one issued by the authority of the server's identity, and refuses a client without one.
             case required
         }
 
@@ -28,8 +33,8 @@ extension MockServer {
         /// The limit of the request line and all header fields in bytes, 64 KiB by default. A larger request gets a
         /// 431.
         public var maximumHeadSize: Int
-        /// The bytes of a body that are recorded, 64 MiB by default. Of a longer body the first bytes are recorded and
-        /// all are counted.
+        /// The maximum number of recorded bytes of a body, 64 MiB by default. Of a longer body only the first bytes are
+        /// recorded, but all are counted.
         public var maximumRecordedBodySize: Int
         /// Whether the server responds to `Expect: 100-continue` with `100 Continue` before it reads the body; true by
         /// default.
@@ -39,7 +44,7 @@ extension MockServer {
         public var receiveBufferSize: Int?
         /// The size in bytes of the system's send buffer; nil, the default, for the system's choice.
         public var sendBufferSize: Int?
-        /// The number of connections that the system keeps until they are accepted, 4096 by default.
+        /// The maximum number of connections that the system queues until they are accepted, 4096 by default.
         public var backlog: Int
         /// The identity of a TLS server; nil, the default, for a server without TLS. Needs the system's libssl, which
         /// is available on Linux only.
@@ -48,7 +53,7 @@ extension MockServer {
         public var tlsVersions: ClosedRange<TLSSettings.Version>
         /// The policy for client certificates over TLS; by default the server asks for none.
         public var clientCertificates: ClientCertificates
-        /// Whether TLS agrees on `h2` with clients that offer it, for scripts that write HTTP/2 by hand.
+        /// Whether ALPN selects `h2` for clients that offer it, for scripts that write HTTP/2 by hand.
         package var agreesOnHTTP2 = false
 
         /// A configuration with these limits; the defaults suit most tests.

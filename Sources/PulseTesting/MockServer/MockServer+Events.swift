@@ -3,7 +3,7 @@
 public import PulseCore
 
 extension MockServer {
-    /// Responds to requests of any method for that path with server-sent events.
+    /// Responds to GET, POST, PUT, PATCH, DELETE and QUERY for a path with server-sent events.
     ///
     /// ```swift
     /// server.onEvents("/feed") { request, feed in
@@ -11,8 +11,9 @@ extension MockServer {
     /// }
     /// ```
     ///
-    /// The return of the closure is the clean end of the response, and an error that it throws a reset. The connection
-    /// ends with it. The closure runs in a task that is cancelled when the client leaves or the server shuts down.
+    /// When the closure returns, the response ends cleanly; when it throws, the connection is reset. Either way the
+    /// connection ends. The closure runs in a task that is cancelled when the client disconnects or the server shuts
+    /// down.
     public func onEvents(
         _ pathTemplate: String, _ body: @escaping @Sendable (RecordedRequest, EventFeed) async throws -> Void
     ) {
@@ -34,7 +35,7 @@ extension MockServer {
         }
     }
 
-    /// The response to one request for server-sent events. For one task at a time.
+    /// The response to one request for server-sent events. One task at a time may use it.
     public struct EventFeed: Sendable {
         private let conversation: Conversation
         private let isBegun = Locked(false)
@@ -44,7 +45,7 @@ extension MockServer {
             self.conversation = conversation
         }
 
-        /// Sends the head of the response, if it has not been sent: a 200 of type `text/event-stream`. The first event
+        /// Sends the status line and header fields, if not sent yet: a 200 of type `text/event-stream`. The first event
         /// or comment does the same.
         public func open() async throws {
             try await begin(
@@ -52,8 +53,8 @@ extension MockServer {
                     + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
         }
 
-        /// Responds with that status and an empty body in place of events. Throws
-        /// ``PulseError/invalidRequest(reason:)`` once the head has been sent.
+        /// Responds with a status and an empty body in place of events. Throws ``PulseError/invalidRequest(reason:)``
+        /// once the header fields have been sent.
         public func refuse(_ status: Int, headers: HTTPHeaders = [:]) async throws {
             guard !isBegun.withLock({ $0 }) else {
                 throw PulseError.invalidRequest(reason: "the head of the response has been sent")
@@ -64,13 +65,13 @@ extension MockServer {
             try await begin("HTTP/1.1 \(status) \(StatusText.phrase(of: status))\r\n\(fields)\(length)\r\n")
         }
 
-        /// Sends an event, and returns when the system has taken its bytes. Throws ``PulseError`` if the client has
-        /// left.
+        /// Sends an event, and returns when the system has accepted its bytes. Throws ``PulseError`` if the client has
+        /// disconnected.
         public func send(_ event: ServerSentEvent) async throws {
             try await raw(Data(event.wireText.utf8))
         }
 
-        /// Sends a comment, which keeps the connection alive and is no event.
+        /// Sends a comment, which keeps the connection alive and is not an event.
         public func comment(_ text: String = "") async throws {
             try await raw(Data(": \(text)\n".utf8))
         }
@@ -104,10 +105,10 @@ extension MockServer {
 }
 
 extension MockServer.Response {
-    /// These server-sent events.
+    /// A response with these server-sent events.
     ///
     /// - Parameter retry: the reconnection time in seconds, which the response sends first; nil for none.
-    /// - Parameter staysOpen: whether the response ends only when the client leaves or the server shuts down.
+    /// - Parameter staysOpen: whether the response ends only when the client disconnects or the server shuts down.
     public static func events(
         _ events: [ServerSentEvent], retry: TimeInterval? = nil, staysOpen: Bool = false
     ) -> MockServer.Response {
@@ -118,14 +119,14 @@ extension MockServer.Response {
 }
 
 extension Stub.Reply {
-    /// These server-sent events.
+    /// A response with these server-sent events.
     ///
     /// - Parameter retry: the reconnection time in seconds, which the response sends first; nil for none.
     public static func events(_ events: [ServerSentEvent], retry: TimeInterval? = nil) -> Stub.Reply {
         data(Data(events.wireText(retry: retry).utf8), contentType: "text/event-stream")
     }
 
-    /// A body that comes in these chunks, one for each read of a streamed call. A buffered call gets them joined.
+    /// A body that arrives in these chunks, one for each read of a streamed call. A buffered call gets them joined.
     ///
     /// - Parameter failure: the error after the last chunk; nil for a clean end.
     public static func chunks(

@@ -3,7 +3,13 @@
 public import PulseCore
 
 extension MockServer {
-    /// A file that a server sends whole or in part, and that may change or break off: for tests of downloads.
+    /// A file that a server sends whole or in part, and that can change or fail midway, for tests of downloads.
+    ///
+    /// ```swift
+    /// let film = MockServer.File(data, etag: "\"1\"").dropping(after: 1 << 20)
+    /// server.serve(film, at: "/films/1")
+    /// film.replace(with: other, etag: "\"2\"")                     // before the client resumes
+    /// ```
     ///
     /// All members are safe from any thread.
     public final class File: Sendable {
@@ -17,7 +23,7 @@ extension MockServer {
 
         private let state: Locked<State>
 
-        /// A file of these bytes.
+        /// Creates a file with these bytes.
         ///
         /// - Parameter etag: the whole value of the `ETag`, with its quotes: `"\"v1\""`. Nil for none.
         /// - Parameter lastModified: nil for no `Last-Modified`.
@@ -30,7 +36,7 @@ extension MockServer {
             state.withLock { ($0.data, $0.etag, $0.lastModified) = (data, etag, lastModified) }
         }
 
-        /// Resets the next response after that many bytes of its body. Each further call concerns the response after
+        /// Resets the next response after that many bytes of its body. Each further call applies to the response after
         /// it.
         @discardableResult
         public func dropping(after bytes: Int) -> File {
@@ -38,8 +44,8 @@ extension MockServer {
             return self
         }
 
-        /// Replaces each response by that of the closure, which gets the right one: for servers that send another part,
-        /// or none.
+        /// Replaces each response with that of the closure, which gets the correct one: for servers that send a wrong
+        /// part, or none.
         @discardableResult
         public func answering(
             _ respond: @escaping @Sendable (RecordedRequest, _ right: Response) throws -> Response
@@ -103,7 +109,7 @@ extension MockServer {
             case bytes(ClosedRange<Int>)
         }
 
-        /// Section 14.1.2.
+        /// Parses a `Range` (RFC 9110, section 14.1.2).
         private static func part(_ field: String, of count: Int) -> Part {
             let parts = field.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, parts[0] == "bytes" else { return .whole }
@@ -120,7 +126,7 @@ extension MockServer {
         }
     }
 
-    /// Serves a file to GET and HEAD at that path, with ranges and `If-Range` (RFC 9110, section 14).
+    /// Serves a file to GET and HEAD requests for a path, with ranges and `If-Range` (RFC 9110, section 14).
     public func serve(_ file: File, at pathTemplate: String) {
         on(.get, pathTemplate) { [clock] request in try file.response(to: request, at: clock.now) }
     }

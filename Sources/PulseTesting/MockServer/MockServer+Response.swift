@@ -5,10 +5,17 @@ import PulseCore
 extension MockServer {
     /// A response and its faults.
     ///
+    /// ```swift
+    /// server.on(.get, "/film", script: [
+    ///     .data(film).fault(.reset, at: .body(1000)), .status(503, headers: ["Retry-After": "1"]), .data(film),
+    /// ])
+    /// ```
+    ///
     /// By default it is sent with an exact `Content-Length` on a connection that is kept alive. ``framing``, a
-    /// `Connection: close` in ``headers``, or a fault changes that. Only the header fields of the framing are added,
-    /// and none of these if ``headers`` has one already. In place of a response with a header name that is no token, or
-    /// with a control character in a header or the reason, a 500 is sent that says so; ``raw(_:)`` sends anything.
+    /// `Connection: close` in ``headers``, or a fault changes that. Only framing fields are added, none of them if
+    /// ``headers`` has one already, and a `Connection: close` if the connection ends. An invalid header name, or a
+    /// control character in a header or the reason, turns the response into a 500 that says so; ``raw(_:)`` sends
+    /// anything.
     public struct Response: Sendable {
         /// The status of the response; 200 by default.
         public var status: Int
@@ -20,7 +27,7 @@ extension MockServer {
         public var body: Body
         /// The framing of the body; its exact length by default.
         public var framing: Framing
-        /// The responses sent before the response itself, such as 103 Early Hints. A client of HTTP/1.0 gets none.
+        /// The responses sent before the response itself, such as 103 Early Hints. An HTTP/1.0 client gets none.
         public var informational: [Informational]
         /// The rate of sending; nil for as fast as the client reads.
         package var pace: Pace?
@@ -29,7 +36,7 @@ extension MockServer {
         /// If set, the only steps of the response.
         var script: [Step]?
 
-        /// A response; by default an empty 200 with its length.
+        /// Creates a response; by default an empty 200 with its length.
         public init(
             status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Body = .data(Data()),
             framing: Framing = .contentLength, informational: [Informational] = []
@@ -42,7 +49,7 @@ extension MockServer {
             self.informational = informational
         }
 
-        /// An empty response of that status.
+        /// An empty response with this status.
         public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Response {
             Response(status: status, headers: headers)
         }
@@ -98,7 +105,7 @@ extension MockServer {
             }
         }
 
-        /// These steps and nothing else, then the connection continues with its next request if the last step left it
+        /// Performs only these steps. The connection then continues with its next request, if the last step left it
         /// open.
         public static func raw(_ steps: [Step]) -> Response {
             var response = Response()
@@ -109,8 +116,8 @@ extension MockServer {
         /// No response: the connection is closed after the request was read.
         public static var disconnect: Response { .raw([.close]) }
 
-        /// Leaves HTTP after a response without a body: `body` has the connection until it returns, which closes it. It
-        /// runs in a task that is cancelled when the server shuts down.
+        /// Switches protocols after a response without a body: `body` owns the connection until it returns, which
+        /// closes it. It runs in a task that is cancelled when the server shuts down.
         public static func upgrade(
             status: Int = 101, headers: HTTPHeaders, _ body: @escaping @Sendable (Conversation) async throws -> Void
         ) -> Response {
@@ -124,13 +131,13 @@ extension MockServer {
             return copy
         }
 
-        /// The same response, closed after that many bytes of the body.
+        /// The same response, truncated by a close after that many bytes of the body.
         public func truncated(after bytes: Int) -> Response {
             fault(.close, at: .body(bytes))
         }
 
-        /// The same response in pieces of `bytes`, status line and header fields included, with that many seconds of
-        /// the server's clock between them.
+        /// The same response, sent in pieces of `bytes` bytes, status line and header fields included, `seconds`
+        /// seconds of the server's clock apart.
         public func dripping(_ bytes: Int, every seconds: TimeInterval = 0) -> Response {
             var copy = self
             copy.pace = Pace(bytes: bytes, seconds: seconds)
@@ -158,27 +165,27 @@ extension MockServer.Response {
     public enum Body: Sendable {
         /// These bytes.
         case data(Data)
-        /// The same bytes repeatedly, without holding them all; with nil until the client leaves.
+        /// The same bytes repeatedly, without holding them all in memory; with nil until the client disconnects.
         case repeating(Data, times: Int?)
-        /// The chunks of the stream, as they arrive; the end of the stream is the end of the body. For one response: a
-        /// stream is read once.
+        /// The chunks of the stream, as they arrive; the end of the stream is the end of the body. For one response
+        /// only, because a stream is read once.
         case stream(AsyncStream<Data>)
     }
 
     /// The framing of the body (RFC 9112, section 6). A response to HEAD and one of status 1xx, 204 or 304 has no body,
     /// whatever the framing.
     public enum Framing: Sendable, Hashable {
-        /// The exact length. A body of unknown length is sent in chunks; to a client of HTTP/1.0, up to the end of the
-        /// connection; with a `Content-Length` among the headers, unchanged.
+        /// The exact length. A body of unknown length is sent in chunks; for an HTTP/1.0 client, it ends with the
+        /// connection; with a `Content-Length` in the headers, it is sent unchanged.
         case contentLength
         /// This length, true or not. If it is too long, the connection is closed after the body.
         case claimedLength(Int)
         /// Two `Content-Length` lines.
         case conflictingLengths(Int, Int)
-        /// Chunks of these sizes, the last of which repeats; one chunk for the whole body if there are none. A body
+        /// Chunks of these sizes, the last of which repeats; one chunk for the whole body if there are no sizes. A body
         /// that repeats or streams has a chunk for each of its pieces.
         case chunked(sizes: [Int] = [], trailers: HTTPHeaders = [:])
-        /// The end of the connection.
+        /// The body ends with the connection.
         case untilClose
         /// Only the headers: nothing is added.
         case asGiven
@@ -191,7 +198,7 @@ extension MockServer.Response {
         /// The headers, sent in this order.
         public var headers: HTTPHeaders
 
-        /// An informational response; without headers by default.
+        /// Creates an interim response; without headers by default.
         public init(status: Int, headers: HTTPHeaders = [:]) {
             self.status = status
             self.headers = headers
@@ -200,11 +207,11 @@ extension MockServer.Response {
 
     /// The place of a fault.
     public enum Point: Sendable, Hashable {
-        /// Before the first byte, that of informational responses included.
+        /// Before the first byte, including that of interim responses.
         case start
-        /// After that many bytes of status line and header fields; at their end if there are fewer.
+        /// After a number of bytes of status line and header fields; at their end if there are fewer.
         case head(Int)
-        /// After that many bytes of the body, framing not counted; at its end if there are fewer. In a streamed body,
+        /// After a number of bytes of the body, framing not counted; at its end if there are fewer. In a streamed body,
         /// at its end.
         case body(Int)
         /// After the last byte.
@@ -218,7 +225,7 @@ extension MockServer.Response {
         /// The wait between two pieces, in seconds of the server's clock.
         package var seconds: TimeInterval
 
-        /// A pace of that many bytes at once, with that many seconds between.
+        /// Creates a pace of `bytes` bytes at a time, `seconds` seconds apart.
         package init(bytes: Int, seconds: TimeInterval) {
             self.bytes = bytes
             self.seconds = seconds

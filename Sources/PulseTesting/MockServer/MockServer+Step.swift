@@ -31,20 +31,19 @@ extension MockServer {
         /// Sends this text in UTF-8, with no line breaks added.
         public static func text(_ text: String) -> Step { Step(.bytes(Data(text.utf8))) }
 
-        /// Sends the bytes that many times, without holding them all; with nil until the client leaves.
+        /// Sends the bytes repeatedly, without holding them all in memory; with nil until the client disconnects.
         public static func repeating(_ bytes: Data, times: Int? = nil) -> Step {
             Step(.repeating(bytes, times: times))
         }
 
-        /// Waits that many seconds of the server's clock, then continues. If the client leaves meanwhile, the script
-        /// ends.
+        /// Waits on the server's clock, then continues. If the client disconnects meanwhile, the script ends.
         public static func delay(_ seconds: TimeInterval) -> Step { Step(.delay(seconds)) }
 
-        /// Sends nothing more and keeps the connection open, discarding input, until the client leaves or the server is
-        /// shut down.
+        /// Sends nothing more and keeps the connection open, discarding input, until the client disconnects or the
+        /// server is shut down.
         public static var stall: Step { Step(.stall) }
 
-        /// Ends the sending side with FIN and discards input until the client leaves.
+        /// Ends the sending side with FIN and discards input until the client disconnects.
         public static var halfClose: Step { Step(.halfClose) }
 
         /// Closes the connection with FIN, over TLS after a closure alert; a client that still sends gets a reset.
@@ -64,10 +63,10 @@ extension MockServer {
         public static var reset: Step { Step(.reset) }
     }
 
-    /// A connection that has left HTTP, after ``Response/upgrade(status:headers:_:)``: bytes in both directions.
+    /// A connection after a protocol switch by ``Response/upgrade(status:headers:_:)``: bytes in both directions.
     public struct Conversation: Sendable {
         let loop: ConnectionLoop
-        /// The bytes that the client sent behind its request.
+        /// The bytes that the client sent after its request.
         let leftover: Locked<Data>
 
         /// The next bytes from the client; nil once it has ended its side. Throws ``PulseError`` if the connection
@@ -81,14 +80,14 @@ extension MockServer {
             return try await typed { try await socket.receive() }
         }
 
-        /// Sends bytes, and returns when the system has taken all of them. Throws ``PulseError`` if the client has left
-        /// or the server shuts down. For one task at a time.
+        /// Sends bytes; returns when the system has accepted them all. Throws ``PulseError`` if the client has
+        /// disconnected or the server shuts down. For one task at a time.
         public func send(_ bytes: Data) async throws {
             try await typed { try await loop.send(bytes) }
         }
 
         /// Performs a step. After one that ends the connection, nothing can be sent or received. Throws ``PulseError``
-        /// if the client has left or the server shuts down.
+        /// if the client has disconnected or the server shuts down.
         public func run(_ step: Step) async throws {
             try await typed { try await loop.runToEnd(step) }
         }

@@ -3,17 +3,17 @@
 public import PulseCore
 
 extension MockServer {
-    /// The uploads of a server with the tus protocol 1.0.0 and its creation extension, for tests.
+    /// The uploads of a test server for the tus protocol 1.0.0 with its creation extension.
     ///
     /// All members are safe from any thread.
     public final class TusUploads: Sendable {
         /// One upload.
         public struct Upload: Sendable, Hashable {
-            /// The number of bytes that it will have.
+            /// The length of the complete upload in bytes.
             public let length: Int
             /// The values of `Upload-Metadata`.
             public let metadata: [String: String]
-            /// The bytes that have come.
+            /// The bytes received so far.
             public fileprivate(set) var data = Data()
         }
 
@@ -27,31 +27,31 @@ extension MockServer {
 
         private let state = Locked(State())
 
-        /// The uploads that exist, in no order.
+        /// The uploads that exist, in no defined order.
         public var uploads: [Upload] { state.withLock { Array($0.uploads.values) } }
 
-        /// How many uploads were created.
+        /// The number of created uploads.
         public var createdCount: Int { state.withLock { $0.created } }
 
-        /// The next `PATCH` keeps that many bytes of its body, and its connection is reset without a response. Each
-        /// further call concerns the `PATCH` after it.
+        /// Resets the connection of the next `PATCH` after storing that many bytes of its body. Each further call
+        /// applies to the `PATCH` after it.
         public func dropping(after bytes: Int) { state.withLock { $0.drops.append(bytes) } }
 
-        /// The next request of that method gets this response, and nothing else happens. Each further call concerns the
-        /// request after it.
+        /// Replies to the next request of this method with the response, and does nothing else. Each further call
+        /// applies to the request after it.
         public func answering(_ method: HTTPMethod, with response: Response) {
             state.withLock { $0.answers[method, default: []].append(response) }
         }
 
-        /// Removes all uploads, as a server does with those that have expired.
+        /// Removes all uploads, as a server removes expired ones.
         public func forgetAll() { state.withLock { $0.uploads = [:] } }
 
-        /// The response to the last part; an empty 204 by default. The fields of the protocol are added.
+        /// Sets the response to the last part; an empty 204 by default. The protocol's header fields are added.
         public func finishing(with response: Response) { state.withLock { $0.response = response } }
 
         fileprivate static let headers: HTTPHeaders = ["Tus-Resumable": "1.0.0", "Cache-Control": "no-store"]
 
-        /// The response that a test has set for the request; else that of the protocol.
+        /// The response that the test has set for the request, or else the protocol's.
         fileprivate func response(
             to request: RecordedRequest, by respond: (RecordedRequest) -> Response
         ) -> Response {
@@ -61,7 +61,7 @@ extension MockServer {
                 return next
             }
             if let answer { return answer }
-            // OPTIONS asks which versions there are.
+            // OPTIONS asks for the supported versions.
             guard request.method == .options || request.headers["Tus-Resumable"] == "1.0.0" else {
                 return .status(412, headers: Self.headers).header("Tus-Version", "1.0.0")
             }
@@ -114,7 +114,7 @@ extension MockServer {
         }
     }
 
-    /// Serves resumable uploads (tus 1.0.0 with creation) at that path, and returns what has come.
+    /// Serves resumable uploads (tus 1.0.0 with creation) at a path, and returns their record.
     public func serveTus(at path: String) -> TusUploads {
         let uploads = TusUploads()
         on(.options, path) { request in

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A scriptable HTTP/1.1 server on a loopback socket, for tests that need a real wire and its faults.
+/// A scriptable HTTP/1.1 server on a loopback socket, for tests that need real connections and their faults.
 ///
 /// ```swift
 /// try await MockServer.run { server in
@@ -19,7 +19,7 @@ import PulseCore
 /// for records (``wait(until:)``) instead of sleeping. All members are safe from any thread. A server lives until
 /// ``shutdown()``; a released server closes its sockets as well, a moment later.
 public final class MockServer: Sendable {
-    /// `http://127.0.0.1:PORT`, without a slash at the end; `https` with ``Configuration/tls``.
+    /// `http://127.0.0.1:PORT`, without a trailing slash; `https` with ``Configuration/tls``.
     public let baseURL: URL
     private let core: ServerCore
 
@@ -32,7 +32,7 @@ public final class MockServer: Sendable {
         core.close()
     }
 
-    /// A server on a free port of the loopback interface, ready for connections.
+    /// Starts a server on a free port of the loopback interface, ready for connections.
     ///
     /// - Parameter clock: the clock of all delays.
     ///
@@ -55,7 +55,7 @@ public final class MockServer: Sendable {
         }
     }
 
-    /// Runs `body`, on the caller's actor, with a server of its own and shuts that down afterwards, whatever the
+    /// Runs `body` with a new server, on the caller's actor, and shuts the server down afterwards, whatever the
     /// outcome. Throws the errors of `body` and of ``start(_:clock:)``.
     public static func run<Value>(
         _ configuration: Configuration = Configuration(), clock: any PulseClock = SystemClock(),
@@ -88,15 +88,15 @@ public final class MockServer: Sendable {
 
     // MARK: Routes
 
-    /// Responds to requests of that method and path with the result of the closure.
+    /// Responds to requests of a method and path with the closure's result.
     ///
-    /// `{name}` in the template takes a segment or part of one, `{name...}` at its end the rest; they are in
-    /// ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a slash at the end
-    /// counts. Of several matching routes, the one added last responds; adding the same method and template again
-    /// replaces the earlier route. A route for GET serves HEAD too, unless that has its own.
+    /// `{name}` in the template matches a segment or a part of one, `{name...}` at its end all that remain; their
+    /// values are in ``RecordedRequest/parameters``. Paths are compared percent-decoded, segment by segment, and a
+    /// trailing slash counts. Of several matching routes, the last added responds; adding the same method and template
+    /// again replaces the earlier route. A GET route serves HEAD too, unless HEAD has its own.
     ///
-    /// The closure runs in a task that is cancelled when the client leaves. An error that it throws becomes a 500 with
-    /// its text.
+    /// The closure runs in a task that is cancelled when the client disconnects. An error that it throws becomes a 500
+    /// with its text.
     public func on(
         _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole,
         _ respond: @escaping @Sendable (RecordedRequest) async throws -> Response
@@ -106,8 +106,8 @@ public final class MockServer: Sendable {
         core.route { $0.add(route) }
     }
 
-    /// The first such request gets the first response, the second the second, and so on; the last repeats. An empty
-    /// script is a 500 with that reason.
+    /// Responds to successive requests with successive responses of the script; the last repeats. An empty script
+    /// responds with a 500 that says so.
     public func on(
         _ method: HTTPMethod, _ pathTemplate: String, reading: Reading = .whole, script: [Response]
     ) {
@@ -126,8 +126,8 @@ public final class MockServer: Sendable {
         core.route { $0.setFallback(respond) }
     }
 
-    /// Performs steps on a connection before anything is read from it, by its index: for a server that accepts and
-    /// sends nothing, resets at once, or uses another protocol. Reading continues if the last step leaves the
+    /// Performs steps on each connection, given its index, before anything is read from it: for a server that accepts
+    /// and sends nothing, resets at once, or uses another protocol. Reading follows if the last step leaves the
     /// connection open.
     public func onAccept(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) {
         core.route { $0.setGreeting(steps) }
@@ -138,8 +138,8 @@ public final class MockServer: Sendable {
     /// The record so far.
     public var activity: Activity { core.log.activity }
 
-    /// Empties the lists of requests and so frees their bodies, between two phases of a test or in a test of millions
-    /// of requests. The records of connections and sockets stay.
+    /// Discards the recorded requests to free their bodies, between two phases of a test or in a test of millions of
+    /// requests. The records of connections and sockets stay.
     public func forgetRequests() {
         core.log.forgetRequests()
     }
@@ -161,14 +161,15 @@ public final class MockServer: Sendable {
         try await core.log.wait(until: condition)
     }
 
-    /// Suspends until that many requests have been received whole, and returns them all. Throws like ``wait(until:)``.
+    /// Suspends until `count` requests have been received completely, and returns them all. Throws like
+    /// ``wait(until:)``.
     @discardableResult
     public func requests(atLeast count: Int) async throws -> [RecordedRequest] {
         try await wait { $0.requests.count >= count }.requests
     }
 
-    /// Suspends until clients have closed or reset that many connections, and returns these: the proof that a
-    /// cancellation reached the wire. Throws like ``wait(until:)``.
+    /// Suspends until clients have closed or reset `count` connections, and returns these: proof that a cancellation
+    /// closed the connection. Throws like ``wait(until:)``.
     @discardableResult
     public func connectionsClosedByClient(atLeast count: Int = 1) async throws -> [Connection] {
         try await wait { $0.connectionsClosedByClient.count >= count }.connectionsClosedByClient

@@ -19,7 +19,7 @@ public struct RecordedRequest: Sendable {
     /// The length of the body on the wire in bytes, without chunked coding: more than `body.count` if that was
     /// truncated.
     public internal(set) var bodyByteCount = 0
-    /// The fields after a chunked body.
+    /// The trailer fields of a chunked body.
     public internal(set) var trailers = HTTPHeaders()
     /// All bytes of the request on the wire, from the method to the last byte of the body or trailers.
     public internal(set) var byteCount = 0
@@ -66,13 +66,13 @@ extension RecordedRequest: CustomStringConvertible {
     public var description: String { "\(method) \(path), \(bodyByteCount) bytes of body" }
 }
 
-/// Bytes that a ``MockServer`` received and that are not an HTTP request.
+/// Bytes received by a ``MockServer`` that are not an HTTP request.
 public struct MalformedRequest: Sendable, Hashable {
     /// The index of their connection, counted from 0 in the order of acceptance.
     public let connection: Int
     /// The reason why they are malformed.
     public let reason: String
-    /// The status of the response to them; 0 if the client ended before they were complete.
+    /// The status of the response to them; 0 for none, after an early end of the client or a TLS error.
     public let status: Int
 }
 
@@ -103,6 +103,6 @@ extension [URLQueryItem] {
 }
 
 extension StringProtocol {
-    /// Valid percent escapes decoded; text that would not be UTF-8 stays as it is.
+    /// The percent-decoded text; unchanged if an escape is invalid or not UTF-8.
     var percentDecoded: String { removingPercentEncoding ?? String(self) }
 }

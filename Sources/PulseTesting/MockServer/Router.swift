@@ -39,7 +39,7 @@ struct Router: Sendable {
     /// The function that makes the steps before anything is read.
     var greetingMaker: (@Sendable (Int) -> [MockServer.Step])? { greeting }
 
-    /// A HEAD without a route of its own goes to the route for GET, and the framing omits the body.
+    /// A HEAD request without its own route goes to the route for GET, and the framing omits the body.
     func match(_ method: HTTPMethod, path: String) -> Match {
         let found = find(method, path) ?? (method == .head ? find(.get, path) : nil)
         if let found { return found }

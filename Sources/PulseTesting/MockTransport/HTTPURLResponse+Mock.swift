@@ -3,10 +3,10 @@
 import PulseCore
 
 extension HTTPURLResponse {
-    /// A response of that status with those headers: `.mock(statusCode: 404)`.
+    /// Creates a response with a status and headers: `.mock(statusCode: 404)`.
     ///
-    /// Never nil and never a trap: if Foundation refuses the parts, the headers are omitted; if that fails too, it is
-    /// an empty response of status 200.
+    /// Never nil and never a trap: if Foundation refuses the parts, the headers are omitted. If that fails too, the
+    /// result is an empty response with status 200.
     ///
     /// - Parameter url: the URL of the response; a placeholder by default.
     public static func mock(
@@ -20,7 +20,8 @@ extension HTTPURLResponse {
     }
 
     private static var blank: HTTPURLResponse {
-        // Never nil: no implementation of Foundation refuses these constants. No other initializer exists in both.
+        // Never nil: no implementation of Foundation refuses these constants. No other initializer exists in all of
+        // them.
         HTTPURLResponse(url: URL(fileURLWithPath: "/"), statusCode: 200, httpVersion: nil, headerFields: nil)!
     }
 }

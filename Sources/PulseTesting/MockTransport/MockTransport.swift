@@ -4,7 +4,7 @@ import PulseCore
 import PulseNetworking
 import PulsePlatform
 
-/// A transport without a wire: a closure or stubs provide the response to each request.
+/// A transport without a network: a closure or stubs provide the response to each request.
 ///
 /// ```swift
 /// let transport = MockTransport { request in
@@ -14,12 +14,12 @@ import PulsePlatform
 /// ```
 ///
 /// It follows a transport's contract: it enforces the limit of a buffered body, delivers streams and files for 2xx
-/// alone, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure is passed
+/// only, and a cancelled task gets `CancellationError` as soon as the closure ends. An error of the closure is passed
 /// on unchanged; the chain converts it to a ``PulseError``. Safe from any thread; calls run concurrently.
 ///
-/// A call's ``RequestOptions/progress`` gets the upload of the body before the closure runs, in steps of 256 KiB. A
-/// client reduces them by its clock: with a `TestClock` that stands still, the first and the last step remain. Of
-/// streams, only those of unknown length that are not one-shot are read for it.
+/// Before the closure runs, a call's ``RequestOptions/progress`` gets the upload of the body in steps of 256 KiB. A
+/// client throttles them by its clock: with a `TestClock` that stands still, only the first and the last step remain.
+/// Of stream bodies, only those of unknown length that are not one-shot are read for this.
 public final class MockTransport: Transport {
     private struct State {
         var requests: [TransportRequest] = []
@@ -31,8 +31,8 @@ public final class MockTransport: Transport {
     private let mockSockets: MockSockets?
     private let state = Locked(State())
 
-    /// Returns or throws the result of the closure. It runs once for every request, in the call's own task: a wait in
-    /// it ends with the call if it respects cancellation, as `PulseClock.sleep` does.
+    /// Returns or throws the result of the closure. The closure runs once per request, in the call's own task: a wait
+    /// in it ends with the call if it respects cancellation, as `PulseClock.sleep` does.
     ///
     /// - Parameter recordsRequests: false keeps ``requests`` empty, for long runs that would fill the memory; true by
     ///   default.
@@ -44,16 +44,16 @@ public final class MockTransport: Transport {
         self.respond = { try await respond($0.urlRequest) }
     }
 
-    /// The first stub that matches replies. A request without a match fails with a
-    /// ``PulseError/custom(_:)`` whose text has the reason for each stub.
+    /// Replies with the first stub that matches. A request without a match fails with a ``PulseError/custom(_:)`` whose
+    /// text has the reason for each stub.
     public init(stubs: [Stub]) {
         recordsRequests = true
         mockSockets = nil
         respond = { try await Stub.response(to: $0, from: stubs) }
     }
 
-    /// Opens a WebSocket in memory for each handshake that matches no stub, so that a stub can refuse one. A wrong
-    /// handshake gets 400 or 426. Other requests are the stubs' alone.
+    /// Opens an in-memory WebSocket for each handshake that matches no stub, so that a stub can reject one. An invalid
+    /// handshake gets a 400 or 426. Only the stubs reply to other requests.
     ///
     /// ```swift
     /// let transport = MockTransport(stubs: []) { socket in
@@ -61,13 +61,13 @@ public final class MockTransport: Transport {
     /// }
     /// ```
     ///
-    /// The closure runs in a task that is cancelled when the client leaves or the transport shuts down; what came
-    /// before can still be received. A side that is 64 KiB ahead of the other waits for it.
+    /// The closure runs in a task that is cancelled when the client disconnects or the transport shuts down; earlier
+    /// messages can still be received. A side that is 64 KiB ahead of the other waits for it.
     ///
     /// - Parameters:
-    ///   - subprotocols: those of the server. The client's first one among them is agreed on.
-    ///   - compresses: whether permessage-deflate is agreed on if the client offers it (RFC 7692). Only where the
-    ///     system's zlib can be loaded, which is on Linux.
+    ///   - subprotocols: the server's. The first of them that the client offers is selected.
+    ///   - compresses: whether to accept permessage-deflate if the client offers it (RFC 7692). Needs the system's
+    ///     zlib, which can be loaded on Linux only.
     ///   - clock: the clock of ``MockServer/Step/delay(_:)``.
     public init(
         stubs: [Stub], subprotocols: [String] = [], compresses: Bool = false, clock: any PulseClock = SystemClock(),
@@ -83,7 +83,7 @@ public final class MockTransport: Transport {
         }
     }
 
-    /// Every policy is satisfied, because there is no wire.
+    /// Every policy is satisfied, because there is no network.
     public var capabilities: TransportCapabilities { .simulated }
 
     /// The requests that were sent, in order. A call that was cancelled while it waited for its response is included; a
@@ -100,9 +100,11 @@ public final class MockTransport: Transport {
     /// The sockets that were opened so far, in order.
     public var sockets: [ServerSocket.Record] { mockSockets?.records ?? [] }
 
-    /// Returns the response, throws the closure's error, or throws `CancellationError`; also a ``TransportFailure`` for
-    /// a body that fails or is larger than the limit, ``PulseError/unsupported(_:)`` for an upgrade without a closure
-    /// for sockets, and ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
+    /// Returns the response, or throws the closure's error or `CancellationError`.
+    ///
+    /// Also throws a ``TransportFailure`` for a body that fails or is larger than the limit,
+    /// ``PulseError/unsupported(_:)`` for an upgrade without a closure for sockets, and
+    /// ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
     /// ``PulseCore/TransportRequest/maximumHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         if case .upgrade = request.delivery, mockSockets == nil {
@@ -122,8 +124,8 @@ public final class MockTransport: Transport {
         return try await delivery.deliver(response)
     }
 
-    /// Ends the transport: later requests fail with ``PulseError/cancelled``. Closes all sockets, cancels their
-    /// closures and waits for them; do not await it inside of one.
+    /// Shuts the transport down: later requests fail with ``PulseError/cancelled``. Closes all sockets, cancels their
+    /// closures and waits for them; do not await it inside one of them.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
         await mockSockets?.shutdown()

@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// Reports the progress of a request's body, which a mock does not send, in the pieces of a real transport.
+/// Reports the upload progress of a request's body, which a mock does not send, in the steps of a real transport.
 struct MockUpload: Sendable {
     private static let pieceSize: Int64 = 256 << 10
 
     private let body: TransportRequest.Body
     private let progress: @Sendable (TransferProgress) -> Void
 
-    /// Nil without a listener.
+    /// Nil without a progress closure.
     init?(_ request: TransportRequest) {
         guard let progress = request.progress else { return nil }
         body = request.body
         self.progress = progress
     }
 
-    /// Reads a stream only if its length is not known, and if the test can read it again.
+    /// Reads a stream only if its length is unknown, and if the test can read it again.
     func report() async throws {
         switch body {
         case .none: break

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension PluginChain {
-    /// A chain of these plugins around a closure that stands for the wire: the `next` of a plugin's `intercept`, or a
-    /// whole chain to call.
+    /// A chain of these plugins around a closure that stands in for the transport: the `next` of a plugin's
+    /// `intercept`, or a whole chain to call.
     ///
     /// The plugins are ordered by scope as in a client. There is no retry loop except a plugin of scope `.retry`.
     /// Before the closure runs, each plugin's `willSend` sees the request. No plugin's `didComplete` runs: see
@@ -23,9 +23,9 @@ extension PulsePlugin {
     /// Runs one request through this plugin alone, like a client: its hooks or `intercept`, `willSend`, and finally
     /// `didComplete`, for a streamed response after the stream has ended.
     ///
-    /// - Parameter request: the request from further out.
-    /// - Parameter context: made for that request by default. It serves one run, since a call ends once.
-    /// - Parameter respond: stands for everything further in.
+    /// - Parameter request: the request as the outer plugins pass it on.
+    /// - Parameter context: made for the request by default. For one run only, because a call ends once.
+    /// - Parameter respond: stands in for the inner plugins and the transport.
     ///
     /// Throws ``PulseError``.
     public func run(

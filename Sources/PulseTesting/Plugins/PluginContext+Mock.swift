@@ -3,15 +3,15 @@
 import PulseCore
 
 extension PluginContext {
-    /// The context of a call without a client: for a test of a single plugin.
+    /// The context of a call without a client, for tests of a single plugin.
     ///
-    /// - Parameter request: the call's request; its URL counts as home, see `isTrusted(_:)`.
+    /// - Parameter request: the call's request; its origin is trusted, see `isTrusted(_:)`.
     /// - Parameter endpointPath: the URL's path by default.
-    /// - Parameter options: passed to the plugin unchanged, except `route`, which is the path by default.
-    /// - Parameter deadline: in seconds from now; nil for none.
+    /// - Parameter options: passed on unchanged, except `deadline`, and `route`, which is the path by default.
+    /// - Parameter deadline: in seconds from now; nil for the deadline of `options`.
     /// - Parameter attempt: of the retry loop, counted from 1.
     /// - Parameter hop: of the redirects, counted from 0.
-    /// - Parameter trustedOrigins: home besides the request's own origin.
+    /// - Parameter trustedOrigins: origins to trust in addition to the request's own.
     /// - Parameter events: receives the plugin's events.
     public static func mock(
         for request: URLRequest = .mock(),
@@ -48,7 +48,7 @@ extension PluginContext {
 extension URLRequest {
     /// A request for a test: `.mock(.post, "/users", body: Data("{}".utf8))`.
     ///
-    /// - Parameter target: an absolute URL, or a path at `https://api.example.com`. Text that is not a valid URL gives
+    /// - Parameter target: an absolute URL, or a path at `https://api.example.com`. Text that is not a valid URL yields
     ///   that origin alone.
     public static func mock(
         _ method: HTTPMethod = .get, _ target: String = "/", headers: [String: String] = [:], body: Data? = nil

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// Reads the frames of a client, checked by the codec of the client's own side.
+/// Parses a client's frames, and validates them with the framework's codec.
 ///
-/// The codec reads messages. It gets the bytes frame by frame, so that it refuses each frame at the byte that is wrong.
+/// The codec reads messages. It gets the bytes frame by frame, so that it rejects a frame at its first wrong byte.
 struct ClientFrames: Sendable {
     /// The largest message in bytes.
     static let maximumMessageSize = 64 << 20
@@ -13,7 +13,7 @@ struct ClientFrames: Sendable {
     private(set) var close: SocketClose?
     private var reader: FrameReader
     private var input = Data()
-    /// The bytes of ``input`` that the codec has.
+    /// The number of bytes of ``input`` passed to the codec.
     private var checkedCount = 0
 
     init(mayBeCompressed: Bool) {
@@ -27,7 +27,7 @@ struct ClientFrames: Sendable {
         if input.isEmpty { input = bytes } else { input.append(bytes) }
     }
 
-    /// The next frame; nil until all its bytes have come, and after a close frame.
+    /// The next frame; nil until all its bytes have arrived, and after a close frame.
     mutating func next() throws(SocketFault) -> ServerSocket.Frame? {
         guard close == nil else { return nil }
         let headerSize = input.count < 2 ? 2 : Self.headerSize(byte(1))
@@ -51,7 +51,8 @@ struct ClientFrames: Sendable {
         return frame
     }
 
-    /// Passes the codec the bytes up to there, as far as they have come. Throws a fault again after it was thrown.
+    /// Passes the bytes up to `count` to the codec, as far as they have arrived. Later calls throw the same fault
+    /// again.
     private mutating func check(upTo count: Int) throws(SocketFault) {
         let end = min(count, input.count)
         if end > checkedCount {
@@ -63,7 +64,7 @@ struct ClientFrames: Sendable {
         }
     }
 
-    /// The size of a header with a mask, by its second byte.
+    /// The size of a masked frame's header, from its second byte.
     private static func headerSize(_ second: UInt8) -> Int {
         switch second & 0x7F {
         case 126: 8
@@ -72,7 +73,7 @@ struct ClientFrames: Sendable {
         }
     }
 
-    /// The length of the payload. The header must have come.
+    /// The length of the payload. The header must have arrived.
     private var length: Int {
         let short = byte(1) & 0x7F
         guard short > 125 else { return Int(short) }

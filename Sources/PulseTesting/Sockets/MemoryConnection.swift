@@ -3,9 +3,9 @@
 import PulseCore
 import PulseTransports
 
-/// One of two connected ends of a connection without a wire.
+/// One end of an in-memory connection.
 ///
-/// What an end has sent before it closes or resets the connection still reaches the other end.
+/// Bytes sent before an end closes or resets the connection still reach the other end.
 package final class MemoryConnection: EagerConnection {
     private let incoming: MemoryPipe
     private let outgoing: MemoryPipe
@@ -19,9 +19,9 @@ package final class MemoryConnection: EagerConnection {
         close()
     }
 
-    /// Two ends.
+    /// Creates two connected ends.
     ///
-    /// - Parameter capacity: the bytes that each direction holds until they are read.
+    /// - Parameter capacity: the maximum number of unread bytes in each direction.
     package static func pair(capacity: Int = 64 << 10) -> (client: MemoryConnection, server: MemoryConnection) {
         let (up, down) = (MemoryPipe(capacity: capacity), MemoryPipe(capacity: capacity))
         return (MemoryConnection(incoming: down, outgoing: up), MemoryConnection(incoming: up, outgoing: down))
@@ -34,7 +34,7 @@ package final class MemoryConnection: EagerConnection {
         return try await incoming.read()
     }
 
-    /// The same as ``read()`` for a task that may be cancelled: it gets what has arrived, and waits for nothing.
+    /// Like ``read()``, but a cancelled task gets the bytes that have arrived, without waiting.
     func readArrived() async throws -> Data? {
         try await incoming.read()
     }
@@ -64,7 +64,7 @@ package final class MemoryConnection: EagerConnection {
         }
     }
 
-    /// The same as ``write(_:)`` for a task that may be cancelled: it waits for room nevertheless.
+    /// Like ``write(_:)``, but waits for space even in a cancelled task.
     func writeWhole(_ bytes: Data) async throws {
         try await outgoing.write(bytes, heedsCancellation: false)
     }
@@ -77,18 +77,18 @@ package final class MemoryConnection: EagerConnection {
         close(resetting: false)
     }
 
-    /// Closes this end, so that reads of the other fail after the bytes that it has not read.
+    /// Closes this end. The other end's reads fail once it has read the remaining bytes.
     func reset() {
         close(resetting: true)
     }
 
     private func close(resetting: Bool) {
-        // First what the peer writes to: the end of the other direction cancels its task.
+        // The peer's outgoing direction first: the end of the other cancels the peer's task.
         incoming.closeReader()
         outgoing.closeWriter(resetting: resetting)
     }
 
-    /// Runs `body` once, when the other end has ended its direction or this end is closed; at once if so.
+    /// Runs `body` once when the other end has ended its direction or this end is closed; at once if that has happened.
     func onPeerEnd(_ body: @escaping @Sendable () -> Void) {
         incoming.onEnd(body)
     }

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// One direction of a connection in memory. A writer waits while the reader is behind by the capacity.
+/// One direction of an in-memory connection. A writer waits while the buffer is full.
 final class MemoryPipe: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -12,8 +12,8 @@ final class MemoryPipe: Sendable {
         state = Locked(State(capacity: capacity))
     }
 
-    /// The next bytes; nil once the writing side has finished. A cancelled task gets what has arrived, and waits for
-    /// nothing.
+    /// The next bytes; nil once the writing side has finished. A cancelled task gets the bytes that have arrived,
+    /// without waiting.
     func read() async throws -> Data? {
         while true {
             let (arrival, writer) = try state.withLock { state in
@@ -30,15 +30,15 @@ final class MemoryPipe: Sendable {
         }
     }
 
-    /// Returns when the pipe has all bytes. After a `CancellationError` it may have some of them.
+    /// Writes all bytes, waiting for space. After a `CancellationError` some of them may have been written.
     ///
-    /// - Parameter heedsCancellation: whether a cancelled task waits for no room.
+    /// - Parameter heedsCancellation: whether cancellation ends the wait for space.
     func write(_ bytes: Data, heedsCancellation: Bool) async throws {
         try state.withLock { try $0.beginWriting() }
         try await finish(bytes, heedsCancellation: heedsCancellation)
     }
 
-    /// Begins to write. Returns whether the pipe has all bytes; if not, ``finishStarted()`` is called next.
+    /// Starts a write. Returns whether all bytes were written; if not, ``finishStarted()`` must be called next.
     func startWriting(_ bytes: Data) throws -> Bool {
         try state.withLock { try $0.beginWriting() }
         var isLeft = false
@@ -82,7 +82,7 @@ final class MemoryPipe: Sendable {
         _ waiter: WritableKeyPath<State, Waiter?> & Sendable, _ mustWait: @Sendable (State) -> Bool
     ) async {
         await withTaskCancellationHandler {
-            // A cancellation that came earlier has found no waiter.
+            // An earlier cancellation found no waiter to resume.
             await wait(waiter) { !Task.isCancelled && mustWait($0) }
         } onCancel: {
             state.withLock { $0[keyPath: waiter].take() }?.resume()
@@ -104,7 +104,7 @@ final class MemoryPipe: Sendable {
 
     // MARK: Ends
 
-    /// Ends the direction after the bytes of a write in progress.
+    /// Ends the direction, after a write in progress.
     func finish() {
         change { $0.finish() }
     }
@@ -117,7 +117,7 @@ final class MemoryPipe: Sendable {
         change { $0.closeReader() }
     }
 
-    /// Runs `body` once, when either side has ended the direction; at once if one has.
+    /// Runs `body` once when either side has ended the direction; at once if that has happened.
     func onEnd(_ body: @escaping @Sendable () -> Void) {
         change { $0.observers.append(body) }
     }
@@ -148,12 +148,12 @@ extension MemoryPipe {
     struct State: Sendable {
         let capacity: Int
         var buffer = Data()
-        /// How the writing side has ended. The reader learns of it after the bytes.
+        /// How the writing side ended. The reader sees it after the buffered bytes.
         var ending: Ending?
         var isWriterClosed = false
         var isReaderClosed = false
         var isWriting = false
-        /// The write that has begun, and the number of its bytes that the pipe has taken.
+        /// The write in progress, and the number of its bytes in the buffer so far.
         var started: (bytes: Data, count: Int)?
         /// Whether the direction ends with the write in progress.
         var isFinishing = false
@@ -169,7 +169,7 @@ extension MemoryPipe {
         var mustWaitToRead: Bool { buffer.isEmpty && !hasEnded }
         var mustWaitToWrite: Bool { buffer.count >= capacity && !hasEnded }
 
-        /// Takes what has arrived; nil if a reader must wait.
+        /// Takes the buffered bytes or the end; nil if the reader must wait.
         mutating func take() throws -> Arrival? {
             if isReaderClosed { throw CancellationError() }
             guard reader == nil else { throw PulseError.invalidRequest(reason: "another task reads") }
@@ -189,7 +189,7 @@ extension MemoryPipe {
             isWriting = true
         }
 
-        /// Appends what there is room for, and returns the number of these bytes.
+        /// Appends as many bytes as fit, and returns their number.
         mutating func append(_ bytes: Data, from offset: Int) throws -> Int {
             if isWriterClosed { throw CancellationError() }
             if hasEnded {

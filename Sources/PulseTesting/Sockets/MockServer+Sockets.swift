@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 
 extension MockServer {
-    /// Opens a WebSocket for each handshake with that path (RFC 6455), and refuses a wrong one with 400 or 426.
+    /// Opens a WebSocket for each handshake at a path (RFC 6455). An invalid handshake gets a 400 or 426.
     ///
     /// ```swift
     /// server.onSocket("/ws/{room}", subprotocols: ["chat.v2"]) { socket in
@@ -13,14 +13,14 @@ extension MockServer {
     /// }
     /// ```
     ///
-    /// The closure runs in a task that is cancelled when the client leaves or the server shuts down; what came before
-    /// can still be received. Records of the sockets are in ``Activity/sockets``.
+    /// The closure runs in a task that is cancelled when the client disconnects or the server shuts down; earlier
+    /// messages can still be received. Records of the sockets are in ``Activity/sockets``.
     ///
     /// - Parameters:
-    ///   - subprotocols: those of the server. The client's first one among them is agreed on.
-    ///   - compresses: whether permessage-deflate is agreed on if the client offers it (RFC 7692). Only where the
-    ///     system's zlib can be loaded, which is on Linux.
-    ///   - refusing: the response that refuses a right handshake, such as a 401; nil accepts it.
+    ///   - subprotocols: the server's. The first of them that the client offers is selected.
+    ///   - compresses: whether to accept permessage-deflate if the client offers it (RFC 7692). Needs the system's
+    ///     zlib, which can be loaded on Linux only.
+    ///   - refusing: returns the response that rejects a valid handshake, such as a 401; nil accepts it.
     public func onSocket(
         _ pathTemplate: String, subprotocols: [String] = [], compresses: Bool = false,
         refusing: @escaping @Sendable (RecordedRequest) async throws -> Response? = { _ in nil },
@@ -36,7 +36,7 @@ extension MockServer {
 }
 
 extension MockServer.Response {
-    /// A WebSocket on the connection of `request`; the response that refuses it if that is no handshake or a wrong one.
+    /// A WebSocket on the connection of `request`, or the response that rejects an invalid handshake.
     ///
     /// For handshakes with faults:
     ///
@@ -49,10 +49,10 @@ extension MockServer.Response {
     /// Throws ``PulseError/unsupported(_:)`` if the system has no SHA-1.
     ///
     /// - Parameters:
-    ///   - subprotocols: those of the server. The client's first one among them is agreed on.
-    ///   - compresses: whether permessage-deflate is agreed on if the client offers it.
+    ///   - subprotocols: the server's. The first of them that the client offers is selected.
+    ///   - compresses: whether to accept permessage-deflate if the client offers it.
     ///   - status: the status of the response; 101 by default.
-    ///   - change: changes the header fields of the response, and nothing else.
+    ///   - change: modifies only the header fields of the response.
     public static func socket(
         accepting request: RecordedRequest, subprotocols: [String] = [], compresses: Bool = false, status: Int = 101,
         changing change: (inout HTTPHeaders) -> Void = { _ in },
@@ -63,7 +63,7 @@ extension MockServer.Response {
             status: status, changing: change, body)
     }
 
-    /// The same, with limits of the server for compression.
+    /// The same, with the server's parameters for compression.
     package static func socket(
         accepting request: RecordedRequest, subprotocols: [String] = [], compressing limits: DeflateParameters?,
         status: Int = 101, changing change: (inout HTTPHeaders) -> Void = { _ in },

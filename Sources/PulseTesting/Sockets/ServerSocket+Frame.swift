@@ -7,21 +7,21 @@ extension ServerSocket {
     public struct Frame: Sendable, Hashable {
         /// The kind of a frame; one of 16, of which the protocol reserves ten.
         public struct Opcode: RawRepresentable, Sendable, Hashable {
-            /// The lowest four bits count.
+            /// Only the lowest four bits are used.
             public let rawValue: UInt8
 
-            /// The opcode of that number.
+            /// Creates an opcode from its number.
             public init(rawValue: UInt8) {
                 self.rawValue = rawValue
             }
 
-            /// A further frame of the message.
+            /// A later frame of a fragmented message.
             public static let continuation = Opcode(rawValue: 0x0)
             /// The first frame of a text.
             public static let text = Opcode(rawValue: 0x1)
             /// The first frame of a binary message.
             public static let binary = Opcode(rawValue: 0x2)
-            /// The last frame of its side.
+            /// The last frame that a side sends.
             public static let close = Opcode(rawValue: 0x8)
             /// Asks for a pong with the same payload.
             public static let ping = Opcode(rawValue: 0x9)
@@ -37,10 +37,10 @@ extension ServerSocket {
         public var isFinal: Bool
         /// The three reserved bits, of which 4 marks a compressed message (RFC 7692, section 6).
         public var reservedBits: UInt8
-        /// The key that masks the payload, its first byte highest; nil for none, as a server has to send it.
+        /// The masking key, with its first byte in the highest bits; nil for none, as a server must send it.
         public var mask: UInt32?
 
-        /// A frame; by default a whole message as a server has to send it.
+        /// Creates a frame; by default a complete message as a server must send it.
         public init(
             _ opcode: Opcode, _ payload: Data = Data(), isFinal: Bool = true, reservedBits: UInt8 = 0,
             mask: UInt32? = nil
@@ -72,7 +72,7 @@ extension ServerSocket {
         /// The reason; empty for none.
         public let reason: String
 
-        /// That code and reason.
+        /// Creates a close frame's content.
         public init(code: Int, reason: String = "") {
             self.code = code
             self.reason = reason

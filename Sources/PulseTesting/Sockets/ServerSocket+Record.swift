@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: MIT
 
 extension ServerSocket {
-    /// What a client has done on a socket so far: it stays readable after the socket has ended.
+    /// The record of what a client has sent on a socket so far. It stays readable after the socket has ended.
     public struct Record: Sendable, Hashable {
         static let maskLimit = 64
 
-        /// The index in ``MockServer/Activity/connections``; over a ``MockTransport`` that of the handshake.
+        /// The index in ``MockServer/Activity/connections``; over a ``MockTransport`` the index of the handshake.
         public let connection: Int
         /// The path of the handshake as sent, percent-encoded.
         public let path: String
-        /// The subprotocol that was agreed on; nil for none.
+        /// The negotiated subprotocol; nil for none.
         public let subprotocol: String?
-        /// Whether permessage-deflate was agreed on.
+        /// Whether permessage-deflate was negotiated.
         public let mayBeCompressed: Bool
-        /// The frames that have arrived.
+        /// The number of received frames.
         public internal(set) var frameCount = 0
-        /// The messages of these frames.
+        /// The number of complete messages.
         public internal(set) var messageCount = 0
-        /// The messages that came in several frames.
+        /// The number of fragmented messages.
         public internal(set) var fragmentedMessageCount = 0
-        /// The messages that came compressed.
+        /// The number of compressed messages.
         public internal(set) var compressedMessageCount = 0
-        /// The pings that have arrived.
+        /// The number of received pings.
         public internal(set) var pingCount = 0
-        /// The pongs that have arrived.
+        /// The number of received pongs.
         public internal(set) var pongCount = 0
-        /// The masks of the last 64 frames. A client has to take a new one for each (RFC 6455, section 5.3).
+        /// The masking keys of the last 64 frames. A client must choose a new one for each frame (RFC 6455, section
+        /// 5.3).
         public internal(set) var masks: [UInt32] = []
-        /// The client's close frame; nil until it has come.
+        /// The client's close frame; nil until it arrives.
         public internal(set) var closeReceived: Close?
-        /// The first violation of the protocol, with the code that it closes the socket with. Nothing after it is read.
+        /// The first protocol violation, with the code that closes the socket. Nothing is read after it.
         public internal(set) var violation: Close?
-        /// Whether the socket is open: false once its closure has returned, and the connection has ended or ends.
+        /// Whether the socket is open: false once its closure has returned and the connection has ended or is ending.
         public internal(set) var isOpen = true
 
         init(_ request: RecordedRequest, _ acceptance: SocketAcceptance) {

@@ -4,10 +4,10 @@ import PulseCore
 import PulsePlatform
 
 extension ServerSocket {
-    /// What a frame is for the reader of messages.
+    /// A received frame, with the message that it completes.
     struct Arrival: Sendable {
         let frame: Frame
-        /// The message that ends with the frame.
+        /// The completed message; nil if there is none.
         let message: SocketMessage?
     }
 
@@ -21,7 +21,7 @@ extension ServerSocket {
 
         var record: Record
         var isReceiving = false
-        /// The close frame of this side.
+        /// The close frame that this side sent.
         var closeSent: Close?
         private var frames: ClientFrames
         private var message: Message?
@@ -39,7 +39,7 @@ extension ServerSocket {
             frames.take(bytes)
         }
 
-        /// The next frame; nil until its bytes have come. Throws the violation again after it was thrown.
+        /// The next frame; nil until its bytes have arrived. Later calls throw the same violation again.
         mutating func next() throws -> Arrival? {
             if record.violation == nil {
                 do throws(SocketFault) {
@@ -58,7 +58,7 @@ extension ServerSocket {
             throw PulseError.socketClosed(code: violation.code, reason: violation.reason)
         }
 
-        /// Adds a data frame to its message, and returns that if it is whole.
+        /// Adds a data frame to its message, and returns the message if it is complete.
         private mutating func add(_ frame: Frame) throws(SocketFault) -> SocketMessage? {
             switch frame.opcode {
             case .text, .binary:

@@ -12,8 +12,8 @@ import PulsePlatform
 /// ```
 ///
 /// One task receives at a time; any number may send. A socket closes with 1000 when its closure returns, and with 1011
-/// when that throws. What the client has sent is in its ``record``, and a violation of the protocol as well: a test
-/// expects ``Record/violation`` to be nil.
+/// when the closure throws. Its ``record`` has what the client has sent, and any protocol violation: a test expects
+/// ``Record/violation`` to be nil.
 public final class ServerSocket: Sendable {
     /// The handshake, with the values of the route's `{name}` segments.
     public let request: RecordedRequest
@@ -23,7 +23,7 @@ public final class ServerSocket: Sendable {
     private let deflater: MessageDeflater?
     private let note: @Sendable (Record) -> Void
 
-    /// - Parameter note: takes the record after each change.
+    /// - Parameter note: receives the record after each change.
     init(
         _ request: RecordedRequest, _ record: Record, _ deflate: DeflateParameters?, over wire: any ServerWire,
         note: @escaping @Sendable (Record) -> Void
@@ -35,25 +35,27 @@ public final class ServerSocket: Sendable {
         deflater = deflate.map { MessageDeflater($0, of: .server) }
     }
 
-    /// The subprotocol that was agreed on; nil for none.
+    /// The negotiated subprotocol; nil for none.
     public var subprotocol: String? { record.subprotocol }
 
-    /// What the client has done so far.
+    /// The record of what the client has sent so far.
     public var record: Record { state.withLock { $0.record } }
 
     // MARK: Receiving
 
     /// The next message; nil once the client has closed the socket.
     ///
-    /// While it waits, it replies to pings with pongs, and to a close frame with the same code. It throws
-    /// ``PulseError/transport(_:underlying:)`` if the connection has ended without a close frame,
-    /// ``PulseError/socketClosed(code:reason:)`` for a violation of the protocol, which closes the socket with that
-    /// code, and ``PulseError/cancelled`` if the task is cancelled. Messages that came before come first.
+    /// While waiting, it replies to pings with pongs, and to a close frame with the same code.
+    ///
+    /// Throws ``PulseError/transport(_:underlying:)`` if the connection ended without a close frame, and
+    /// ``PulseError/cancelled`` if the task is cancelled. A protocol violation throws
+    /// ``PulseError/socketClosed(code:reason:)`` and closes the socket with that code. Messages that arrived earlier
+    /// are returned first.
     public func receive() async throws -> SocketMessage? {
         do {
             while let arrival = try await next() {
                 if let message = arrival.message { return message }
-                // The next read tells if the client has left.
+                // If the client has disconnected, the next read reports it.
                 if arrival.frame.opcode == .ping { try? await pong(arrival.frame.payload) }
             }
         } catch let error as PulseError {
@@ -64,8 +66,8 @@ public final class ServerSocket: Sendable {
         return nil
     }
 
-    /// The next frame, control frames included; nil after the client's close frame. Nothing is replied to it. Throws as
-    /// ``receive()`` does, and leaves the close to the end of the closure.
+    /// The next frame, control frames included; nil after the client's close frame. It sends no reply to any frame.
+    /// Throws like ``receive()``, but leaves closing the socket to the end of the closure.
     public func receiveFrame() async throws -> Frame? {
         try await next()?.frame
     }
@@ -94,12 +96,12 @@ public final class ServerSocket: Sendable {
     // MARK: Sending
 
     /// Sends a message. Throws ``PulseError/socketClosed(code:reason:)`` after this side's close frame, and
-    /// ``PulseError/transport(_:underlying:)`` if the client has left.
+    /// ``PulseError/transport(_:underlying:)`` if the client has disconnected.
     ///
     /// - Parameters:
-    ///   - fragments: the number of frames, at least 1, of about the same size. Those of a text may end within a
+    ///   - fragments: the number of frames, at least 1, of about the same size. A frame of a text may end within a
     ///     character.
-    ///   - compressed: whether the message is compressed if compression was agreed on, whatever its size.
+    ///   - compressed: whether to compress the message, whatever its size, if compression was negotiated.
     public func send(_ message: SocketMessage, fragments: Int = 1, compressed: Bool = true) async throws {
         let (opcode, payload): (Frame.Opcode, Data) =
             switch message {
@@ -107,7 +109,7 @@ public final class ServerSocket: Sendable {
             case .binary(let data): (.binary, data)
             }
         try await whileOpen {
-            // In the order of sending: a message may refer to the one before it.
+            // Compressed in sending order, because a message may refer to the one before it.
             let deflater = compressed ? deflater : nil
             let payload = try deflater?.compress(payload) ?? payload
             let count = max(1, fragments)
@@ -122,22 +124,22 @@ public final class ServerSocket: Sendable {
         }
     }
 
-    /// Sends a ping, with a payload of at most 125 bytes. Throws as ``send(_:fragments:compressed:)`` does.
+    /// Sends a ping, with a payload of at most 125 bytes. Throws like ``send(_:fragments:compressed:)``.
     public func ping(_ payload: Data = Data()) async throws {
         try await control(.ping, payload)
     }
 
-    /// Sends a pong, with a payload of at most 125 bytes. Throws as ``send(_:fragments:compressed:)`` does.
+    /// Sends a pong, with a payload of at most 125 bytes. Throws like ``send(_:fragments:compressed:)``.
     public func pong(_ payload: Data = Data()) async throws {
         try await control(.pong, payload)
     }
 
-    /// Sends these bytes unchanged, such as those of a ``Frame`` that is wrong, or a part of them.
+    /// Sends these bytes unchanged, such as an invalid ``Frame`` or a part of one.
     public func sendRaw(_ bytes: Data) async throws {
         try await exclusively { try await wire.send(bytes) }
     }
 
-    /// Sends a close frame, if this side has not sent one. The client's may be received afterwards.
+    /// Sends a close frame, unless this side has sent one. The client's close frame can still be received.
     ///
     /// - Parameter code: 1005 sends a frame without a code. A code that may not be sent, or a reason of more than 123
     ///   bytes, throws ``PulseError/invalidRequest(reason:)``.
@@ -154,8 +156,8 @@ public final class ServerSocket: Sendable {
         }
     }
 
-    /// Performs a step on the connection, such as ``MockServer/Step/reset``; over a ``MockTransport`` without TLS and
-    /// a wire. A step that ends the connection closes it, after which nothing can be sent or received.
+    /// Performs a step on the connection, such as ``MockServer/Step/reset``; a ``MockTransport`` performs it without
+    /// TLS and a network. After a step that ends the connection, nothing can be sent or received.
     public func run(_ step: MockServer.Step) async throws {
         switch step.action {
         case .bytes, .repeating, .stream, .unencrypted: try await exclusively { try await wire.run(step) }
@@ -191,7 +193,7 @@ public final class ServerSocket: Sendable {
 
     // MARK: The closure
 
-    /// Runs the closure, and then the close handshake. The owner of the connection closes that afterwards.
+    /// Runs the closure, and then the closing handshake. The owner closes the connection afterwards.
     func serve(_ body: @escaping @Sendable (ServerSocket) async throws -> Void) async {
         do {
             try await wire.whilePeerStays { try await body(self) }
@@ -215,7 +217,7 @@ public final class ServerSocket: Sendable {
         try await self.close(code: close.code, reason: close.reason)
     }
 
-    /// As much of the error as a close frame can have.
+    /// The error's text, as much as fits in a close frame.
     private static func reason(of error: any Error) -> String {
         var reason = "the closure threw: \(error)"
         while reason.utf8.count > 123 { reason.removeLast() }

@@ -2,20 +2,20 @@
 
 import PulseCore
 
-/// What carries the bytes of a ``ServerSocket``: a connection of a ``MockServer``, or one in memory.
+/// The connection under a ``ServerSocket``: one of a ``MockServer``, or one in memory.
 protocol ServerWire: Sendable {
     /// The next bytes; nil once the client has ended its side. Throws ``PulseError`` if the connection broke or was
-    /// closed. A cancelled task gets what has arrived, and waits for nothing.
+    /// closed. A cancelled task gets the bytes that have arrived, without waiting.
     func receive() async throws -> Data?
-    /// Returns when the client's side has all bytes, or the system. Throws ``PulseError``.
+    /// Returns when the client's side, or the system, has accepted all bytes. Throws ``PulseError``.
     func send(_ bytes: Data) async throws
     /// Performs a step. The connection is closed after a step that ends it. Throws ``PulseError``.
     func run(_ step: MockServer.Step) async throws
-    /// Runs `body` in a task that is cancelled when the client leaves.
+    /// Runs `body` in a task that is cancelled when the client disconnects.
     func whilePeerStays(_ body: @escaping @Sendable () async throws -> Void) async throws
 }
 
-/// The server's end of a connection in memory. Its task is cancelled when the client leaves.
+/// The server's end of an in-memory connection. Its task is cancelled when the client disconnects.
 struct MemoryWire: ServerWire {
     let connection: MemoryConnection
     let clock: any PulseClock
@@ -64,7 +64,7 @@ struct MemoryWire: ServerWire {
         try await body()
     }
 
-    /// Until the client leaves.
+    /// Discards input until the client disconnects.
     private func discardInput() async throws {
         defer { connection.close() }
         while try await receive() != nil {}
@@ -78,7 +78,7 @@ struct MemoryWire: ServerWire {
         }
     }
 
-    /// The error after the end of this side.
+    /// The error of calls after this side was closed.
     private static var closed: PulseError {
         PulseError(wrapping: TransportFailure(code: .networkConnectionLost, phase: .maybeSent))
     }

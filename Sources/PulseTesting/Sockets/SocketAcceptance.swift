@@ -3,9 +3,9 @@
 import PulseCore
 import PulsePlatform
 
-/// A server's part of the handshake of a WebSocket (RFC 6455, section 4.2).
+/// The server's part of a WebSocket handshake (RFC 6455, section 4.2).
 struct SocketAcceptance: Sendable {
-    /// The response to a request that is no handshake, or a wrong one.
+    /// The response that rejects a request that is not a valid handshake.
     struct Refusal: Error {
         let response: MockServer.Response
     }
@@ -13,14 +13,14 @@ struct SocketAcceptance: Sendable {
     /// The header fields of the 101.
     let headers: HTTPHeaders
     let subprotocol: String?
-    /// What was agreed on for permessage-deflate (RFC 7692); nil for no compression.
+    /// The negotiated parameters of permessage-deflate (RFC 7692); nil for no compression.
     let deflate: DeflateParameters?
 
     /// Throws ``Refusal``, or ``PulseError/unsupported(_:)`` without the system's SHA-1.
     ///
     /// - Parameters:
-    ///   - subprotocols: those of the server, in any order: the client's first one wins.
-    ///   - limits: those of the server for compression; nil for a server that does not compress.
+    ///   - subprotocols: the server's, in any order: the client's first choice among them wins.
+    ///   - limits: the server's parameters for compression; nil for a server that does not compress.
     init(of request: RecordedRequest, subprotocols: [String], compressing limits: DeflateParameters?) throws {
         let headers = request.headers
         // A server ignores an upgrade in HTTP/1.0 (RFC 9110, section 7.8).
@@ -78,7 +78,7 @@ struct SocketAcceptance: Sendable {
 }
 
 extension HTTPHeaders {
-    /// The members of a comma-separated field over all its lines, in their case, without empty ones.
+    /// The members of a comma-separated field across all its lines, case preserved, without empty ones.
     fileprivate func members(_ name: String) -> [String] {
         values(for: name).flatMap { $0.split(separator: ",") }
             .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t")) }.filter { !$0.isEmpty }

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension Stub.Reply {
-    /// The same reply with a body that arrives at that many bytes per second of `clock`: chunk by chunk in a streamed
-    /// call, all at the end in a buffered one. A number that is not positive, or infinite, means no limit.
+    /// The same reply with its body throttled to a rate in bytes per second of `clock`. A streamed call receives chunk
+    /// by chunk, a buffered one everything at the end. A rate that is not positive and finite means no limit.
     public func bandwidth(_ bytesPerSecond: Double, on clock: any PulseClock = SystemClock()) -> Stub.Reply {
         guard bytesPerSecond > 0, bytesPerSecond < .infinity else { return self }
         return Stub.Reply { request, parameters in
@@ -38,7 +38,7 @@ extension ByteStream {
 }
 
 extension Data {
-    /// The chunks of a stream that arrive about ten times per second, of at least one byte.
+    /// The data in chunks of at least one byte, about ten per second at the given rate.
     fileprivate func pieces(tenthsOfASecondAt bytesPerSecond: Double) -> [Data] {
         let size = Int(Swift.max(1, Swift.min(bytesPerSecond / 10, 65536)))
         return stride(from: startIndex, to: endIndex, by: size).map { start in

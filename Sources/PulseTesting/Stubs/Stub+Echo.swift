@@ -22,7 +22,7 @@ extension Stub {
             body = request.httpBody.flatMap { String(data: $0, encoding: .utf8) }
         }
 
-        /// The value of that header, its name in any case; nil if there is none.
+        /// The value of a header, with its name in any case; nil if there is none.
         public func header(_ name: String) -> String? {
             headers[name.asciiLowercased]
         }
@@ -30,8 +30,8 @@ extension Stub {
 }
 
 extension Stub.Reply {
-    /// The bytes of the request's body with its `Content-Type` and status 200; empty without a body. File and stream
-    /// bodies are not read.
+    /// Status 200 with the request's body and `Content-Type`; empty without a body. File and stream bodies are not
+    /// read.
     public static let echo = Stub.Reply.closure { request, _ in
         var headers: HTTPHeaders = [:]
         headers["Content-Type"] = request.value(forHTTPHeaderField: "Content-Type")
@@ -39,7 +39,7 @@ extension Stub.Reply {
             statusCode: 200, headers: headers, data: request.httpBody ?? Data(), request: request, origin: .mock)
     }
 
-    /// The whole request, as the JSON of a ``Stub/Echo``: after all plugins, secrets included.
+    /// The whole request as the JSON of a ``Stub/Echo``: as it is after all plugins, secrets included.
     public static let echoRequest = Stub.Reply.closure { request, parameters in
         try await Stub.Reply.json(Stub.Echo(request)).respond(request, parameters)
     }

@@ -7,7 +7,7 @@ extension Stub {
     public struct Reply: Sendable {
         let respond: @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
 
-        /// The result of the closure; its dictionary has the values of the template's `{name}` segments.
+        /// The result of a closure, whose dictionary has the values of the template's `{name}` segments.
         public static func closure(
             _ respond: @escaping @Sendable (URLRequest, [String: String]) async throws -> PulseResponse
         ) -> Reply {
@@ -19,7 +19,7 @@ extension Stub {
             data(Data(), status: status, headers: headers)
         }
 
-        /// Bytes as they are; `contentType` is set unless nil or in `headers`.
+        /// A response with these bytes; `contentType` is set unless nil or in `headers`.
         public static func data(
             _ data: Data, contentType: String? = nil, status: Int = 200, headers: HTTPHeaders = [:]
         ) -> Reply {
@@ -66,7 +66,7 @@ extension Stub {
             }
         }
 
-        /// A file that is sent whole, or in part to a request with `Range` (RFC 9110, section 14).
+        /// A file, sent whole or, for a request with `Range`, in part (RFC 9110, section 14).
         ///
         /// - Parameter etag: the whole value of the `ETag`, with its quotes; nil for none.
         public static func file(_ data: Data, etag: String? = nil) -> Reply {
@@ -74,12 +74,12 @@ extension Stub {
             return closure { request, _ in file.response(to: request, at: SystemClock().now) }
         }
 
-        /// That error in place of a response.
+        /// An error in place of a response.
         public static func failure(_ error: any Error) -> Reply {
             closure { _, _ in throw error }
         }
 
-        /// The same reply, delayed by that many seconds of `clock`.
+        /// The same reply, delayed by a number of seconds of `clock`.
         public func delayed(by seconds: TimeInterval, on clock: any PulseClock = SystemClock()) -> Reply {
             Reply { request, parameters in
                 try await clock.sleep(seconds, for: .delay)

@@ -6,15 +6,15 @@ import PulseCore
 ///
 /// ```swift
 /// let users = Stub(.get, "/users/{id}").header("Accept", "application/json")
-///     .reply(.status(503), .json(User(id: 7)))               // the first time, then ever after
+///     .reply(.status(503), .json(User(id: 7)))               // for the first call, then for all others
 /// let fails = Stub(.post, "/users").reply(.failure(URLError(.networkConnectionLost)))
 /// let transport = MockTransport(stubs: [users, fails])
 /// …
 /// #expect(users.count == 2)
 /// ```
 ///
-/// A request must satisfy all conditions of the stub. A stub without replies returns an empty 200. Each of the methods
-/// returns a stub with its own count; copies of the same stub share their count.
+/// A request must satisfy all conditions of the stub. A stub without replies returns an empty 200. Each method returns
+/// a new stub with its own count; copies of a stub share one count.
 public struct Stub: Sendable {
     /// The behavior after the last reply.
     public enum Exhaustion: Sendable, Hashable {
@@ -40,12 +40,12 @@ public struct Stub: Sendable {
     private var exhaustion = Exhaustion.repeatsLast
     private var usage = Locked(Usage())
 
-    /// A stub for requests of that method and path; for every request by default.
+    /// Creates a stub for requests with a method and path; by default for every request.
     ///
     /// - Parameter method: nil for any.
-    /// - Parameter pathTemplate: compared with the whole path of the URL, percent-decoded, segment by segment; `{name}`
-    ///   takes a segment, `{name...}` at the end the rest. A query in it requires these items, an absolute URL its
-    ///   scheme, host and port too. Nil for any.
+    /// - Parameter pathTemplate: compared with the URL's whole path, percent-decoded, segment by segment. `{name}`
+    ///   matches a segment or part of one, `{name...}` at the end the rest. A query requires its items, an absolute URL
+    ///   its scheme, host and port too. Nil for any.
     public init(_ method: HTTPMethod? = nil, _ pathTemplate: String? = nil) {
         self.method = method
         target = pathTemplate.map { StubTarget($0) }
@@ -53,44 +53,44 @@ public struct Stub: Sendable {
 
     // MARK: Conditions
 
-    /// Requires a query item of that name and value; without a value, any item of that name.
+    /// Requires a query item with this name and value; without a value, any item with this name.
     public func query(_ name: String, _ value: String? = nil) -> Stub {
         adding(.query(name, value))
     }
 
-    /// Requires a header of that name, in any case, and that value; without a value, any header of that name.
+    /// Requires a header with this name, in any case, and value; without a value, any header with this name.
     public func header(_ name: String, _ value: String? = nil) -> Stub {
         adding(.header(name, value))
     }
 
-    /// Requires that host, in any case.
+    /// Requires the host, in any case.
     public func host(_ host: String) -> Stub {
         adding(.host(host))
     }
 
-    /// Requires those bytes as the body. File and stream bodies are not read.
+    /// Requires a body of exactly these bytes. File and stream bodies are not read.
     public func body(_ body: Data) -> Stub {
         matching("the body has other bytes") { $0.httpBody ?? Data() == body }
     }
 
-    /// Requires a JSON body of that value, whatever its spelling.
+    /// Requires a JSON body equal to the value, whatever its formatting.
     public func body(json: JSONValue) -> Stub {
         matching("the body is other JSON") { request in
             request.httpBody.flatMap { try? JSONResponseDecoder.json.decode(JSONValue.self, from: $0) } == json
         }
     }
 
-    /// Requires a JSON body that contains that value; other members are ignored.
+    /// Requires a JSON body that contains the value; other members are ignored.
     ///
-    /// An object contains another if it has its members, each containing the other's. An array contains another if each
-    /// of its elements is contained in some element, in any order. Any other value contains an equal value.
+    /// An object contains another if it has the other's members and each value contains the other's. An array contains
+    /// another if some element contains each of the other's, in any order. Any other value contains only an equal one.
     public func body(jsonContaining json: JSONValue) -> Stub {
         adding(.body(containing: json))
     }
 
     /// Requires that the closure returns true.
     ///
-    /// - Parameter otherwise: the reason that the failure names if the closure returns false.
+    /// - Parameter otherwise: the reason given in the failure if the closure returns false.
     public func matching(
         _ otherwise: String = "a custom condition does not hold",
         _ condition: @escaping @Sendable (URLRequest) -> Bool
@@ -100,7 +100,7 @@ public struct Stub: Sendable {
 
     // MARK: Replies
 
-    /// Adds these replies, used in turn after the existing ones.
+    /// Appends replies, used in turn after the existing ones.
     public func reply(_ replies: Reply...) -> Stub {
         changed { $0.replies += replies }
     }
@@ -110,7 +110,7 @@ public struct Stub: Sendable {
         changed { $0.exhaustion = exhaustion }
     }
 
-    /// The number of its replies.
+    /// The number of replies so far.
     public var count: Int {
         usage.withLock { $0.count }
     }
@@ -152,7 +152,7 @@ public struct Stub: Sendable {
         return .success(Match(reply: reply, parameters: parameters))
     }
 
-    /// - Parameter otherwise: the response without a match; nil fails the request.
+    /// - Parameter otherwise: the response if no stub matches; nil fails the request.
     static func response(
         to sent: TransportRequest, from stubs: [Stub], otherwise: (() async throws -> PulseResponse)? = nil
     ) async throws -> PulseResponse {

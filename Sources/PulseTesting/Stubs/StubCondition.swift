@@ -12,7 +12,6 @@ struct StubMismatch: Error, Sendable {
     }
 }
 
-/// A condition of a stub.
 struct StubCondition: Sendable {
     /// The reason why the condition does not hold; nil if it does.
     let mismatch: @Sendable (URLRequest) -> String?
@@ -57,7 +56,7 @@ struct StubCondition: Sendable {
     }
 }
 
-/// The URL of a stub: a path template, optionally with an origin before it and query items behind it.
+/// The URL of a stub: a path template, optionally with an origin before it and query items after it.
 struct StubTarget: Sendable, CustomStringConvertible {
     let description: String
     private let hasOrigin: Bool
@@ -69,7 +68,7 @@ struct StubTarget: Sendable, CustomStringConvertible {
         description = text
         var rest = text[...]
         var origin: Origin?
-        // Behind a slash or a question mark, `://` is a part of the path or of the query.
+        // After a slash or a question mark, `://` is a part of the path or of the query.
         let start = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
         let scheme = rest.range(of: "://").flatMap { $0.lowerBound < start ? $0 : nil }
         if let scheme {

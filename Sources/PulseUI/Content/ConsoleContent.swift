@@ -7,7 +7,7 @@ package import PulseObservability
 public struct ConsoleContent: Sendable, Hashable {
     /// The calls that pass the filter, newest first.
     public let rows: [ConsoleRow]
-    /// The sums over ``rows``.
+    /// The totals of ``rows``.
     public let totals: ConsoleTotals
     /// The methods to filter by, sorted: those of all recorded calls, and the filter's.
     public let methods: [HTTPMethod]
@@ -16,7 +16,7 @@ public struct ConsoleContent: Sendable, Hashable {
     /// What the recording lacks, and why.
     public let notices: [ConsoleNotice]
 
-    /// The content for a recording under a filter. It takes time in proportion to the texts that the filter searches.
+    /// The content for a recording under a filter. Its cost is proportional to the text that the filter searches.
     package init(_ recording: PulseRecording, filter: ConsoleFilter = ConsoleFilter()) {
         rows = filter.calls(of: recording).reversed().map(ConsoleRow.init)
         totals = ConsoleTotals(rows, recorded: recording.calls.count)

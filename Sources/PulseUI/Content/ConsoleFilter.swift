@@ -3,12 +3,12 @@
 public import PulseCore
 public import PulseObservability
 
-/// Which calls the console shows. A call passes if it passes each part; by default all do.
+/// Selects the calls that the console shows. A call must pass every part; by default all calls do.
 public struct ConsoleFilter: Sendable, Hashable {
-    /// A text to find in the path, the route, the error, the status, and the URLs and headers of the requests. The case
-    /// of letters is ignored, and so are blanks around it; an empty text finds everything.
+    /// The text to find in the method, the host, the path, the route, the error, the status, and the URLs and headers
+    /// of requests and responses. Case and surrounding whitespace are ignored; an empty text matches everything.
     public var text = ""
-    /// Whether to look for ``text`` in bodies as well.
+    /// Whether to search for ``text`` in bodies as well.
     public var searchesBodies = false
     /// The method of the call; nil for all.
     public var method: HTTPMethod?
@@ -16,13 +16,13 @@ public struct ConsoleFilter: Sendable, Hashable {
     public var host: String?
     /// How the call ended; nil for all.
     public var outcome: ConsoleOutcome?
-    /// Only calls that took longer than that many seconds; nil for all. A call in progress has no duration yet.
+    /// Only calls that took longer, in seconds; nil for all. A call in progress has no duration yet.
     public var slowerThan: TimeInterval?
 
     /// Creates a filter that every call passes.
     public init() {}
 
-    /// Limits for ``slowerThan`` to choose from, in seconds, sorted; the current one is among them.
+    /// Suggested values of ``slowerThan`` in seconds, sorted; the current value is among them.
     public var thresholds: [TimeInterval] {
         Set([0.1, 0.5, 1, 5]).union(slowerThan.map { [$0] } ?? []).sorted()
     }

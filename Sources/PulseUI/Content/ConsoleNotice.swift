@@ -9,7 +9,7 @@ public enum ConsoleNotice: Sendable, Hashable {
     case earlierCalls(before: Date)
     /// That many older calls were dropped to make room.
     case droppedCalls(Int)
-    /// Calls to these hosts have neither headers nor bodies: the recorder is not among the plugins of their client.
+    /// Calls to these hosts have neither headers nor bodies, because the recorder is not among their client's plugins.
     case headersAndBodies(hosts: [String])
 
     static func notices(of recording: PulseRecording) -> [ConsoleNotice] {
@@ -21,14 +21,14 @@ public enum ConsoleNotice: Sendable, Hashable {
         return notices
     }
 
-    /// The hosts that sent responses, but of which no request is recorded. A single call without a request proves
+    /// The hosts that sent responses although no request to them is recorded. A single call without a request proves
     /// nothing: it may have waited for the response to another one.
     private static func hostsWithoutRequests(of recording: PulseRecording) -> [String] {
         let known = Set(recording.calls.lazy.filter { !$0.exchanges.isEmpty }.map(\.host))
         return Set(recording.calls.lazy.filter(\.hasNetworkResponse).map(\.host)).subtracting(known).sorted()
     }
 
-    /// The notice as a sentence, with times in that zone, the user's by default.
+    /// The notice as a sentence, with times in the given zone, the user's by default.
     public func text(in zone: TimeZone = .current) -> String {
         switch self {
         case .earlierCalls(let date): "Calls before \(ConsoleText.time(date, in: zone)) are not recorded."

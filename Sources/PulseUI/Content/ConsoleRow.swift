@@ -23,7 +23,7 @@ public struct ConsoleRow: Sendable, Hashable, Identifiable {
     public let duration: TimeInterval?
     /// The size of the response's body in bytes; nil if it is unknown.
     public let byteCount: Int64?
-    /// The number of attempts, as far as it is known: 0 if nothing was sent, as for a response of the cache.
+    /// The number of attempts, as far as it is known: 0 if nothing was sent, as for a cached response.
     public let attempts: Int
     /// The source of a response that did not come over the network, such as `cache`.
     public let origin: String?
@@ -42,7 +42,8 @@ public struct ConsoleRow: Sendable, Hashable, Identifiable {
         origin = call.isServedLocally ? call.origin?.rawValue : nil
     }
 
-    /// The outcome, the duration, the size and the number of attempts on one line: `200, 214 ms, 12 bytes, 2 attempts`.
+    /// The outcome, a local origin, the duration, the size and the number of attempts on one line: `200, 214 ms, 12
+    /// bytes, 2 attempts`.
     public var summary: String {
         let size = byteCount.map { ConsoleText.size($0) }
         let count = attempts > 1 ? LogText.count(attempts, "attempt") : nil
@@ -57,7 +58,7 @@ extension PulseRecording.Call {
         return response.origin
     }
 
-    /// Whether the response is a stored one, or that of another call: then no request need belong to this call.
+    /// Whether the response was stored, or belongs to another call, so that this call may have no request.
     var isServedLocally: Bool {
         switch origin {
         case .cache, .stale, .coalesced: true

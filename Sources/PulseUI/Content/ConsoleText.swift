@@ -3,7 +3,7 @@
 import PulseCore
 import PulseObservability
 
-/// The console's texts of durations, sizes and times. Any number has one.
+/// Formats durations, sizes and times for the console. Every number has a text.
 enum ConsoleText {
     /// `214 ms`, with three significant digits.
     static func duration(_ seconds: TimeInterval) -> String {
@@ -24,7 +24,7 @@ enum ConsoleText {
 
     private static let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
 
-    /// `2026-01-01 00:00:00`, in that time zone.
+    /// `2026-01-01 00:00:00`, in the given time zone.
     static func time(_ date: Date, in zone: TimeZone) -> String {
         let seconds = date.timeIntervalSince1970
         // The range of four-digit years.

@@ -3,11 +3,11 @@
 public import PulseCore
 import PulseObservability
 
-/// The sums over the calls that the console shows.
+/// The totals of the calls that the console shows.
 public struct ConsoleTotals: Sendable, Hashable {
     /// The number of shown calls.
     public let shown: Int
-    /// The number of recorded calls, those that the filter hides included.
+    /// The number of recorded calls, including those that the filter hides.
     public let recorded: Int
     /// The number of shown calls in progress.
     public let running: Int

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// A text to find in others, whatever the case of its letters.
+/// A case-insensitive search for a text.
 struct TextSearch: Sendable {
     private let text: String
-    /// The bytes of an ASCII text in lowercase: they are found without converting megabytes of bodies.
+    /// The lowercase bytes of an ASCII text, which are found without converting megabytes of bodies.
     private let bytes: [UInt8]?
 
-    /// Nil for a text of blanks, which is in every text.
+    /// Nil for a blank text, which matches every text.
     init?(_ text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !trimmed.isEmpty else { return nil }

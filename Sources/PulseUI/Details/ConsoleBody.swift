@@ -16,9 +16,9 @@ package struct ConsoleBody: Sendable, Hashable {
     /// `3 bytes, not kept: no text`.
     package var note: String { body.note ?? "" }
 
-    /// The text, secrets masked, JSON indented; nil if none is stored. It is made for each read.
+    /// The text, secrets masked, JSON indented; nil if none is stored. It is computed on each access.
     ///
-    /// Indentation changes the blanks between the tokens of JSON only: keys keep their order, numbers their digits.
+    /// Indentation changes only the whitespace between JSON tokens: keys keep their order, numbers their digits.
     package var text: String? {
         guard let text = body.text else { return nil }
         return JSONIndentation.indented(text, isTruncated: body.isTruncated) ?? text

@@ -3,7 +3,7 @@
 package import PulseCore
 package import PulseObservability
 
-/// The details of a call: its facts, its waterfall, the events of its way, and its requests.
+/// The details of a call: its facts, its waterfall, its events, and its requests.
 package struct ConsoleDetails: Sendable, Identifiable {
     /// The call as a row.
     package let row: ConsoleRow
@@ -21,7 +21,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
     /// The call's id.
     package var id: UUID { row.id }
 
-    /// The details of a call, with times in that zone, the user's by default.
+    /// Creates the details of a call, with times in the given zone, the user's by default.
     package init(_ call: PulseRecording.Call, in zone: TimeZone = .current) {
         row = ConsoleRow(call)
         let error: PulseError.Summary? = if case .failure(let failure)? = call.outcome { failure } else { nil }
@@ -50,7 +50,7 @@ package struct ConsoleDetails: Sendable, Identifiable {
 }
 
 extension WaterfallChart.Line {
-    /// A coloured part of a line; without a phase, the whole of it.
+    /// A colored part of a line, or without a phase the whole line.
     struct Segment: Identifiable {
         let id: Int
         let phase: MetricsSnapshot.Phase?

@@ -2,7 +2,7 @@
 
 /// A name and a value, such as a header: a line in the details of a call.
 package struct ConsoleField: Sendable, Hashable, Identifiable {
-    /// The number of the field in its list, counted from 0: names may occur twice.
+    /// The index of the field in its list, because names may repeat.
     package let id: Int
     /// The name.
     package let name: String

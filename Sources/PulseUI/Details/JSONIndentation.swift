@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// Indents JSON token by token: only blanks between tokens change, so that the order of keys, repeated keys and every
+/// Indents JSON token by token: only whitespace between tokens changes, so the order of keys, repeated keys and every
 /// digit of a number stay.
 struct JSONIndentation {
     private enum Expectation {
         case value, valueOrEnd, key, keyOrEnd, colon, commaOrEnd
     }
 
-    /// Deeper values are not indented further: the blanks would take the square of the depth.
+    /// Deeper values are not indented further: whitespace grows with the square of the depth.
     static let maximumDepth = 32
 
     private let bytes: [UInt8]
@@ -20,11 +20,11 @@ struct JSONIndentation {
     private var open: [UInt8] = []
     private var expected = Expectation.value
 
-    /// The indented text; nil if it is not JSON, or one plain value.
+    /// The indented text; nil if it is not JSON, or a single scalar.
     ///
     /// A sequence of values, such as JSON Lines, is JSON here.
     ///
-    /// - Parameter isTruncated: whether only the beginning of the text is there, which may end anywhere.
+    /// - Parameter isTruncated: whether the text is only the beginning of a body, which may end anywhere.
     static func indented(_ text: String, isTruncated: Bool = false) -> String? {
         guard let first = text.utf8.first(where: { !isBlank($0) }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
@@ -52,7 +52,7 @@ struct JSONIndentation {
         return isTruncated || open.isEmpty && expected == .commaOrEnd
     }
 
-    /// Writes the token that begins with that byte; false if it may not stand here.
+    /// Writes the token that begins with `byte`; false if it is not allowed here.
     private mutating func take(_ byte: UInt8) -> Bool {
         switch (byte, expected) {
         case (UInt8(ascii: ","), .commaOrEnd) where !open.isEmpty:
@@ -114,7 +114,7 @@ struct JSONIndentation {
         position += 1
     }
 
-    /// Writes a string as it is. One without an end leaves the position behind the text.
+    /// Writes a string unchanged. An unterminated one leaves the position beyond the text.
     private mutating func string() {
         write(bytes[position])
         while position < bytes.count {
@@ -126,7 +126,7 @@ struct JSONIndentation {
         position += 1
     }
 
-    /// Writes a number, `true`, `false` or `null` as it is; false if it is none of them.
+    /// Writes a number, `true`, `false` or `null` unchanged; false if it is none of them.
     private mutating func word() -> Bool {
         let start = position
         while position < bytes.count, !Self.endsWord(bytes[position]) { write(bytes[position]) }

@@ -3,7 +3,7 @@
 #if canImport(SwiftUI)
 import SwiftUI
 
-/// The details of a call, which follow the call while it is in progress.
+/// The details of a call, updated while the call is in progress.
 struct ConsoleDetailsView: View {
     @ObservedObject var model: ConsoleModel
     let id: ConsoleRow.ID

@@ -8,7 +8,7 @@ import SwiftUI
 import UIKit
 #endif
 
-/// Exports: a format leads to the share sheet, on macOS to the panel that moves the file.
+/// The export formats. Each opens the share sheet, on macOS the panel that moves the file.
 struct ConsoleExportView: View {
     @ObservedObject var model: ConsoleModel
     @State private var shownOnly = false

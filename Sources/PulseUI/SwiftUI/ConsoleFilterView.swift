@@ -4,7 +4,7 @@
 import PulseCore
 import SwiftUI
 
-/// The parts of the filter.
+/// The form that edits the filter.
 struct ConsoleFilterView: View {
     @ObservedObject var model: ConsoleModel
 

@@ -32,7 +32,7 @@ struct ConsoleRequestView: View {
     }
 }
 
-/// The size of a body, which leads to its text.
+/// A row with the size of a body, which links to the text.
 private struct ConsoleBodyLink: View {
     let title: String
     let content: ConsoleBody?
@@ -58,7 +58,7 @@ private struct ConsoleBodyView: View {
     let content: ConsoleBody
 
     var body: some View {
-        // Here, so that only a body on the screen is indented.
+        // Computed here, so that only a visible body is indented.
         let text = content.text ?? ""
         ScrollView {
             VStack(alignment: .leading) {

@@ -10,7 +10,7 @@ import UIKit
 import AppKit
 #endif
 
-/// Copies a text; nothing where there is no pasteboard.
+/// A button that copies a text; empty where there is no pasteboard.
 struct CopyButton: View {
     let title: String
     let text: String
@@ -31,7 +31,7 @@ struct CopyButton: View {
 }
 
 extension View {
-    /// The view with text that can be selected and copied, where the platform allows it.
+    /// Makes the view's text selectable, where the platform supports it.
     func selectable() -> some View {
         #if !os(tvOS) && !os(watchOS)  // lacks: the selection of text
         textSelection(.enabled)

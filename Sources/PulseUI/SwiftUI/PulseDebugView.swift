@@ -12,7 +12,7 @@ public import SwiftUI
 /// }
 /// ```
 ///
-/// It draws a ``ConsoleModel``. This view has not run on Apple hardware: it is type-checked only.
+/// It displays a ``ConsoleModel``. This view has not run on Apple hardware: it is type-checked only.
 public struct PulseDebugView: View {
     @StateObject private var model: ConsoleModel
 
@@ -21,7 +21,7 @@ public struct PulseDebugView: View {
         _model = StateObject(wrappedValue: ConsoleModel(recorder: recorder))
     }
 
-    /// The list of the calls, below what changes it.
+    /// The list of calls, below the controls that change it.
     public var body: some View {
         List {
             Section {

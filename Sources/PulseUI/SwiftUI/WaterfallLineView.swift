@@ -16,7 +16,7 @@ struct WaterfallLineView: View {
                     ForEach(line.segments) { segment in
                         Rectangle()
                             .foregroundColor(line.color(of: segment.phase))
-                            // A moment is a hairline.
+                            // An instant is drawn as a hairline.
                             .frame(
                                 width: max(1, geometry.size.width * (segment.bar.end - segment.bar.start)), height: 6
                             )

@@ -3,7 +3,6 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The bodies of requests.
     static let bodies: [Self] =
         carriers.map { method in
             .semantics("\(method) sends a body of bytes") { _ in
@@ -102,7 +101,7 @@ extension ConformanceStage {
 }
 
 enum TemporaryFile {
-    /// A file of these bytes, for the duration of `body`.
+    /// Runs `body` with a temporary file of these bytes.
     static func with(_ bytes: Data, _ body: (URL) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
         try bytes.write(to: file)
@@ -117,7 +116,7 @@ extension Data {
 
     /// The bytes from 0 to 255.
     static var everyByte: Data { Data(UInt8.min...UInt8.max) }
-    /// 1 MB that reveals a lost, doubled or misplaced byte: its period divides no power of two.
+    /// 1 MB that reveals a lost, duplicated or misplaced byte: its period divides no power of two.
     static var megabyte: Data { Data(megabyteOfBytes) }
 
     private static let megabyteOfBytes: [UInt8] = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 % 251) }

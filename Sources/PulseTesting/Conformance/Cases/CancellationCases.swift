@@ -15,7 +15,7 @@ extension TransportConformance.Case {
                 }
                 try await ExpectedFailure.kind(.cancelled).verify(stage.failure(of: task, for: request))
             }
-            // A request that was sent nevertheless would have arrived before or beside this one.
+            // A request that was sent nevertheless would have arrived before or together with this one.
             _ = try await stage.get("/control")
             try Check.equal(stage.requests.map(\.path), ["/control"], "the received requests")
         },

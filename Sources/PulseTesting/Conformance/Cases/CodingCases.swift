@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Content codings, which a transport asks for and decodes by itself.
+    /// Content codings, which a transport requests and decodes itself.
     static let codings: [Self] = [
         decoding("gzip", Coded.gzip) { .data($0, headers: ["Content-Encoding": "gzip"]) },
         decoding("deflate", Coded.deflate) { .data($0, headers: ["Content-Encoding": "deflate"]) },
@@ -157,7 +157,7 @@ extension TransportConformance.Case {
     }
 }
 
-/// The same text plain and coded by zlib, as constants, because this target links no such library.
+/// The same text, plain and compressed by zlib, as constants because this target does not link zlib.
 private enum Coded {
     static var plain: Data { Data(String(repeating: "Coded by the server, plain for the caller.\n", count: 8).utf8) }
     static var gzip: Data {
@@ -180,7 +180,7 @@ private enum Coded {
     }
     static var raw: Data { decoded("c85PSU1RSKpUKMlIVShOLSpLLdJRKMhJzMxTSMsvAosmJ+bkpBbpcTmPKiVeKQA=") }
 
-    /// Values of `Content-Encoding` that servers send although they are no codings, or that are not decoded.
+    /// Values of `Content-Encoding` that servers send although they are not content codings, or that are not decoded.
     static let unknown = [
         "aws-chunked", "utf-8", "binary", "gzip, aws-chunked", "aws-chunked, gzip", "compress", "8bit",
     ]

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The deliveries. A transport need not support all of them, but must refuse them before anything is sent.
+    /// Deliveries. A transport need not support all of them, but must refuse the others before anything is sent.
     static let deliveries: [Self] = [
         .semantics("a streamed delivery arrives whole or is refused unsent") { _ in
             .data(.everyByte)

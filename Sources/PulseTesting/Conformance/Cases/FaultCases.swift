@@ -161,7 +161,7 @@ extension ConformanceStage {
         }
     }
 
-    /// Expects a failed POST to arrive once on a reused connection, where engines resend by themselves.
+    /// Expects a failed POST to arrive once on a reused connection, where HTTP engines resend on their own.
     fileprivate func expectOneArrival(ofPOSTTo target: String) async throws {
         for _ in 0..<3 { _ = try await get("/warm") }
         let request = try request(.post, target, body: .bytes(.everyByte))

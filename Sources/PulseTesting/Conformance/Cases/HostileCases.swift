@@ -222,7 +222,7 @@ extension PulseError {
 }
 
 extension RequestBody.Stream {
-    /// A body of those bytes that runs `end` before it ends.
+    /// A body of these bytes that runs `end` before it ends.
     fileprivate static func of(
         _ bytes: Data, length: Int64?, end: @escaping @Sendable () async throws -> Void
     ) -> RequestBody.Stream {

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// Requests that the transport refuses.
+    /// Request lines and header fields at and above the size limit.
     static let largeHeads: [Self] = [
         .semantics("a request line and header fields of the maximum size arrive") { _ in
             .status(200)
@@ -69,7 +69,7 @@ extension [Data] {
 }
 
 extension ConformanceStage {
-    /// A request whose request line and header fields count that many bytes.
+    /// A request whose request line and header fields have a total size in bytes.
     fileprivate func request(ofHeadSize size: Int) throws -> TransportRequest {
         let url = try request().urlRequest.url?.absoluteString ?? ""
         let count = size - "GET".utf8.count - url.utf8.count - "X-Long".utf8.count - 32
@@ -91,8 +91,8 @@ extension ConformanceStage {
     /// Expects the response of a server that then closes the connection with a part of the body unread, which resets
     /// it.
     ///
-    /// Five of ten may be lost: on other systems than Linux the reset may overtake the response. A transport that does
-    /// not read after a failed write loses nearly all.
+    /// Five of ten responses may be lost: outside Linux, the reset may overtake the response. A transport that does not
+    /// read after a failed write loses nearly all.
     fileprivate func expectRefusals(
         _ status: Int, fields: String = "", isReused: Bool = false, body: TransportRequest.Body? = nil
     ) async throws {

@@ -3,7 +3,6 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The responses.
     static let responses: [Self] =
         [
             .semantics("an empty response body is not an error") { _ in

@@ -3,8 +3,8 @@
 import PulseCore
 
 extension TransportConformance.Case {
-    /// The client decides whether to resend a request that was lost with its connection, visible to plugins and events.
-    /// So no transport resends it, whatever its method.
+    /// No transport resends a request that was lost with its connection, whatever its method: the client decides about
+    /// that, visibly to plugins and events.
     static let staleConnections: [Self] =
         [
             arrival(of: .get, "GET", ends: .closed), arrival(of: .get, "GET", ends: .reset),

@@ -83,7 +83,7 @@ extension TransportConformance.Case {
 
     private static let bodiless = [204, 205, 304]
 
-    /// Redirects have cases of their own.
+    /// Redirects have their own cases.
     private static func hasBody(_ status: Int) -> Bool { !bodiless.contains(status) && !(301...308).contains(status) }
 
     static let redirects: [Self] = [301, 302, 303, 307, 308].flatMap { status in

@@ -183,12 +183,12 @@ extension TransportConformance.Case {
     }
 }
 
-/// A TLS server of a case, with an identity of its own.
+/// A TLS server for one case, with its own identity.
 private struct TLSCaseServer {
     let identity: MockServer.TLSIdentity
     private let configuration: MockServer.Configuration
 
-    /// - Parameter appended: what the server sends after its chain.
+    /// - Parameter appended: certificates that the server sends after its chain.
     init(
         names: [String] = MockServer.TLSIdentity.loopbackNames, validity: Range<TimeInterval> = -86_400..<2_592_000,
         appending appended: Data = Data(), versions: ClosedRange<TLSSettings.Version> = .tls12 ... .tls13,
@@ -218,7 +218,7 @@ private struct TLSStage {
     let server: MockServer
     let identity: MockServer.TLSIdentity
 
-    /// Settings that trust the server, with a change.
+    /// Settings that trust the server, modified by `change`.
     func settings(_ change: (inout TLSSettings) -> Void) -> TLSSettings {
         var settings = identity.clientSettings
         change(&settings)
@@ -281,7 +281,7 @@ private final class PinReports: EventSink {
 }
 
 extension SSLPinningPolicy.PinSet {
-    /// - Parameter texts: of each the first certificate in PEM.
+    /// - Parameter texts: in PEM; the first certificate of each is pinned.
     fileprivate init(certificates texts: Data..., isReportOnly: Bool = false) throws {
         let certificates = try texts.map { text in
             let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")

@@ -5,14 +5,14 @@ import PulseCore
 import PulseNetworking
 
 extension TransportConformance {
-    /// The conformance of the transport that a client on Linux uses unless it is given another: nothing is excluded.
+    /// The conformance of a client's default transport on Linux: nothing is excluded.
     package static let standardTransport = TransportConformance("Default", timeLimit: 600) {
         maximumConnectionsPerHost in
         let limit = maximumConnectionsPerHost
         return StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: limit))
     }
 
-    /// The conformance of `SocketTransport` over TLS, where it offers HTTP/2 to a server that speaks HTTP/1.1 alone.
+    /// The conformance of `SocketTransport` over TLS, where it offers HTTP/2 to a server that speaks only HTTP/1.1.
     package static let socketTransportOverTLS = TransportConformance(
         "SocketTransport over TLS", timeLimit: 600, tls: try? .generated()
     ) { maximumConnectionsPerHost in

@@ -13,7 +13,7 @@ extension TransportConformance {
     }
 
     #if canImport(FoundationNetworking)
-    /// The transport as on other platforms, with streams, to test the common logic: on Linux there is no backpressure.
+    /// The transport with streams, as on other platforms, to test the shared logic. On Linux it has no backpressure.
     package static let streamingURLSessionTransport = TransportConformance(
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
         timeLimit: 600

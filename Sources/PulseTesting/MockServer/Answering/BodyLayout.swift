@@ -152,7 +152,7 @@ struct BodyLayout: Sendable {
     private static func framingWithoutLength(under headers: HTTPHeaders, isVersion10: Bool) -> Framing {
         if headers.contains("Transfer-Encoding") { return .chunked() }
         if headers.contains("Content-Length") { return .asGiven }
-        // Such a client does not support transfer codings (RFC 9112, section 6.1).
+        // An HTTP/1.0 client does not support transfer codings (RFC 9112, section 6.1).
         return isVersion10 ? .untilClose : .chunked()
     }
 

@@ -20,7 +20,7 @@ package struct RequestHead: Sendable, Equatable {
         !isVersion10 && headers.values(for: "Expect").contains { $0.equalsIgnoringASCIICase("100-continue") }
     }
 
-    /// The client wants the connection to end with the response.
+    /// Whether the client wants the connection to end with the response.
     var wantsClose: Bool {
         let options = headers.list("Connection")
         return options.contains("close") || isVersion10 && !options.contains("keep-alive")
@@ -134,7 +134,7 @@ extension HTTPHeaders {
         }
     }
 
-    /// The members of a comma-separated field over all its lines, in lower case, without empty ones.
+    /// The members of a comma-separated field across all its lines, in lower case, without empty ones.
     func list(_ name: String) -> [String] {
         values(for: name).flatMap { value in
             value.utf8.split(separator: UInt8(ascii: ",")).map { member in

@@ -26,7 +26,7 @@ package struct RequestParser: Sendable {
         case nothing
     }
 
-    /// Of a body event, in bytes.
+    /// The maximum size of a body event, in bytes.
     package var maximumPieceSize = Int.max
 
     private let maximumHeadSize: Int
@@ -42,12 +42,12 @@ package struct RequestParser: Sendable {
     /// Bytes of the current request so far, framing included.
     package private(set) var messageSize = 0
 
-    /// - Parameter maximumHeadSize: of the request line and all fields, also of the trailers; more is 431.
+    /// - Parameter maximumHeadSize: in bytes, of the request line and all fields, and of the trailers; more is a 431.
     package init(maximumHeadSize: Int) {
         self.maximumHeadSize = maximumHeadSize
     }
 
-    /// Whether no byte of a next request has arrived.
+    /// Whether no byte of the next request has arrived.
     package var isBetweenRequests: Bool {
         guard case .head = expectation else { return false }
         return lines.isEmpty && position == buffer.count

@@ -14,18 +14,18 @@ extension MockServer {
     public struct TLSIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         /// The certificate in PEM, followed by its chain up to an authority.
         public let certificates: Data
-        /// The certificate in PEM that a client trusts, or several; they verify client certificates, too.
+        /// The certificate in PEM that a client trusts, or several; they also verify client certificates.
         public let authority: Data
-        /// A certificate with its key, issued by ``authority``, for a client that the server asks for one; nil in an
+        /// A client certificate with its key, issued by ``authority``, for a server that asks for one; nil in an
         /// identity that was not generated.
         public let clientCertificate: TLSSettings.ClientCertificate?
         let key: Data
 
-        /// An identity from PEM texts (RFC 7468). They are parsed when a server starts with the identity.
+        /// Creates an identity from PEM texts (RFC 7468). They are parsed when a server starts with the identity.
         ///
         /// - Parameters:
-        ///   - key: without a password.
-        ///   - authority: nil for `certificates`.
+        ///   - key: the private key, without a password.
+        ///   - authority: what clients trust; nil for `certificates`.
         public init(certificates: Data, key: Data, authority: Data? = nil) {
             self.init(certificates: certificates, key: key, authority: authority ?? certificates, client: nil)
         }
@@ -49,16 +49,16 @@ extension MockServer.TLSIdentity {
     /// The names of a server on the loopback interface.
     public static let loopbackNames = ["localhost", "127.0.0.1", "::1"]
 
-    /// An identity with keys and an authority of its own, made in this process and stored nowhere else.
+    /// Generates an identity with its own keys and authority, in this process and stored nowhere else.
     ///
     /// - Parameters:
     ///   - names: host names and IP addresses for which the certificate is valid. A client refuses a server with other
     ///     names.
-    ///   - validity: the seconds from now in which the certificates are valid; from a day ago for 30 days by default. A
-    ///     range in the past makes an expired certificate.
+    ///   - validity: the validity period in seconds from now; by default from a day ago until 30 days from now. A range
+    ///     in the past makes an expired certificate.
     ///
     /// Throws ``PulseCore/PulseError/unsupported(_:)`` if the system has no libssl, as on Apple's platforms, and
-    /// ``PulseCore/PulseError/invalidRequest(reason:)`` for a name that is neither a host's nor an IP address.
+    /// ``PulseCore/PulseError/invalidRequest(reason:)`` for a name that is neither a host name nor an IP address.
     public static func generated(
         names: [String] = loopbackNames, validity: Range<TimeInterval> = -86_400..<2_592_000
     ) throws -> Self {
@@ -73,7 +73,7 @@ extension MockServer.TLSIdentity {
             client: TLSSettings.ClientCertificate(pkcs12: parts.client, password: TLSLibrary.clientPassword))
     }
 
-    /// Other characters are refused, since commas and colons have a meaning in the list of names.
+    /// Other characters are refused, because a comma separates names in the list.
     private static func isName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in

@@ -56,19 +56,18 @@ final class TLSServer: @unchecked Sendable {
         pulse_tls_server_free(server)
     }
 
-    /// Agrees on this protocol with the clients that offer it, and on none with others. Call it before the first
-    /// connection.
+    /// Selects this ALPN protocol for clients that offer it, and none for others. Call it before the first connection.
     func prefer(_ name: StaticString) {
         pulse_tls_server_prefer(server, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
     }
 
-    /// Nil without memory.
+    /// Nil if out of memory.
     func makeStream() -> TLSStream? {
         pulse_tls_stream_new(server).map(TLSStream.init)
     }
 }
 
-/// The TLS of one connection over memory: the owner transfers the bytes.
+/// The TLS of one connection over memory buffers: the owner transfers the bytes.
 // Unchecked, and sound: it is part of a `SocketStream`'s state, and accessed only under its lock.
 final class TLSStream: @unchecked Sendable {
     private let stream: OpaquePointer
@@ -81,20 +80,20 @@ final class TLSStream: @unchecked Sendable {
         pulse_tls_stream_free(stream)
     }
 
-    /// Whether the handshake is over.
+    /// Whether the handshake is complete.
     var isEstablished: Bool { pulse_tls_stream_is_established(stream) }
 
-    /// Whether both sides have agreed on a protocol.
+    /// Whether ALPN has selected a protocol.
     var hasProtocol: Bool { pulse_tls_stream_has_protocol(stream) }
 
-    /// Adds bytes from the client; false without memory.
+    /// Adds bytes from the client; false if out of memory.
     func feed(_ bytes: Data) -> Bool {
         bytes.withUnsafeBytes { pulse_tls_stream_feed(stream, $0.baseAddress, $0.count) }
     }
 
     /// Continues the handshake, or decrypts a record.
     func read() -> TLSInput {
-        // The largest record.
+        // The size of the largest record.
         var bytes = Data(count: 16 << 10)
         let count = bytes.withUnsafeMutableBytes { pulse_tls_stream_read(stream, $0.baseAddress, $0.count) }
         switch Int(count) {
@@ -106,7 +105,7 @@ final class TLSStream: @unchecked Sendable {
         }
     }
 
-    /// Encrypts; false before the end of the handshake and after a failure.
+    /// Encrypts bytes; false before the end of the handshake and after a failure.
     func write(_ bytes: Data) -> Bool {
         isEstablished && bytes.withUnsafeBytes { pulse_tls_stream_write(stream, $0.baseAddress, $0.count) }
     }
@@ -122,7 +121,7 @@ final class TLSStream: @unchecked Sendable {
         }
     }
 
-    /// Ends the sending side with a closure alert, if the handshake is over.
+    /// Ends the sending side with a closure alert, if the handshake is complete.
     func end() {
         pulse_tls_stream_end(stream)
     }

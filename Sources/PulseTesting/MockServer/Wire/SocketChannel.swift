@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The bytes of a connection in both directions: those of the socket, or those above TLS.
+/// The bytes of a connection in both directions, plain or through TLS.
 ///
 /// TLS starts with ``secure(_:)``, so that a server can accept a connection without a handshake.
 struct SocketChannel: Sendable {
@@ -44,7 +44,7 @@ struct SocketChannel: Sendable {
     /// Whether application bytes can be written.
     var isReady: Bool { !isSecure || hasBegun && tls?.isEstablished == true }
 
-    /// Whether TLS has agreed on a protocol.
+    /// Whether ALPN has selected a protocol.
     var hasProtocol: Bool { tls?.hasProtocol ?? false }
 
     /// Whether the socket has accepted all written bytes.

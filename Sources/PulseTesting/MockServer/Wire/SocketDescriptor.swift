@@ -14,7 +14,7 @@ import Glibc
 import Musl
 #endif
 
-/// A non-blocking TCP socket by its number. It owns nothing: its opener calls ``dispose()`` once.
+/// A non-blocking TCP socket, by its file descriptor. It owns nothing: its opener calls ``dispose()`` once.
 struct SocketDescriptor: Sendable, Hashable {
     let number: Int32
 
@@ -78,7 +78,7 @@ struct SocketDescriptor: Sendable, Hashable {
             }
             switch errno {
             case EAGAIN, EWOULDBLOCK: return nil
-            // The client has left again, or a signal arrived: later connections are not affected.
+            // The client has already disconnected, or a signal arrived: later connections are not affected.
             case EINTR, ECONNABORTED: continue
             default: throw SocketFailure(operation: "accept")
             }
@@ -131,7 +131,7 @@ struct SocketDescriptor: Sendable, Hashable {
     }
 
     /// Whether sent bytes are on their way to the peer, so that a reset may still overtake them. Bytes that the peer
-    /// does not accept do not count. Always false on Darwin, which does not tell.
+    /// does not accept do not count. Always false on Darwin, which does not report it.
     var isDelivering: Bool {
         #if canImport(Darwin)
         false

@@ -17,7 +17,8 @@ extension SocketStream {
         }
     }
 
-    /// Returns when the system has taken all of it. Throws if the client has left or the connection was closed locally.
+    /// Returns when the system has accepted all bytes. Throws if the client has disconnected or the connection was
+    /// closed locally.
     func send(_ bytes: Data) async throws {
         guard !bytes.isEmpty else { return }
         if speaksTLS { await establishment() }
@@ -83,7 +84,8 @@ extension SocketStream {
         }
     }
 
-    /// Returns when the client's system has the sent bytes, as far as it accepts them: a later reset leaves them there.
+    /// Returns when the client's system has received the sent bytes, as far as it accepts them: a later reset does not
+    /// discard them.
     func delivery() async {
         while state.withLock({ $0.isOpen && descriptor.isDelivering }) { await Task.yield() }
     }

@@ -6,8 +6,8 @@ import PulsePlatform
 
 /// One accepted connection as an async stream of bytes in both directions.
 ///
-/// Reads ahead up to a limit even without a receiver, so that the end of a client is noticed at once. One task receives
-/// and one sends; everything else is safe from any thread. Closing wakes all waiters.
+/// Reads ahead up to a limit even without a receiver, so that a client's disconnect is noticed at once. One task
+/// receives and one sends; everything else is safe from any thread. Closing wakes all waiters.
 final class SocketStream: Sendable {
     /// How the client ended its side.
     enum PeerEnd: Sendable {
@@ -90,7 +90,7 @@ final class SocketStream: Sendable {
         state.withLock { $0.problem }
     }
 
-    /// Whether TLS has agreed on a protocol, which is known once a byte was received.
+    /// Whether ALPN has selected a protocol, which is known once a byte was received.
     var hasProtocol: Bool {
         state.withLock { $0.channel.hasProtocol }
     }
@@ -130,7 +130,7 @@ final class SocketStream: Sendable {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let waits = state.withLock { state in
-                        // A cancellation that came earlier has found no reader.
+                        // An earlier cancellation found no reader to resume.
                         guard !state.isOver, state.input.isEmpty, !Task.isCancelled else { return false }
                         state.reader = continuation
                         return true
@@ -143,7 +143,7 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// The bytes that the system still holds after a failed write has ended the reading; nil without any.
+    /// The bytes that the system still holds after a failed write has ended reading; nil if there are none.
     func leftover() -> Data? {
         state.withLock { state in
             guard state.isOpen, case .bytes(let bytes) = descriptor.readBytes(upTo: Self.readAhead) else { return nil }
@@ -160,7 +160,7 @@ final class SocketStream: Sendable {
         }
     }
 
-    /// Reads and discards input, to detect the client's end whatever it sends before.
+    /// Reads and discards input, to detect the client's end whatever it sends before that.
     func discardInput() {
         state.withLock { discardInput(&$0) }
     }
@@ -259,7 +259,7 @@ final class SocketStream: Sendable {
 }
 
 extension SocketStream {
-    /// Runs `body` in a task that is cancelled when the peer leaves or the server shuts down, and waits for it.
+    /// Runs `body` in a task that is cancelled when the client disconnects or the server shuts down, and waits for it.
     func whilePeerStays<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
