@@ -3,9 +3,9 @@
 import PulseCore
 
 extension PulseClient {
-    /// The handshake: a call of its own, which ends with the response.
+    /// Plans the opening handshake: a separate call that ends with the response.
     ///
-    /// - Parameter isReconnect: whether the call is not retried.
+    /// - Parameter isReconnect: true disables retries of the call.
     func handshake<E: SocketEndpoint>(_ endpoint: E, isReconnect: Bool) throws -> CallPlan {
         let headers = try SocketUpgrade.headers(
             subprotocols: endpoint.subprotocols, compresses: endpoint.socketOptions.compression == .offered)
@@ -25,12 +25,12 @@ extension PulseClient {
     }
 }
 
-/// The handshake of a socket as an endpoint.
+/// Adapts a socket's endpoint to the HTTP request of its handshake.
 private struct SocketHandshakeCall<E: SocketEndpoint>: Endpoint {
     typealias Response = EmptyResponse
     let endpoint: E
 
-    /// The schemes of WebSockets mean those of HTTP (RFC 6455, section 3).
+    /// `ws` and `wss` map to `http` and `https` (RFC 6455, section 3).
     var path: String {
         get throws {
             let path = try endpoint.path.requestPath.text

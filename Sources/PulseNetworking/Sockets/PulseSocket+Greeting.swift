@@ -3,15 +3,15 @@
 public import PulseCore
 
 extension PulseSocket {
-    /// A connection of a socket before any other message: to log in, or to subscribe again.
+    /// A new connection of a socket before the socket's own messages are sent on it: to log in, or to subscribe again.
     ///
-    /// It belongs to the closure that gets it, and ends with it. Safe to use from any thread.
+    /// Valid only until the closure that receives it returns. Safe to use from any thread.
     public struct Greeting: Sendable {
         let core: SocketCore
         let number: Int
         /// Whether the socket was open before.
         public let isReconnect: Bool
-        /// The 101 of the handshake, without its connection.
+        /// The 101 response to the handshake, without its connection.
         public let response: PulseResponse
 
         init(core: SocketCore, number: Int, isReconnect: Bool, response: PulseResponse) {
@@ -23,7 +23,7 @@ extension PulseSocket {
             self.response = head
         }
 
-        /// Sends a message before those of the socket, as ``PulseSocket/send(_:)`` does.
+        /// Sends a message ahead of the socket's own messages, as ``PulseSocket/send(_:)`` does.
         public func send(_ message: SocketMessage) async throws {
             try await core.send(message, greeting: number)
         }
@@ -33,7 +33,7 @@ extension PulseSocket {
             try await core.send(core.message(of: value), greeting: number)
         }
 
-        /// Returns the next message of this connection. What is not received here is left to the socket.
+        /// Returns the next message of this connection. Messages not received here remain for the socket.
         ///
         /// Throws ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost` if the connection ends, and
         /// ``PulseError/invalidRequest(reason:)`` if another task receives or the greeting is over.

@@ -3,9 +3,9 @@
 import PulseCore
 
 extension PulseSocket {
-    /// The messages of a socket. They end when the socket has ended; ``SocketState/closed(_:)`` has the reason.
+    /// The received messages of a socket, until it has ended; ``SocketState/closed(_:)`` has the reason.
     ///
-    /// One task at a time reads. A second one gets the end, and a ``NetworkEvent/warning(_:)`` is emitted.
+    /// Only one task may iterate at a time: a second one gets nil, with a ``NetworkEvent/warning(_:)``.
     public struct Messages<Element: Sendable>: AsyncSequence, Sendable {
         private let handle: SocketHandle
         private let decode: @Sendable (SocketMessage) -> Result<Element?, PulseError>
@@ -31,7 +31,7 @@ extension PulseSocket {
                         if let element = try decode(await handle.core.receive()).get() { return element }
                     } catch {
                         let error = PulseError(wrapping: error)
-                        // Unless that is the end of the socket itself.
+                        // No warning if the socket itself has ended with this error.
                         if case .invalidRequest = error, !handle.core.hasFinished { handle.core.warn(error.summary) }
                         return nil
                     }

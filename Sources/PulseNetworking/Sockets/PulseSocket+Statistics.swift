@@ -3,22 +3,22 @@
 public import PulseCore
 
 extension PulseSocket {
-    /// What has passed through a socket since it was created.
+    /// Traffic counters of a socket since it was created.
     public struct Statistics: Sendable, Hashable {
-        /// How often the socket was opened; each time but the first is a reconnect.
+        /// Number of times the socket has opened; all but the first are reconnects.
         public package(set) var connections = 0
-        /// The messages that the system has taken all bytes of.
+        /// Number of messages whose bytes were all handed to the system.
         public package(set) var messagesSent = 0
-        /// The messages that have arrived whole, with those that no reader has taken yet.
+        /// Number of messages received in full, including those that the application has not read yet.
         public package(set) var messagesReceived = 0
-        /// The bytes that were sent after the handshakes, with those of frames and pings.
+        /// Bytes sent after the handshakes, including frame headers and pings.
         public package(set) var bytesSent: Int64 = 0
-        /// The bytes that were received after the handshakes, with those of frames and pongs.
+        /// Bytes received after the handshakes, including frame headers and pongs.
         public package(set) var bytesReceived: Int64 = 0
-        /// The messages that were sent, or may have been sent, over the present or else the latest connection since its
-        /// latest confirmed ping: what may be lost with it.
+        /// Number of messages sent, or possibly sent, since the last confirmed ping of the current or most recent
+        /// connection. They may be lost with that connection.
         public package(set) var unconfirmed = 0
-        /// The seconds from the latest confirmed ping to its pong; nil before the first.
+        /// Round-trip time of the last confirmed ping in seconds; nil before the first pong.
         public package(set) var roundTrip: TimeInterval?
 
         package init() {}

@@ -5,7 +5,7 @@ import PulsePlatform
 
 /// Turns the messages of one connection into frames.
 struct SocketEncoder: Sendable {
-    /// A message on its way.
+    /// The message being sent.
     private struct Message: Sendable {
         let opcode: SocketOpcode
         let bytes: Data
@@ -14,13 +14,13 @@ struct SocketEncoder: Sendable {
         var hasFrame = false
     }
 
-    /// What a fragment may have, in bytes before compression: a control frame waits for no more than that.
+    /// Maximum size of a fragment in bytes, before compression. It bounds the wait of a control frame.
     static let fragmentSize = 64 << 10
-    /// Smaller messages are not compressed: they would gain little.
+    /// Minimum size of a message to compress, in bytes: smaller ones would gain little.
     private static let compressionThreshold = 1 << 10
 
     private let deflater: MessageDeflater?
-    /// The message of which fragments follow.
+    /// The message whose next fragment follows.
     private var message: Message?
 
     /// - Parameter parameters: of the compression; nil for none.
@@ -28,8 +28,8 @@ struct SocketEncoder: Sendable {
         deflater = parameters.map { MessageDeflater($0, of: .client) }
     }
 
-    /// Appends the next fragment of a message; each one before the first of another message. Throws code 1011 if the
-    /// compression fails, which happens to no first fragment.
+    /// Appends the next fragment of a message; finish a message before the next one begins. Throws code 1011 if
+    /// compression fails after the first fragment.
     mutating func addFragment(of whole: SocketMessage, to bytes: inout Data) throws(SocketFault) {
         var current =
             message
@@ -49,13 +49,13 @@ struct SocketEncoder: Sendable {
             do throws(SocketFault) {
                 payload = try deflater.compress(piece, isLast: isLast)
             } catch {
-                // Nothing of it is sent: it can go as it is.
+                // Nothing of it is sent yet: send it uncompressed.
                 guard message.sentCount == 0 else { throw error }
                 message.isCompressed = false
             }
         }
         message.sentCount += piece.count
-        // A compressor may keep all of a piece.
+        // The compressor may buffer the whole piece.
         guard isLast || !payload.isEmpty else { return false }
         add(
             message.hasFrame ? .continuation : message.opcode, payload, isFinal: isLast,
@@ -64,7 +64,7 @@ struct SocketEncoder: Sendable {
         return isLast
     }
 
-    /// Appends a frame with a mask of its own (RFC 6455, section 5.3): nothing on the wire may be foreseeable.
+    /// Appends a frame with a fresh masking key (RFC 6455, section 5.3): bytes on the wire must not be predictable.
     func add(
         _ opcode: SocketOpcode, _ payload: Data, isFinal: Bool = true, isCompressed: Bool = false, to bytes: inout Data
     ) {
@@ -82,11 +82,11 @@ struct SocketDecoder: Sendable {
         case message(SocketMessage)
         case ping(Data)
         case pong(Data)
-        /// The last one.
+        /// The last element.
         case close(SocketClose)
     }
 
-    /// The largest announced size in bytes that reserves memory.
+    /// Maximum number of bytes to reserve for an announced size.
     private static let largestReserve = 1 << 20
 
     private var reader: FrameReader
@@ -96,14 +96,14 @@ struct SocketDecoder: Sendable {
     private var message = Data()
     private var isText = false
     private var isCompressed = false
-    /// Of decompressed text; the reader checks the other.
+    /// Validates decompressed text; the reader validates uncompressed text.
     private var validator = UTF8Validator()
 
     /// - Parameter parameters: of the compression; nil for none.
     init(_ parameters: DeflateParameters? = nil, maximumMessageSize: Int) {
         self.maximumMessageSize = maximumMessageSize
-        // The limit counts after decompression: before, a server's small blocks and flushes may make a message longer
-        // without bound.
+        // The limit applies after decompression: small blocks and flushes can make a compressed message arbitrarily
+        // long.
         let limit = parameters == nil ? maximumMessageSize : .max
         reader = FrameReader(of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: limit)
         inflater = parameters.map { MessageInflater($0, of: .server, maximumMessageSize: maximumMessageSize) }
@@ -114,7 +114,7 @@ struct SocketDecoder: Sendable {
         reader.take(bytes)
     }
 
-    /// The next element; nil until more bytes have come. Throws the fault again after it was thrown.
+    /// Returns the next element; nil until more bytes arrive. After a fault, each call throws it again.
     mutating func next() throws(SocketFault) -> Element? {
         if let fault { throw fault }
         do throws(SocketFault) {
@@ -147,12 +147,12 @@ struct SocketDecoder: Sendable {
 
     private mutating func add(_ bytes: Data) throws(SocketFault) {
         guard bytes.count <= maximumMessageSize - message.count else { throw .tooLarge(maximumMessageSize) }
-        // A slice would keep its whole chunk, and give the application a `Data` that does not begin at 0.
+        // A slice would retain its whole chunk, and hand the application a `Data` whose indices do not start at 0.
         guard bytes.count < reader.announcedSize || !message.isEmpty else {
             message = isText ? bytes : Data(bytes)
             return
         }
-        // Growing step by step copies a message several times. A larger one is not trusted for allocation.
+        // Growing in steps copies a message several times. A larger announced size is not trusted.
         if message.isEmpty { message.reserveCapacity(min(reader.announcedSize, Self.largestReserve)) }
         message.append(bytes)
     }

@@ -8,14 +8,16 @@ import PulseTransports
 extension SocketCore {
     // MARK: Reading
 
-    /// - Parameter number: of the connection.
+    /// Reads messages and control frames until the connection is over.
+    ///
+    /// - Parameter number: identifies the connection.
     func readAll(from connection: any DuplexConnection, _ number: Int, _ compression: DeflateParameters?) async {
         var decoder = SocketDecoder(compression, maximumMessageSize: options.maximumMessageSize)
         var readCount = 0
         do {
             while let bytes = try await connection.read() {
                 received(bytes.count)
-                // The cooperative pool has few threads, and the loop of a transport has one.
+                // The cooperative pool has few threads, and the event loop of a transport has one.
                 readCount += 1
                 if readCount % 16 == 0 { await Task.yield() }
                 do throws(SocketFault) {
@@ -45,7 +47,7 @@ extension SocketCore {
         }
     }
 
-    /// Returns whether more may follow.
+    /// Handles an element. Returns whether to keep reading.
     private func take(_ element: SocketDecoder.Element, _ number: Int) async -> Bool {
         switch element {
         case .message(let message):
@@ -70,8 +72,8 @@ extension SocketCore {
         return true
     }
 
-    /// Puts a message into the inbox, and waits while that is full. False if it still is at the end of the connection:
-    /// what follows in a compressed chunk may be large.
+    /// Adds a message to the inbox and waits while the inbox is full. Returns false if it is still full when the
+    /// connection ends, because the rest of a compressed chunk may be large.
     private func deliver(_ message: SocketMessage) async -> Bool {
         let (reader, isFull) = state.withLock { state -> (Waiter?, Bool) in
             state.statistics.messagesReceived += 1
@@ -108,7 +110,7 @@ extension SocketCore {
         return hasRoom
     }
 
-    /// While this side does not read, no pong is missed.
+    /// Records that reading is paused or resumed: no pong is overdue while this side does not read.
     private func hold(_ isHeld: Bool) {
         let time = now
         state.withLock { state in
@@ -118,8 +120,8 @@ extension SocketCore {
         schedule()
     }
 
-    /// Before the connection fails, the application may reply to what came before: until it waits for another message,
-    /// and for no longer than for a close frame.
+    /// Gives the application time to reply to earlier messages before the connection fails: until it waits for another
+    /// message, and for the close timeout at most.
     private func waitForReplies() async {
         guard receiver == nil else { return }
         let deadline = now + options.closeTimeout
@@ -129,7 +131,7 @@ extension SocketCore {
             }.forEach { $0?.resume() }
         }
         hold(true)
-        // Once more where the messages of a greeting have become those of the open socket.
+        // The messages of a greeting may have moved to the inbox of the open socket meanwhile.
         while now < deadline, state.withLock({ $0.mayReply }) {
             await withCheckedContinuation { source in
                 let waits = state.withLock { $0.waitForReader(source) }
@@ -140,19 +142,18 @@ extension SocketCore {
         client.deadlines.remove(alarm)
     }
 
-    /// The peer has sent a close frame, which is confirmed (RFC 6455, section 5.5.1). The connection is over when the
-    /// peer ends it.
+    /// Confirms the peer's close frame (RFC 6455, section 5.5.1). The connection is over when the peer ends it.
     private func closed(by close: SocketClose) {
         beginEnd(.closedByPeer(close), close)
     }
 
-    /// The peer violates the protocol: it is told so, and what else it sends is dropped (RFC 6455, section 7.1.7). It
-    /// is still read, since a reset could overtake the close frame.
+    /// Fails the connection (RFC 6455, section 7.1.7): sends the code of the fault and discards further messages.
+    /// Reading continues, since a reset could overtake the close frame.
     private func fail(_ fault: SocketFault) {
         beginEnd(.failed(fault), SocketClose(code: fault.code, reason: fault.reason))
     }
 
-    /// Sends a close frame before everything else, unless one was sent, and then waits for the peer to leave.
+    /// Sends a close frame ahead of everything else, unless one was sent; then the peer ends the connection.
     private func beginEnd(_ end: SocketMachine.End, _ close: SocketClose) {
         let time = now
         let (writer, connection) = state.withLock { state -> (Waiter?, (any DuplexConnection)?) in
@@ -181,7 +182,7 @@ extension SocketCore {
                 if let started {
                     try await started.finishStarted()
                 } else if !batch.bytes.isEmpty {
-                    // A compressor may have kept all of a fragment.
+                    // The compressor may have buffered the whole fragment.
                     try await connection.write(batch.bytes)
                 }
             } catch {
@@ -191,7 +192,7 @@ extension SocketCore {
         }
     }
 
-    /// Waits for something to write, and returns it with the connection on which it is begun. Nil once nothing follows.
+    /// Waits for the next batch. Returns it with the connection that has begun to write it; nil once nothing follows.
     private func nextBatch() async -> (SocketOutbox.Batch, (any EagerConnection)?)? {
         enum Step {
             case write(SocketOutbox.Batch)
@@ -216,7 +217,7 @@ extension SocketCore {
         }
     }
 
-    /// Makes the writing task wait for something to write. False if there is something, or nothing follows.
+    /// Suspends the writing task until there is something to write. Returns false if there is, or nothing follows.
     func park(_ writer: Waiter) -> Bool {
         state.withLock { state in
             guard let link = state.link, !link.isOver, !state.outbox.hasWork else { return false }
@@ -225,7 +226,7 @@ extension SocketCore {
         }
     }
 
-    /// The system has taken a batch. Returns whether both sides have closed.
+    /// Records that a batch was handed to the system. Returns whether both sides have closed.
     func wrote(_ batch: SocketOutbox.Batch) -> Bool {
         let isOver = state.withLock { state in
             state.link?.batch = nil
@@ -239,7 +240,7 @@ extension SocketCore {
         return isOver
     }
 
-    /// What the peer has sent before is still read, and may tell why.
+    /// Records a write failure. Reading continues for a while: data from the peer may contain the reason.
     func couldNotWrite(_ error: PulseError) {
         let time = now
         state.withLock { state in
@@ -249,7 +250,7 @@ extension SocketCore {
         schedule()
     }
 
-    /// Encodes a batch, without the lock. False if the connection fails for it.
+    /// Encodes a batch outside of the lock. Returns false if it cannot be encoded, which fails the connection.
     func encode(_ batch: inout SocketOutbox.Batch) -> Bool {
         guard var encoder = state.withLock({ $0.link?.encoder }) else { return false }
         do throws(SocketFault) {
@@ -262,7 +263,7 @@ extension SocketCore {
         return true
     }
 
-    /// The rest of a message cannot be compressed, so that no other may follow.
+    /// Fails the connection: the rest of a message cannot be compressed, so no other may follow.
     private func couldNotEncode(_ batch: SocketOutbox.Batch, _ fault: SocketFault) {
         state.withLock { state in
             state.link?.batch = nil
@@ -273,9 +274,9 @@ extension SocketCore {
 
     // MARK: The end
 
-    /// The connection is over.
+    /// Marks the connection as over, and resumes the tasks that wait for it.
     ///
-    /// - Parameter error: nil if the peer has ended it.
+    /// - Parameter error: nil if the peer has ended it, or the close timeout has passed.
     private func over(_ number: Int, _ error: PulseError?) {
         struct Effects {
             let connection: any DuplexConnection
@@ -303,7 +304,7 @@ extension SocketCore {
 
     // MARK: The alarm
 
-    /// Sets the alarm of the connection for what is due next. To be called after each change that may bring it forward.
+    /// Sets the connection's alarm for the next deadline. Call it after a change that may bring the deadline forward.
     func schedule() {
         let due = state.withLock { state -> (number: Int, deadline: TimeInterval)? in
             guard let link = state.link, !link.isOver, link.deadline < link.alarmDeadline else { return nil }
@@ -313,7 +314,7 @@ extension SocketCore {
         guard let due else { return }
         let alarm = client.deadlines.add(due.deadline) { [weak self] in self?.tick(due.number, due.deadline) }
         let needless = state.withLock { state -> DeadlineHeap.Alarm? in
-            // It may have come already, or an earlier one was set.
+            // It may have fired already, or an earlier one was set.
             guard let link = state.link, link.number == due.number, !link.isOver, link.alarmDeadline == due.deadline
             else { return alarm }
             state.link?.alarm = alarm
@@ -322,7 +323,7 @@ extension SocketCore {
         if let needless { client.deadlines.remove(needless) }
     }
 
-    /// The alarm for that time has come.
+    /// Handles the alarm for a deadline.
     private func tick(_ number: Int, _ deadline: TimeInterval) {
         enum Due {
             case nothing
@@ -335,7 +336,7 @@ extension SocketCore {
         let time = max(now, deadline)
         let due = state.withLock { state -> Due in
             guard let link = state.link, link.number == number, !link.isOver else { return .nothing }
-            // Not for an alarm that an earlier one has replaced.
+            // An earlier alarm may have replaced this one.
             if link.alarmDeadline == deadline {
                 state.link?.alarm = nil
                 state.link?.alarmDeadline = .infinity

@@ -3,11 +3,11 @@
 import PulseCore
 
 extension SocketCore {
-    /// A connection that has ended, as far as its event needs it.
+    /// The data of an ended connection for its event.
     struct EndedLink: Sendable {
         let link: Link
         let end: SocketMachine.End
-        /// With what, and why, this side closes the socket.
+        /// The code and reason with which this side closes the socket, and below the error that caused it.
         let close: SocketClose?
         let closeError: PulseError?
         let hasSentClose: Bool
@@ -15,7 +15,7 @@ extension SocketCore {
         let summary: NetworkEvent.CallSummary
     }
 
-    /// Emits the event of a connection that has ended, before the state that follows from it.
+    /// Emits the event of an ended connection, before the state that results from it.
     func note(_ ended: EndedLink) {
         guard let events = environment.events, events.isActive else { return }
         let (close, time) = (ended.codeInForce, now)
@@ -33,7 +33,7 @@ extension SocketCore {
 }
 
 extension SocketCore.EndedLink {
-    /// RFC 6455, section 7.1.5; or what this side has sent, if the peer has sent no close frame.
+    /// The close code of the connection (RFC 6455, section 7.1.5); this side's, if the peer sent no close frame.
     fileprivate var codeInForce: SocketClose {
         if let received = link.closeReceived { return received }
         guard hasSentClose else { return SocketClose(code: 1006) }

@@ -4,10 +4,10 @@ import PulseCore
 import PulseTransports
 
 extension SocketCore {
-    /// Writes a batch in a task that sends. Two switches of tasks would take longer than a small message; the row of
-    /// `Benchmarks/sockets` with 64 in flight shows them.
+    /// Writes a batch in the sending task. Two task switches would take longer than a small message: see the row with
+    /// 64 in flight of `Benchmarks/sockets`.
     ///
-    /// - Parameter writer: the writing task, which waits. It takes over what the system has no room for.
+    /// - Parameter writer: the waiting writing task. It writes the bytes that the system has no room for.
     func write(insteadOf writer: Waiter) {
         guard let (next, connection) = takeEagerBatch() else { return writer.resume() }
         var batch = next
@@ -33,7 +33,7 @@ extension SocketCore {
                 return nil
             }
             state.link?.eagerCount += 1
-            // The cooperative pool has few threads: now and then the sending task waits for the writing one.
+            // The cooperative pool has few threads: every 64th time, the writing task takes the batch.
             guard link.eagerCount % 64 != 63 else { return nil }
             return state.takeBatch(at: time).map { ($0, connection) }
         }

@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 import PulseTransports
 
-/// The one task of a socket: it makes the handshakes, serves each connection to its end, and waits between them.
+/// The main task of a socket: performs handshakes, serves each connection until it ends, and waits between attempts.
 extension SocketCore {
     func run(_ first: SocketMachine.Action) async {
         var action = first
@@ -33,7 +33,7 @@ extension SocketCore {
         _ = try? await task.value
     }
 
-    /// Registers what ends the work that is under way, or ends it at once.
+    /// Registers the closure that interrupts the work in progress, or calls it if that is already due.
     private func interrupt(by interruption: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.interruption = interruption
@@ -42,7 +42,7 @@ extension SocketCore {
         if isLate { interruption() }
     }
 
-    /// Waits until the reader has room for the messages of another connection.
+    /// Waits until the inbox has room for the messages of another connection.
     private func waitForRoom() async {
         interrupt { [self] in state.withLock { $0.inbox.takeSource() }?.resume() }
         defer { state.withLock { $0.interruption = nil } }
@@ -78,7 +78,7 @@ extension SocketCore {
         }
     }
 
-    /// Returns the response to the handshake, which ``beginClose(_:because:)`` and ``leave(_:)`` cancel.
+    /// Performs a handshake; ``beginClose(_:because:)`` and ``leave(_:)`` cancel it.
     private func handshake(isReconnect: Bool) async throws -> PulseResponse {
         let plan = try self.plan(isReconnect)
         // Before the first event of the call.
@@ -111,7 +111,7 @@ extension SocketCore {
         return action
     }
 
-    /// Reads and writes until the connection is over. The greeting is made first.
+    /// Runs the greeting, and reads and writes until the connection is over.
     private func serve(
         _ connection: any DuplexConnection, _ response: PulseResponse, isReconnect: Bool
     ) async -> SocketMachine.End {
@@ -136,7 +136,7 @@ extension SocketCore {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in
                 let readAll: @Sendable () async -> Void = { await self.readAll(from: connection, number, compression) }
-                // Decompression and a receiver would take the thread of all connections for too long.
+                // Decompression and a receiver would occupy the thread of all connections for too long.
                 guard compression == nil, receiver == nil, let eager = connection as? any EagerConnection else {
                     return await readAll()
                 }
@@ -156,7 +156,7 @@ extension SocketCore {
         return endLink()
     }
 
-    /// Runs the greeting, and leaves it if it takes longer than ``greetingTimeout``, or than the connection.
+    /// Runs the greeting; gives up after ``greetingTimeout``, or when the connection is over or the socket closes.
     private func greet(_ greeting: PulseSocket.Greeting) async throws {
         guard let greeter else { return }
         let reply = PendingReply<Result<Void, any Error>>()
@@ -185,7 +185,7 @@ extension SocketCore {
         let time = now
         let waiters = state.withLock { state -> [Waiter?]? in
             let isLeft = state.isAbandoned && state.connects.isEmpty
-            // The peer may have left already: then the socket was open for what came before. A receiver knows better.
+            // The peer may have closed already: without a receiver, the socket opens to deliver earlier messages.
             guard !isLeft, let link = state.link, link.refusal == nil, receiver == nil || link.isUp,
                 state.machine.opened(at: time)
             else { return nil }
@@ -203,12 +203,12 @@ extension SocketCore {
             return waiters
         }
         tell()
-        // It was closed, left or lost meanwhile.
+        // The socket was closed, abandoned or disconnected meanwhile.
         guard let waiters else { return refuse(.cancelled) }
         for waiter in waiters { waiter?.resume() }
     }
 
-    /// Closes a connection that has not become the open one, with that error unless it has ended by itself.
+    /// Closes a connection on which the socket has not opened. The error becomes its end, unless it has already ended.
     private func refuse(_ error: PulseError) {
         let time = now
         let writer = state.withLock { state -> Waiter? in
@@ -224,7 +224,7 @@ extension SocketCore {
         schedule()
     }
 
-    /// Takes the connection apart. Returns how it has ended.
+    /// Removes the connection and fails what it left unsent. Returns how it ended.
     private func endLink() -> SocketMachine.End {
         struct Ended {
             let end: SocketMachine.End
@@ -265,8 +265,8 @@ extension SocketCore {
 
     // MARK: The end
 
-    /// The first attempt has failed: the socket is idle again. Returns the next step, if the socket was closed
-    /// meanwhile, or a task asked to connect while the failed attempt was being cancelled.
+    /// Makes the socket idle again after the first attempt has failed. Returns the next action if the socket was closed
+    /// meanwhile, or a task called ``connect()`` while the failed attempt was being cancelled.
     private func rest(after error: PulseError) -> SocketMachine.Action? {
         let (action, connects, items) = state.withLock {
             state -> (SocketMachine.Action?, [ConnectReply], [SocketOutbox.Item]) in
@@ -314,7 +314,7 @@ extension SocketCore {
 }
 
 extension SocketClose {
-    /// What this side sends if the greeting fails with that error.
+    /// The code and reason to send when the greeting fails with an error.
     fileprivate init(refusing error: PulseError) {
         self.init(code: 1000)
         guard case .socketClosed(let code, let reason) = error else { return }

@@ -7,45 +7,45 @@ import PulseTransports
 extension SocketCore {
     /// A connection that is being served.
     struct Link: Sendable {
-        /// Tells connections apart.
+        /// Identifies the connection.
         let number: Int
         let connection: any DuplexConnection
-        /// The same, if a sending task may write.
+        /// The same connection, if sending tasks may write to it.
         let eager: (any EagerConnection)?
-        /// Of the task that has the batch.
+        /// Used only by the task that has the batch.
         var encoder: SocketEncoder
-        /// How the connection ends, if that is known before it does.
+        /// How the connection ends, once that is known.
         var end: SocketMachine.End?
-        /// With what this side has closed the connection before it was the open one.
+        /// The code and reason with which this side closed the connection before the socket opened on it.
         var refusal: SocketClose?
         /// The peer's close frame.
         var closeReceived: SocketClose?
-        /// When the connection is closed at last: it fails, or a close handshake is under way.
+        /// When the connection is closed at the latest, after a failure or during a close handshake.
         var closeDeadline = TimeInterval.infinity
         /// Whether the connection is closed.
         var isOver = false
-        /// The batch that is being written, or that could not be.
+        /// The batch being written, or the one that could not be written.
         var batch: SocketOutbox.Batch?
         /// Whether a sending task has begun to write the batch, and the writing task has to finish it.
         var isStarted = false
-        /// The batches that sending tasks have taken.
+        /// Number of times a sending task has tried to take a batch.
         var eagerCount = 0
-        /// Why nothing can be written.
+        /// The write failure; nothing is written after it.
         var failure: PulseError?
         /// Whether the peer has closed, or violates the protocol: this side sends nothing after its close frame.
         var isPeerDone = false
-        /// Whether a message has come.
+        /// Whether a message was received.
         var hasReceived = false
         /// The messages for the greeting; nil once the socket is open.
         var greeting: SocketInbox?
-        /// The messages sent on this connection.
+        /// Number of messages sent on this connection.
         var sentCount = 0
         var heartbeat: SocketHeartbeat
         let openedAt: TimeInterval
         /// The statistics when the connection began.
         let initial: PulseSocket.Statistics
         var alarm: DeadlineHeap.Alarm?
-        /// When the alarm is due, from before it is set until it has come.
+        /// When the alarm is due; set before the alarm is, and until it fires.
         var alarmDeadline = TimeInterval.infinity
         /// The writing task, while it waits for something to write.
         var writer: Waiter?
@@ -53,15 +53,15 @@ extension SocketCore {
         /// Whether messages can be sent.
         var isUp: Bool { !isOver && failure == nil && end == nil }
 
-        /// Whether the greeting is left, since the connection is over. It may still work on what has come.
+        /// Whether to abandon the greeting: the connection is over, and there are no messages to process.
         var endsGreeting: Bool { isOver && !hasReceived }
 
-        /// A sending task has begun to write a batch.
+        /// Records that a sending task has begun to write a batch.
         mutating func begin(_ batch: SocketOutbox.Batch) {
             (self.batch, isStarted) = (batch, true)
         }
 
-        /// The batch to finish, and the connection that has begun with it.
+        /// Takes the batch to finish, with the connection that has begun to write it.
         mutating func takeStarted() -> (SocketOutbox.Batch, any EagerConnection)? {
             guard isStarted, let batch, let eager else { return nil }
             isStarted = false
@@ -71,8 +71,8 @@ extension SocketCore {
         /// When the alarm is due.
         var deadline: TimeInterval { min(heartbeat.deadline, closeDeadline) }
 
-        /// Sets the time in which what the peer has sent before a failure to write is read. An application that does
-        /// not receive has as long as a peer that is silent.
+        /// Limits how long the peer's earlier data is read after a write failure: for the close timeout, or for the
+        /// pong timeout while the application does not receive.
         mutating func limitReading(at time: TimeInterval, _ closeTimeout: TimeInterval) {
             guard failure != nil, end == nil else { return }
             closeDeadline = time + (heartbeat.isHeld ? heartbeat.pongTimeout : closeTimeout)
@@ -82,47 +82,47 @@ extension SocketCore {
     struct State: Sendable {
         var machine: SocketMachine
         var link: Link?
-        /// The connections so far, with those that did not become the open one.
+        /// Number of connections so far, including those on which the socket never opened.
         var linkCount = 0
         var inbox: SocketInbox
         var outbox = SocketOutbox()
-        /// The socket in events. It names the latest handshake as the call that caused them.
+        /// The summary of the socket in events. It names the latest handshake as their cause.
         var summary: NetworkEvent.CallSummary
-        /// The request of the latest handshake, for the texts of errors; without its headers, which would take room in
+        /// The request of the latest handshake, for error messages; without its headers, which would take memory in
         /// each idle socket.
         var request: URLRequest?
         var statistics = PulseSocket.Statistics()
-        /// What the latest connection may have lost, until that is told.
+        /// Number of messages that the latest connection may have lost, until an event reports it.
         var untoldLoss = 0
-        /// Cancels the handshake, the greeting or the wait that is under way.
+        /// Cancels the handshake, greeting or wait in progress.
         var interruption: (@Sendable () -> Void)?
         var connects: [ConnectReply] = []
-        /// Whether all tasks that waited for the first attempt have left, and it was cancelled.
+        /// Whether the first attempt was cancelled because all tasks that waited for it were.
         var isAbandoned = false
         var closes: [PendingReply<Void>] = []
-        /// With what this side closes.
+        /// The code and reason with which this side closes the socket.
         var close: SocketClose?
         var closeError: PulseError?
         var current = SocketState.idle
-        /// The events that are to be told, in order.
+        /// Events to publish, in order.
         var untold: [NetworkEvent] = []
         var isTelling = false
-        /// Whether ``SocketState/closed(_:)`` was noted.
+        /// Whether ``SocketState/closed(_:)`` was recorded.
         var hasFinished = false
-        /// Whether nothing is left to do but to tell the end.
+        /// Whether nothing remains to be done except publishing the end.
         var isDone = false
     }
 }
 
 extension SocketCore.State {
-    /// Whether the socket has ended, and everything was told.
+    /// Whether the socket has ended and all its events are published.
     var hasEnded: Bool { isDone && untold.isEmpty && !isTelling }
 
     var isClosed: Bool {
         if case .closed = machine.phase { true } else { false }
     }
 
-    /// What every use of a socket that has ended throws.
+    /// The error that every use of an ended socket throws.
     var endError: PulseError {
         if case .closed(let error?) = machine.phase { return error }
         return closeError ?? .socketClosed(code: close?.code ?? 1000, reason: close?.reason ?? "")
@@ -141,7 +141,7 @@ extension SocketCore.State {
         }
     }
 
-    /// - Parameter reply: nil for a ping of the socket itself.
+    /// - Parameter reply: nil for a ping that only keeps the socket alive.
     mutating func ping(_ reply: SocketHeartbeat.Reply?, at time: TimeInterval) {
         outbox.ping(reply)
         link?.heartbeat.request(at: time, isAwaited: reply != nil)
@@ -150,25 +150,25 @@ extension SocketCore.State {
     /// The next frames to write; nil without any.
     mutating func takeBatch(at time: TimeInterval) -> SocketOutbox.Batch? {
         guard var link else { return nil }
-        // Else the heartbeat would be accessed twice.
+        // Moved out of the state, because the closure below changes the heartbeat (exclusive access).
         self.link = nil
         defer { self.link = link }
         link.batch = outbox.next { reply in link.heartbeat.ping(at: time, sentCount: link.sentCount, reply: reply) }
         return link.batch
     }
 
-    /// The writing task, if it waits.
+    /// Takes the writing task, if it is waiting.
     mutating func takeWriter() -> SocketCore.Waiter? {
         link?.writer.take()
     }
 
-    /// Whether the application has got a message of the connection, may still send, and does not wait for another one.
+    /// Whether the application may still reply: it has a message, can send, and does not wait for another one.
     var mayReply: Bool {
         guard let link, link.hasReceived, link.isUp, close == nil else { return false }
         return (link.greeting ?? inbox).reader == nil
     }
 
-    /// Makes the reading task wait until the application waits for another message. False if it need not.
+    /// Suspends the reading task until the application waits for another message. Returns false if it need not wait.
     mutating func waitForReader(_ source: SocketCore.Waiter) -> Bool {
         guard mayReply else { return false }
         return link?.greeting?.waitForReader(source) ?? inbox.waitForReader(source)

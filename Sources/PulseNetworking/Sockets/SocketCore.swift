@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The state of a socket, and its doors for the application. One task connects, serves the connection and reconnects
+/// The state of a socket, and its entry points. One task connects, serves the connection and reconnects
 /// (`SocketCore+Run.swift`); a connection has one task that reads and one that writes (`SocketCore+Connection.swift`).
 final class SocketCore: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
@@ -13,12 +13,12 @@ final class SocketCore: Sendable {
     let options: SocketOptions
     let pingInterval: TimeInterval
     private let encoder: any RequestEncoder
-    /// In seconds.
+    /// Maximum duration of the greeting in seconds.
     let greetingTimeout: TimeInterval
-    /// The call that connects.
+    /// Plans the call that performs a handshake.
     let plan: @Sendable (_ isReconnect: Bool) throws -> CallPlan
     let greeter: Greeter?
-    /// Takes the messages; nil for the inbox.
+    /// Receives the messages in place of the inbox; nil to use the inbox.
     let receiver: (any SocketReceiver)?
     let state: Locked<State>
     private let tag: String?
@@ -31,7 +31,7 @@ final class SocketCore: Sendable {
         self.client = client
         self.receiver = receiver
         options = endpoint.socketOptions
-        // With its type: without it, the whole seconds would be meant, which have a default.
+        // The type annotation matters: without it, this would be the `Int` property, which has a default.
         let interval: TimeInterval = endpoint.pingInterval
         pingInterval = interval
         let callOptions = endpoint.options
@@ -49,7 +49,7 @@ final class SocketCore: Sendable {
     }
 
     var environment: CallEnvironment { client.environment }
-    /// The path of the endpoint for texts, without its secrets.
+    /// The path of the endpoint for log text, without its secrets.
     var shownPath: String { state.withLock { $0.summary.endpointPath } }
     /// The request of the latest handshake, without its headers.
     var request: URLRequest? { state.withLock { $0.request } }
@@ -57,7 +57,7 @@ final class SocketCore: Sendable {
 
     // MARK: States
 
-    /// The state that was noted last; or the end, before it is noted, since every use throws it by then.
+    /// The last recorded state; or the end before it is recorded, since every use throws it by then.
     var currentState: SocketState {
         state.withLock { state in
             guard case .closed(let error) = state.machine.phase else { return state.current }
@@ -68,7 +68,7 @@ final class SocketCore: Sendable {
     var hasFinished: Bool { state.withLock { $0.hasFinished } }
     var statistics: PulseSocket.Statistics { state.withLock { $0.statistics } }
 
-    /// Notes the next state, in the order of the state's changes.
+    /// Records the next state, under the lock so that the order of changes is kept.
     func note(_ next: SocketState, _ state: inout State) {
         guard !state.hasFinished else { return }
         state.current = next
@@ -76,8 +76,7 @@ final class SocketCore: Sendable {
         if case .closed = next { state.hasFinished = true }
     }
 
-    /// Tells what was noted, in order and outside of the lock: events to the bus, and states to the readers of
-    /// ``states`` too.
+    /// Publishes what was recorded, in order and outside of the lock: events to the bus, states also to ``states``.
     func tell() {
         while true {
             let next = state.withLock { state -> NetworkEvent? in
@@ -94,7 +93,7 @@ final class SocketCore: Sendable {
         }
     }
 
-    /// Lets those go on that wait for the end, once that is told: another task may be telling it.
+    /// Resumes the tasks that wait for the end, once it is published: another task may be publishing it.
     func resumeClosing() {
         let closes = state.withLock { state -> [PendingReply<Void>] in
             guard state.hasEnded else { return [] }
@@ -104,7 +103,7 @@ final class SocketCore: Sendable {
         for close in closes { close.give(()) }
     }
 
-    /// Bytes of a message as the response to the latest handshake, for the texts of errors; nil without a handshake.
+    /// Wraps the bytes of a message in a response to the latest handshake, for error messages; nil without a handshake.
     func response(with bytes: Data) -> PulseResponse? {
         guard let request else { return nil }
         var response = PulseResponse(statusCode: 101, data: bytes, request: request)
@@ -124,7 +123,7 @@ final class SocketCore: Sendable {
         return failure.kind == .decodingFailed ? failure : .decodingFailed(type: "\(type)", underlying: error)
     }
 
-    /// The error with the request of the latest handshake, if there was one, in its text.
+    /// Adds the request of the latest handshake, if there was one, to the text of an error.
     func named(_ error: any Error) -> PulseError {
         PulseError(wrapping: error).naming(
             request: request.map { PulseError.text(of: $0, maskedBy: environment.redaction) })
@@ -158,7 +157,7 @@ final class SocketCore: Sendable {
     private func start(_ action: SocketMachine.Action) {
         let isAdded = client.calls.add(self, tag: tag) { [weak self] in
             guard let self else { return }
-            // At once: what begins afterwards does not end with this socket.
+            // At once, so that work that begins afterwards does not end with this socket.
             receiver?.ended(self, by: .cancelled)
             goAway()
         } ended: { [weak self] in
@@ -167,7 +166,7 @@ final class SocketCore: Sendable {
         Task { await run(isAdded ? action : state.withLock { $0.machine.finish(.cancelled) }) }
     }
 
-    /// The task that waits for the connection is cancelled. The last one takes a first attempt with it.
+    /// Handles the cancellation of a task in ``connect()``. The last one also cancels a first attempt.
     private func leave(_ reply: ConnectReply) {
         let interruption = state.withLock { state -> (@Sendable () -> Void)? in
             guard let index = state.connects.firstIndex(where: { $0 === reply }) else { return nil }
@@ -182,7 +181,7 @@ final class SocketCore: Sendable {
 
     // MARK: Sending
 
-    /// The message that carries a value. Throws ``PulseError/encodingFailed(underlying:)``.
+    /// Encodes a value as a message. Throws ``PulseError/encodingFailed(underlying:)``.
     func message(of value: some Encodable) throws -> SocketMessage {
         do {
             let data = try encoder.encode(value)
@@ -213,11 +212,11 @@ final class SocketCore: Sendable {
         }
     }
 
-    /// Puts a message into the queue of a connection, without waiting until it is sent. It is dropped with the
-    /// connection. False if it can no longer be sent there.
+    /// Queues a message on a connection, without waiting until it is sent. With ``SocketOptions/WhileDown/fails`` it is
+    /// dropped with the connection. Returns false if it can no longer be sent there.
     ///
-    /// - Parameter limit: the number of messages that may wait; the message is dropped if there are as many.
-    /// - Parameter writer: the writing task, if it must be resumed, by ``write(insteadOf:)`` outside of all locks.
+    /// - Parameter limit: maximum number of queued messages; a message beyond it is dropped.
+    /// - Parameter writer: set to the writing task if it must be resumed, by ``write(insteadOf:)`` outside of locks.
     func enqueue(
         _ message: SocketMessage, on connection: Int, limit: Int = .max, resuming writer: inout Waiter?
     ) -> Bool {
@@ -242,7 +241,7 @@ final class SocketCore: Sendable {
             }
             writer?.resume()
             schedule()
-            // Its pong then finds no task.
+            // The pong then resumes no task.
             return try await reply.value { reply.give(.failure(.cancelled)) }.get()
         } catch {
             throw named(error)
@@ -251,10 +250,10 @@ final class SocketCore: Sendable {
 
     // MARK: Receiving
 
-    /// The next message. Throws ``PulseError/invalidRequest(reason:)`` if another task reads, and the end of the socket
-    /// once all messages are read.
+    /// Returns the next message. Throws ``PulseError/invalidRequest(reason:)`` if another task reads, and the end of
+    /// the socket once all messages are read.
     ///
-    /// - Parameter greeting: as of ``send(_:greeting:)``.
+    /// - Parameter greeting: as in ``send(_:greeting:)``.
     func receive(greeting: Int? = nil) async throws -> SocketMessage {
         if Task.isCancelled { throw PulseError.cancelled }
         let reply = SocketInbox.Reply()
@@ -274,7 +273,7 @@ final class SocketCore: Sendable {
                 state.inbox.leave(reply)
                 state.link?.greeting?.leave(reply)
             }
-            // Unless a message has come just before.
+            // Has no effect if a message has just arrived.
             reply.give(.failure(.cancelled))
         }
         return try message.mapError { named($0) }.get()
@@ -292,7 +291,7 @@ final class SocketCore: Sendable {
         await end()
     }
 
-    /// Waits for the end.
+    /// Waits until the socket has ended and its events are published.
     private func end() async {
         let reply = PendingReply<Void>()
         state.withLock { state in
@@ -301,14 +300,14 @@ final class SocketCore: Sendable {
         await reply.value()
     }
 
-    /// The client ends, or the application has dropped the socket.
+    /// Closes with code 1001 (going away), when the client ends or the application has released the socket.
     func goAway() {
         beginClose(SocketClose(code: 1001))
     }
 
     /// Begins to close: an open socket by the close handshake, any other at once.
     ///
-    /// - Parameter cause: why this side closes, if it is no wish of the application.
+    /// - Parameter cause: why this side closes; nil if the application asked for it.
     func beginClose(_ close: SocketClose, because cause: PulseError? = nil) {
         struct Effects {
             var waiter: Waiter?
@@ -352,7 +351,7 @@ extension PulseError {
                 code: .networkConnectionLost, phase: .beforeSend, underlying: SocketLoss.unsent))
     }
 
-    /// The error for a message of which nothing was sent, if this is the end of its socket.
+    /// The error for a message of which nothing was sent, where `self` ended its socket.
     var ofUnsent: PulseError {
         guard let phase, phase != .beforeSend else { return self }
         return PulseError(
@@ -371,7 +370,7 @@ extension PulseError {
     }
 }
 
-/// How a socket has lost its connection, for texts.
+/// How a socket lost its connection, for error messages.
 enum SocketLoss: Error, CustomStringConvertible {
     case unsent, end, silence, greeting
 

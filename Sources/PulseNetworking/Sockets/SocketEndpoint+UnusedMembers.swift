@@ -20,7 +20,7 @@ extension SocketEndpoint {
             ], misnomers)
     }
 
-    // With its type: a comparison with a literal would ask for the whole seconds, which have a default.
+    // The type annotation matters: a comparison with a literal would use the `Int` property, which has a default.
     private var seconds: TimeInterval { pingInterval }
 
     private var hasNoQuery: Bool {

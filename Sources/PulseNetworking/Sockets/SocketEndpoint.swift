@@ -2,16 +2,23 @@
 
 public import PulseCore
 
-/// A WebSocket as a value: where it connects, and how it is kept open.
+/// Describes a WebSocket: where to connect, and how to keep the connection open.
 ///
-/// Only ``path`` is required. Each handshake is a GET of its own that passes all plugins, so that a reconnect gets a
-/// new token. Mind the types: a property of another type than the requirement compiles as an unrelated member.
+/// ```swift
+/// struct Chat: SocketEndpoint {
+///     let room: String
+///     var path: PathText { "/rooms/\(room)" }
+/// }
+/// ```
+///
+/// Only ``path`` is required. Each handshake is a separate GET that passes through all plugins, so a reconnect gets a
+/// new token. Mind the types: a property whose type differs from the requirement's compiles as an unrelated member.
 public protocol SocketEndpoint: SocketOptions.WholeSecondPing, Sendable {
     /// The type of ``path``, which the compiler infers: a `PathText`, a `String`, a `URL` or a custom target.
     associatedtype PathValue: RequestTarget = String
 
     /// The path, as ``PulseCore/Endpoint/path``: `var path: PathText { "/rooms/\(room)" }`, or a `String` of
-    /// percent-encoded text. An absolute URL may also be `ws` or `wss`, which mean `http` and `https`.
+    /// percent-encoded text. An absolute URL may also use `ws` or `wss`, which stand for `http` and `https`.
     var path: PathValue { get throws }
 
     /// Query parameters as raw names and values, encoded and sorted by name. Empty by default.
@@ -26,17 +33,17 @@ public protocol SocketEndpoint: SocketOptions.WholeSecondPing, Sendable {
     /// Plugins of this endpoint only, which come before the client's within their scope. Empty by default.
     var plugins: [any PulsePlugin] { get }
 
-    /// Settings of each handshake; fields that are nil inherit the client's. A reconnect is not retried: it has the
-    /// waits of ``SocketOptions/Reconnect`` instead. Nothing is set by default.
+    /// Settings of each handshake; fields that are nil inherit the client's. A reconnect is not retried: it waits as
+    /// ``SocketOptions/Reconnect`` specifies instead. Nothing is set by default.
     var options: RequestOptions { get }
 
-    /// The subprotocols to offer, the preferred one first (RFC 6455, section 1.9): different tokens. Empty by default.
+    /// Subprotocols to offer, in order of preference (RFC 6455, section 1.9): distinct tokens. Empty by default.
     var subprotocols: [String] { get }
 
     /// Seconds between two pings; 30 by default, 0 for none. An `Int` property works as well.
     var pingInterval: TimeInterval { get }
 
-    /// How the socket is kept open, and its limits.
+    /// Reconnection, timeouts, limits and message formats of the socket.
     var socketOptions: SocketOptions { get }
 }
 

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The pings of one connection: when they are due, what a pong confirms, and when the peer counts as lost. Without time
-/// of its own: all times are of the client's clock, in seconds.
+/// The pings of one connection: when they are due, what a pong confirms, and when the peer counts as lost. It reads no
+/// clock: callers pass in the uptime of the client's clock, in seconds.
 struct SocketHeartbeat: Sendable {
     /// The round trip of a ping, or the failure of its connection.
     typealias Reply = PendingReply<Result<TimeInterval, PulseError>>
@@ -11,18 +11,18 @@ struct SocketHeartbeat: Sendable {
     private struct Ping: Sendable {
         let number: UInt64
         let sentAt: TimeInterval
-        /// The messages that were sent before it.
+        /// Number of messages sent before it.
         let sentCount: Int
-        /// Gets the round trip; nil for a ping of the socket itself.
+        /// Receives the round trip; nil for a ping that only keeps the socket alive.
         let reply: Reply?
     }
 
     enum Due: Sendable, Equatable {
         case nothing
         case ping
-        /// While this side does not read, the application has waited for the pong timeout.
+        /// The application has waited for the pong timeout while this side did not read.
         case overdue
-        /// No byte has come for the pong timeout.
+        /// No byte was received for the pong timeout.
         case loss
     }
 
@@ -32,17 +32,17 @@ struct SocketHeartbeat: Sendable {
     private var nextPing: TimeInterval
     private var lastActivity: TimeInterval
     private var pings: [Ping] = []
-    /// When the first of the pings was requested that are not sent yet.
+    /// When the oldest unsent ping was requested.
     private var requestedAt: TimeInterval?
     /// When the application has begun to wait for pongs.
     private var waitsSince: TimeInterval?
-    /// When the peer is lost, once the pong timeout has passed.
+    /// When the peer counts as lost, after the pong timeout has passed.
     private var graceEnd: TimeInterval?
     private var requestCount = 0
     private var lastNumber: UInt64 = 0
-    /// Whether this side does not read, so that no pong can come.
+    /// Whether reading is paused, so that no pong can arrive.
     private(set) var isHeld = false
-    /// The messages that the peer has read.
+    /// Number of messages that the peer has read.
     private(set) var confirmedCount = 0
     /// The latest round trip in seconds.
     private(set) var roundTrip: TimeInterval?
@@ -55,14 +55,14 @@ struct SocketHeartbeat: Sendable {
     }
 
     private static let defaultTimeout: TimeInterval = 30
-    /// After the process was stopped, the pong timeout is over at once, while the pong waits in the system's buffer.
+    /// For a process that was suspended: its pong timeout passes at once, while the pong waits in the system's buffer.
     private static let grace: TimeInterval = 1
 
-    /// When ``due(at:)`` is to be asked next.
+    /// When to call ``due(at:)`` next.
     var deadline: TimeInterval { min(nextPing, graceEnd ?? timeoutEnd, overdueTime) }
 
     private var timeoutEnd: TimeInterval {
-        // A write that waits holds pings back.
+        // A blocked write holds pings back.
         guard let first = pings.first?.sentAt ?? requestedAt, !isHeld else { return .infinity }
         return max(first, lastActivity) + pongTimeout
     }
@@ -72,7 +72,7 @@ struct SocketHeartbeat: Sendable {
         return max(waitsSince, lastActivity) + pongTimeout
     }
 
-    /// A loss is reported before a ping is due.
+    /// Returns what is due; a loss takes precedence over a ping.
     mutating func due(at time: TimeInterval) -> Due {
         if time >= overdueTime {
             waitsSince = nil
@@ -87,7 +87,7 @@ struct SocketHeartbeat: Sendable {
         return pings.isEmpty && requestedAt == nil ? .ping : .nothing
     }
 
-    /// A ping is to be sent.
+    /// Records that a ping is to be sent.
     ///
     /// - Parameter isAwaited: whether the application waits for its pong.
     mutating func request(at time: TimeInterval, isAwaited: Bool) {
@@ -96,9 +96,9 @@ struct SocketHeartbeat: Sendable {
         if isAwaited { waitsSince = waitsSince ?? time }
     }
 
-    /// Returns the payload of a new ping.
+    /// Records that a ping is sent, and returns its payload.
     ///
-    /// - Parameter sentCount: the messages that were sent before it.
+    /// - Parameter sentCount: the number of messages sent before it.
     mutating func ping(at time: TimeInterval, sentCount: Int, reply: Reply?) -> Data {
         lastNumber += 1
         requestCount -= 1
@@ -113,9 +113,9 @@ struct SocketHeartbeat: Sendable {
         graceEnd = nil
     }
 
-    /// A pong confirms its ping and all before it (RFC 6455, section 5.5.3). Any other pong means nothing.
+    /// Handles a pong, which confirms its ping and all before it (RFC 6455, section 5.5.3). Any other pong is ignored.
     ///
-    /// Returns the replies that it gives.
+    /// Returns the replies to fulfill.
     mutating func pong(_ payload: Data, at time: TimeInterval) -> [(reply: Reply, roundTrip: TimeInterval)] {
         let number = payload.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard payload.count == 8, let index = pings.firstIndex(where: { $0.number == number }) else { return [] }
@@ -129,14 +129,14 @@ struct SocketHeartbeat: Sendable {
         return confirmed.compactMap { ping in ping.reply.map { ($0, time - ping.sentAt) } }
     }
 
-    /// This side stops reading, or reads again.
+    /// Records that this side pauses or resumes reading.
     mutating func hold(_ isHeld: Bool, at time: TimeInterval) {
         self.isHeld = isHeld
-        // What the peer has sent meanwhile still has to be read.
+        // Data that the peer sent meanwhile has yet to be read.
         received(at: time)
     }
 
-    /// Returns the replies that are not given. A pong still confirms its ping.
+    /// Takes the replies that are not fulfilled. A pong still confirms its ping.
     mutating func takeReplies() -> [Reply] {
         defer {
             pings = pings.map { Ping(number: $0.number, sentAt: $0.sentAt, sentCount: $0.sentCount, reply: nil) }

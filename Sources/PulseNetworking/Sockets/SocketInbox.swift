@@ -2,8 +2,7 @@
 
 import PulseCore
 
-/// The messages that were received ahead of their reader. The tasks that its functions return are to be resumed outside
-/// of all locks.
+/// Messages received ahead of their reader. Callers resume the returned tasks outside of all locks.
 struct SocketInbox: Sendable {
     typealias Reply = PendingReply<Result<SocketMessage, PulseError>>
     typealias Waiter = Reply.Waiter
@@ -18,16 +17,16 @@ struct SocketInbox: Sendable {
     private var source: Waiter?
     private var waitsForReader = false
 
-    /// - Parameter limit: bytes.
+    /// - Parameter limit: in bytes.
     init(limit: Int, maximumCount: Int = .max) {
         (self.limit, self.maximumCount) = (limit, maximumCount)
     }
 
-    /// Whether nothing may be read from the wire.
+    /// Whether reading from the wire must pause.
     var isFull: Bool { size >= limit || messages.count >= maximumCount }
     var isEmpty: Bool { messages.isEmpty }
 
-    /// Takes a message that has come. Returns the task that gets it.
+    /// Adds a received message. Returns the task that takes it, if one waits.
     mutating func append(_ message: SocketMessage) -> Waiter? {
         if let reader = reader.take() { return reader.store(.success(message)) }
         messages.append(message)
@@ -38,24 +37,24 @@ struct SocketInbox: Sendable {
     /// An empty message takes memory too.
     private static let overhead = 64
 
-    /// Makes the reading task wait for room. False if there is some.
+    /// Suspends the reading task until there is room. Returns false if there is some.
     mutating func waitForRoom(_ source: Waiter) -> Bool {
         guard isFull else { return false }
         (self.source, waitsForReader) = (source, false)
         return true
     }
 
-    /// Makes the reading task wait until a task waits for another message. False if one does.
+    /// Suspends the reading task until a task waits for another message. Returns false if one does.
     mutating func waitForReader(_ source: Waiter) -> Bool {
         guard reader == nil else { return false }
         (self.source, waitsForReader) = (source, true)
         return true
     }
 
-    /// The reading task, if it waits.
+    /// Takes the reading task, if it is waiting.
     mutating func takeSource() -> Waiter? { source.take() }
 
-    /// Gives the next message to `reply`, now or once it comes. Returns the reading task.
+    /// Fulfills `reply` with the next message, now or when it arrives. Returns the reading task to resume.
     ///
     /// - Parameter error: thrown if no message is left.
     mutating func read(_ reply: Reply, orThrow error: PulseError?) throws(PulseError) -> Waiter? {
@@ -81,12 +80,12 @@ struct SocketInbox: Sendable {
         if reader === reply { reader = nil }
     }
 
-    /// No message comes any more. Returns the task that waited for one.
+    /// Ends the inbox: no message follows. Returns the task that waited for one.
     mutating func end(_ error: PulseError) -> Waiter? {
         reader.take()?.store(.failure(error))
     }
 
-    /// Takes over the messages that another inbox still has. Returns the task that gets the first.
+    /// Adds the remaining messages of another inbox. Returns the task that takes the first.
     mutating func append(all other: SocketInbox) -> Waiter? {
         other.messages.all.reduce(nil) { waiter, message in append(message) ?? waiter }
     }

@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// Decides when a socket connects, how long it waits, and when it ends. Without time and input of its own.
+/// Decides when a socket connects, how long it waits, and when it ends. Callers pass in the time and all input.
 struct SocketMachine: Sendable {
     enum Phase: Sendable {
         case idle
-        /// A handshake is under way, or what follows it before the socket is open.
+        /// A handshake, or the greeting after it, is in progress.
         case connecting(attempt: Int)
         case open
         case waiting(attempt: Int)
@@ -16,7 +16,7 @@ struct SocketMachine: Sendable {
     }
 
     enum Action: Sendable {
-        /// `attempt` counts from 1 since the socket was open for long enough.
+        /// `attempt` counts from 1, and restarts once the socket was open for `resetsAfter` seconds.
         case connect(attempt: Int)
         case wait(TimeInterval, after: PulseError, attempt: Int)
         /// The first attempt has failed: the socket becomes idle again.
@@ -36,33 +36,33 @@ struct SocketMachine: Sendable {
 
     private let reconnect: SocketOptions.Reconnect
     private(set) var phase = Phase.idle
-    /// The attempts to connect since the socket was idle, or was open for long enough.
+    /// Attempts to connect since the socket was idle, or was open for `resetsAfter` seconds.
     private var attempts = 0
     private var openedAt: TimeInterval?
-    /// Whether the socket was open since it was idle.
+    /// Whether the socket has opened since it was idle.
     private(set) var hasBeenOpen = false
-    /// Whether a failed greeting is followed by another attempt before the socket was ever open.
+    /// Whether another attempt follows a failed greeting before the socket has ever opened.
     private(set) var isKept = false
-    /// Whether this side has closed the socket before it was open.
+    /// Whether this side has closed the socket.
     private var isClosed = false
 
     init(_ reconnect: SocketOptions.Reconnect) {
         self.reconnect = reconnect
     }
 
-    /// The application connects the idle socket.
+    /// Starts to connect the idle socket.
     mutating func connect() -> Action {
         attempts = 1
         phase = .connecting(attempt: 1)
         return .connect(attempt: 1)
     }
 
-    /// The handshake is done, and the greeting may fail without an end.
+    /// Records that a handshake is done and that a failed greeting is to be followed by another attempt.
     mutating func keep() {
         isKept = true
     }
 
-    /// The handshake is done, and the application has greeted the server. False if the socket was closed meanwhile.
+    /// Opens the socket after a handshake and its greeting. Returns false if the socket was closed meanwhile.
     mutating func opened(at time: TimeInterval) -> Bool {
         guard !isClosed, case .connecting = phase else { return false }
         if !hasBeenOpen { attempts = 0 }
@@ -72,7 +72,7 @@ struct SocketMachine: Sendable {
         return true
     }
 
-    /// This side closes the socket. True if a connection is open, so that there is a close handshake.
+    /// Closes the socket from this side. Returns whether it is open, and so needs a close handshake.
     mutating func close() -> Bool {
         isClosed = true
         guard case .open = phase else { return false }
@@ -80,9 +80,9 @@ struct SocketMachine: Sendable {
         return true
     }
 
-    /// The connection has ended, or could not be opened.
+    /// Decides what follows a connection that has ended or could not be opened.
     ///
-    /// - Parameter retryAfter: the seconds that the server asks for.
+    /// - Parameter retryAfter: the delay in seconds that the server requests.
     /// - Parameter unit: a random number in 0..<1.
     mutating func ended(_ end: End, at time: TimeInterval, retryAfter: TimeInterval? = nil, unit: Double) -> Action {
         if let openedAt, time - openedAt >= reconnect.resetsAfter { attempts = 0 }
@@ -98,7 +98,7 @@ struct SocketMachine: Sendable {
             return ended(by: error, isFinal: reconnect.fatalCodes.contains(fault.code), retryAfter, unit)
         case .lost(let error):
             var isFinal = error.isFinalForSocket
-            // The greeting has closed the connection.
+            // The greeting closed the connection with that code.
             if case .socketClosed(let code, _) = error { isFinal = reconnect.fatalCodes.contains(code) }
             return ended(by: error, isFinal: isFinal, retryAfter, unit)
         }
@@ -115,12 +115,12 @@ struct SocketMachine: Sendable {
         return .wait(delay, after: error, attempt: attempts)
     }
 
-    /// The socket is idle again, after ``Action/rest(_:)``.
+    /// Makes the socket idle again, after ``Action/rest(_:)``.
     mutating func rest() {
         (phase, attempts, isKept) = (.idle, 0, false)
     }
 
-    /// The wait is over, or was cut short.
+    /// Continues after a wait, which may have been cut short.
     mutating func waited() -> Action {
         guard !isClosed else { return finish(nil) }
         phase = .connecting(attempt: attempts)
@@ -134,7 +134,7 @@ struct SocketMachine: Sendable {
 }
 
 extension PulseError {
-    /// Whether another handshake fails like this one.
+    /// Whether another handshake would fail the same way.
     fileprivate var isFinalForSocket: Bool {
         switch self {
         case .http, .unauthorized, .proxyRefused:

@@ -5,24 +5,24 @@ public import PulseCore
 extension SocketOptions {
     /// How a socket reconnects.
     ///
-    /// It waits between 0.5 seconds and `min(cap, 2ⁿ)` seconds, evenly distributed, before the n-th attempt since the
-    /// socket was open for long enough; or the `Retry-After` of the server, if that is longer. A network that comes
-    /// back ends the wait.
+    /// Before attempt n, the socket waits a random time, evenly distributed between 0.5 and `min(cap, 2ⁿ)` seconds, or
+    /// the `Retry-After` of the server if that is longer. Attempts count anew once the socket was open for
+    /// ``resetsAfter``. The wait ends early when the network comes back.
     public struct Reconnect: Sendable {
-        /// The limit of the wait in seconds. 30 by default.
+        /// Maximum wait in seconds. 30 by default.
         public var cap: TimeInterval
-        /// The longest wait in seconds that a server may ask for, by `Retry-After`. 3,600 by default.
+        /// Maximum wait in seconds that a server may request with `Retry-After`. 3,600 by default.
         public var maximumServerDelay: TimeInterval
-        /// The number of attempts since the socket was open for long enough, after which it is closed. Nil, the
-        /// default, is without limit.
+        /// Maximum number of attempts before the socket is closed, counted since it was open for ``resetsAfter``. Nil,
+        /// the default, means no limit.
         public var maxAttempts: Int?
-        /// Seconds for which the socket must be open to start again with short waits. 10 by default.
+        /// Seconds that the socket must stay open for attempts and waits to start over. 10 by default.
         public var resetsAfter: TimeInterval
-        /// The close codes after which the socket does not reconnect: by default those that a new connection does not
+        /// Close codes after which the socket does not reconnect. By default those that a new connection would not
         /// change (RFC 6455, section 7.4.1).
         public var fatalCodes: Set<Int>
 
-        /// Creates settings; each has the default that its property names.
+        /// Creates settings with the defaults documented on each property.
         public init(
             cap: TimeInterval = 30, maximumServerDelay: TimeInterval = 3600, maxAttempts: Int? = nil,
             resetsAfter: TimeInterval = 10, fatalCodes: Set<Int> = [1000, 1002, 1003, 1007, 1008, 1009, 1010]

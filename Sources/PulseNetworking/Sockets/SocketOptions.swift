@@ -2,27 +2,27 @@
 
 public import PulseCore
 
-/// How a socket is kept open, and its limits.
+/// Settings of a socket: reconnection, timeouts, limits and message formats.
 public struct SocketOptions: Sendable {
     /// What ``PulseSocket/send(_:)`` does without a connection.
     public enum WhileDown: Sendable {
-        /// It waits for the next connection.
+        /// Waits for the next connection.
         case waits
-        /// It throws ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost`.
+        /// Throws ``PulseError/transport(_:underlying:)`` with `.networkConnectionLost`.
         case fails
     }
 
-    /// Whether messages are compressed by permessage-deflate (RFC 7692).
+    /// Whether compression with permessage-deflate (RFC 7692) is offered to the server.
     public enum Compression: Sendable {
-        /// It is offered to the server, on Linux: messages of 1 KiB or more are compressed if the server agrees.
+        /// Offered, on Linux only: messages of 1 KiB or more are compressed if the server agrees.
         case offered
-        /// It is not offered.
+        /// Not offered.
         case off
     }
 
     /// The kind of message in which a ``TypedSocket`` sends values.
     public enum Encoding: Sendable {
-        /// A text, which the encoder's bytes must be.
+        /// A text message; the encoder must produce UTF-8.
         case text
         /// A binary message.
         case binary
@@ -30,27 +30,25 @@ public struct SocketOptions: Sendable {
 
     /// What a ``TypedSocket`` does with a message that does not decode.
     public enum BadMessage: Sendable {
-        /// It is skipped with a ``NetworkEvent/warning(_:)``. The first one of a socket is also written to the log, at
-        /// every log level.
+        /// Skips it with a ``NetworkEvent/warning(_:)``. The first one of a socket is also logged, at every log level.
         case skipped
-        /// The socket closes with code 1007, and throws ``PulseError/decodingFailed(type:underlying:)``.
+        /// Closes the socket with code 1007, which throws ``PulseError/decodingFailed(type:underlying:)``.
         case fails
     }
 
     /// How the socket reconnects after its connection was lost.
     public var reconnect: Reconnect
-    /// Seconds without any byte after a ping, after which the connection is lost, unless a byte comes within another
-    /// second: the process may have been stopped. Nil, the default, is the ping interval.
+    /// Seconds without a byte after a ping before the connection counts as lost, plus one: the process may have been
+    /// suspended. Nil, the default, is the ping interval, or 30 without pings.
     public var pongTimeout: TimeInterval?
-    /// Seconds that a close handshake may take. 5 by default.
+    /// Maximum duration of a close handshake in seconds. 5 by default.
     public var closeTimeout: TimeInterval
-    /// The limit of a received message in bytes, after decompression: a larger one closes the socket with code 1009.
+    /// Maximum size of a received message in bytes, after decompression: a larger one closes the socket with code 1009.
     /// 16 MiB by default.
     public var maximumMessageSize: Int
-    /// The bytes of messages that are accepted for sending before ``PulseSocket/close(code:reason:)``, and so are still
-    /// sent by it. 1 MiB by default.
+    /// Bytes of pending messages that ``PulseSocket/close(code:reason:)`` still sends. 1 MiB by default.
     public var sendBuffer: Int
-    /// The bytes of messages that are received ahead of the reader; then the server is held back. 1 MiB by default.
+    /// Bytes of messages received ahead of the reader; at this limit the socket stops reading. 1 MiB by default.
     public var receiveBuffer: Int
     /// What ``PulseSocket/send(_:)`` does without a connection.
     public var whileDown: WhileDown
@@ -61,7 +59,7 @@ public struct SocketOptions: Sendable {
     /// What a ``TypedSocket`` does with a message that does not decode.
     public var badMessage: BadMessage
 
-    /// Creates options; each has the default that its property names.
+    /// Creates options with the defaults documented on each property.
     public init(
         reconnect: Reconnect = Reconnect(), pongTimeout: TimeInterval? = nil,
         closeTimeout: TimeInterval = 5, maximumMessageSize: Int = 16 << 20, sendBuffer: Int = 1 << 20,
@@ -89,9 +87,9 @@ public struct SocketOptions: Sendable {
 }
 
 extension SocketOptions {
-    /// The fault in the settings, or nil.
+    /// Describes the first invalid setting; nil if all are valid.
     ///
-    /// - Parameter pingInterval: of the endpoint.
+    /// - Parameter pingInterval: of the endpoint, in seconds.
     func fault(pingInterval: TimeInterval) -> String? {
         func fault(_ name: String, _ seconds: TimeInterval?, isZeroAllowed: Bool = false) -> String? {
             guard let seconds, !(seconds > 0 || isZeroAllowed && seconds == 0) else { return nil }

@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// What a socket sends: messages in order, and control frames between them and between their fragments.
+/// The send queue of a socket: messages in order, with control frames between them and between their fragments.
 ///
-/// A message stays here until its bytes are handed to a connection. None of its bytes is sent twice: after the loss of
-/// a connection only a message that was not begun stays.
+/// A message stays here until its bytes are handed to a connection, and is never sent twice: after the loss of a
+/// connection, only messages that were not begun remain.
 struct SocketOutbox: Sendable {
     /// A message, and the task that sends it.
     final class Item: Sendable {
-        /// As it is: a text takes memory again once it is encoded.
+        /// Kept unencoded: the encoded form of a text takes memory again.
         let message: SocketMessage
         let size: Int
         /// Whether it belongs to the greeting of one connection.
@@ -35,17 +35,17 @@ struct SocketOutbox: Sendable {
         fileprivate var parts: [Part] = []
         /// The frames, once they are encoded.
         private(set) var bytes = Data()
-        /// The message whose beginning an earlier batch had.
+        /// The message that an earlier batch has begun.
         var continued: Item?
         /// The messages that begin in it.
         var begun: [Item] = []
         /// The messages that end in it.
         var completed: [Item] = []
         var hasClose = false
-        /// The bytes of the fragments in it with their headers, before compression.
+        /// Size of its fragments in bytes, with their headers, before compression.
         private var size = 0
 
-        /// The rest of a message goes alone: if it cannot be encoded, no other message is concerned.
+        /// The rest of a message is sent without others: if it cannot be encoded, no other message is affected.
         fileprivate var isFull: Bool { continued != nil || size >= SocketEncoder.fragmentSize }
 
         fileprivate mutating func add(_ item: Item, count: Int) {
@@ -55,8 +55,8 @@ struct SocketOutbox: Sendable {
 
         private static let headerSize = 8
 
-        /// Encodes the frames, which takes time: for the writing task, outside of all locks. Throws code 1011 if the
-        /// rest of ``continued`` cannot be compressed.
+        /// Encodes the frames. This takes time: call it in the task that writes, outside of all locks. Throws code 1011
+        /// if the rest of ``continued`` cannot be compressed.
         mutating func encode(with encoder: inout SocketEncoder) throws(SocketFault) {
             bytes.reserveCapacity(size + parts.count * Self.headerSize)
             for part in parts {
@@ -69,14 +69,14 @@ struct SocketOutbox: Sendable {
         }
     }
 
-    /// A message whose last fragment is not written.
+    /// A message whose last fragment is not in a batch yet.
     private struct Current: Sendable {
         let item: Item
-        /// The bytes in the batches so far.
+        /// Number of its bytes in the batches so far.
         var count = 0
     }
 
-    /// The pongs that wait. More are not needed, since a pong confirms all pings before it.
+    /// Maximum number of queued pongs. More are not needed, since a pong confirms all pings before it.
     static let maximumPongs = 64
 
     private var queue = SocketQueue<Item>()
@@ -93,7 +93,7 @@ struct SocketOutbox: Sendable {
     /// Whether only greetings are sent.
     var isGreeting = false
 
-    /// The messages that are not begun.
+    /// Number of messages that are not begun.
     var count: Int { queue.count + greetings.count }
 
     // MARK: Filling
@@ -102,13 +102,13 @@ struct SocketOutbox: Sendable {
         if item.isGreeting { greetings.append(item) } else { queue.append(item) }
     }
 
-    /// Takes a message back, unless it is begun.
+    /// Withdraws a message of a cancelled task. Returns false if it is begun.
     mutating func takeBack(_ item: Item) -> Bool {
         item.isCancelled.withLock { $0 = true }
         return queue.remove { $0 === item } != nil || greetings.remove { $0 === item } != nil
     }
 
-    /// - Parameter reply: nil for a ping of the socket itself.
+    /// - Parameter reply: nil for a ping that only keeps the socket alive.
     mutating func ping(_ reply: SocketHeartbeat.Reply?) { pings.append(reply) }
 
     mutating func pong(_ payload: Data) {
@@ -116,7 +116,7 @@ struct SocketOutbox: Sendable {
         pongs.append(payload)
     }
 
-    /// Sends a close frame after the messages that fit into `room` bytes, at least one. Returns the other messages.
+    /// Queues a close frame after the messages that fit into `room` bytes, at least one. Returns the other messages.
     mutating func close(_ close: SocketClose, room: Int) -> [Item] {
         guard self.close == nil else { return [] }
         self.close = close
@@ -131,7 +131,7 @@ struct SocketOutbox: Sendable {
         return left
     }
 
-    /// Sends a close frame before everything else, in place of one that waits.
+    /// Queues a close frame ahead of everything else, in place of one already queued.
     mutating func closeNow(_ close: SocketClose) {
         guard !hasClosed else { return }
         (self.close, closesFirst) = (close, true)
@@ -147,7 +147,7 @@ struct SocketOutbox: Sendable {
 
     private var hasMessages: Bool { current != nil || !greetings.isEmpty || !isGreeting && !queue.isEmpty }
 
-    /// The next frames to write together; nil without any.
+    /// Returns the next frames to write together; nil without any.
     ///
     /// - Parameter ping: returns the payload of the next ping.
     mutating func next(ping: (SocketHeartbeat.Reply?) -> Data) -> Batch? {
@@ -165,7 +165,7 @@ struct SocketOutbox: Sendable {
         return batch
     }
 
-    /// Adds the next fragment of the next message. False without one.
+    /// Adds the next fragment of the next message. Returns false without one.
     private mutating func addFragment(to batch: inout Batch) -> Bool {
         if let item = current?.item {
             batch.continued = item
@@ -184,10 +184,10 @@ struct SocketOutbox: Sendable {
         return true
     }
 
-    /// The rest of a message cannot be encoded: it stays until the connection ends, which follows.
+    /// Keeps a message whose rest cannot be encoded until the connection ends, which follows.
     mutating func couldNotEncode(_ batch: Batch) {
         if let item = batch.continued { current = Current(item: item) }
-        // Not after the close frame of the failure.
+        // The close frame of the failure is still to be sent.
         hasClosed = false
     }
 
@@ -195,10 +195,10 @@ struct SocketOutbox: Sendable {
 
     /// Messages that a connection did not send.
     struct Leftover: Sendable {
-        /// Of these a part may have been sent.
+        /// Messages of which a part may have been sent.
         var maybeSent: [Item] = []
         var unsent: [Item] = []
-        /// Of pings that were not sent.
+        /// Replies to the pings that were not sent.
         var pings: [SocketHeartbeat.Reply] = []
     }
 
@@ -231,7 +231,7 @@ struct SocketOutbox: Sendable {
         return leftover
     }
 
-    /// The replies of the pings that wait, which are sent without them.
+    /// Takes the replies of the queued pings, which are sent nevertheless.
     mutating func takePingReplies() -> [SocketHeartbeat.Reply] {
         let replies = pings.removeAll()
         pings = SocketQueue(replies.map { _ in nil })

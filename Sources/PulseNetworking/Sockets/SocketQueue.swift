@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// A first-in, first-out queue that frees what leaves it at once: its elements may be large.
+/// A first-in, first-out queue that releases removed elements at once, since they may be large.
 struct SocketQueue<Element: Sendable>: Sendable {
     private var elements: [Element?] = []
-    /// The index of the first element; those before it have left.
+    /// The index of the first element; those before it are removed.
     private var head = 0
 
     var count: Int { elements.count - head }

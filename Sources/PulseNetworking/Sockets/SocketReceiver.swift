@@ -2,25 +2,25 @@
 
 import PulseCore
 
-/// The owner of a socket that gets its messages in the place of an inbox, in order, in the tasks of the socket.
+/// Receives the messages of a socket in place of its inbox: in order, in the tasks of the socket.
 ///
-/// Once a handshake has succeeded, such a socket keeps trying to get through the greeting.
+/// Once a handshake has succeeded, such a socket keeps reconnecting even if its greeting fails.
 protocol SocketReceiver: Sendable {
-    /// A handshake is done. Throws if the connection is of no use.
+    /// Called after a handshake. Throws to reject the connection.
     func connected(_ socket: SocketCore, with response: PulseResponse) throws
 
-    /// Waits for room, unless `isOver` says that the connection is over, and returns whether there is some.
+    /// Waits until there is room or `isOver` returns true; returns whether there is room.
     typealias Wait = @Sendable (_ isOver: @Sendable () -> Bool) async -> Bool
 
-    /// Takes a message of a connection, also before that is open. Returns nil to go on at once.
+    /// Handles a message of a connection, possibly before the socket has opened on it. Returns nil to continue at once.
     func receive(_ message: SocketMessage, from socket: SocketCore, connection: Int) -> Wait?
 
-    /// The connection is over: a ``Wait`` ends.
+    /// Called when the connection is over; a ``Wait`` must end.
     func disconnected(_ socket: SocketCore)
 
-    /// A connection or an attempt to connect has ended, and another attempt follows once this returns.
+    /// Called when a connection or an attempt has ended. The next attempt follows once this returns.
     func interrupted(_ socket: SocketCore, by error: PulseError) async
 
-    /// The socket has ended, or is about to. ``PulseError/cancelled`` if its client ends it.
+    /// Called when the socket has ended or is about to; with ``PulseError/cancelled`` if its client ends it.
     func ended(_ socket: SocketCore, by error: PulseError)
 }

@@ -5,7 +5,7 @@ import PulsePlatform
 
 /// The handshake of a WebSocket (RFC 6455, section 4.1): the fields of the request, and the check of the response.
 struct SocketUpgrade: Sendable {
-    /// Why a 101 is not the response to the handshake.
+    /// Why a 101 does not complete the handshake.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -14,9 +14,9 @@ struct SocketUpgrade: Sendable {
     private let subprotocols: [String]
     private let offersCompression: Bool
 
-    /// The fields of a handshake, but for the key.
+    /// Header fields of a handshake, except for the key.
     ///
-    /// Throws ``PulseError/invalidRequest(reason:)`` for subprotocols that are no different tokens.
+    /// Throws ``PulseError/invalidRequest(reason:)`` unless the subprotocols are distinct tokens.
     static func headers(subprotocols: [String], compresses: Bool) throws -> [String: String] {
         guard Set(subprotocols).count == subprotocols.count, subprotocols.allSatisfy(\.isHTTPToken) else {
             throw PulseError.invalidRequest(reason: "the subprotocols of a socket must be different tokens")
@@ -27,7 +27,7 @@ struct SocketUpgrade: Sendable {
         return headers
     }
 
-    /// The compression that a checked response has accepted; nil for none.
+    /// The compression accepted by a response that was checked; nil for none.
     static func compression(of response: PulseResponse) -> DeflateParameters? {
         try? DeflateParameters.accepted(by: response.headers[extensions], isOffered: true)
     }
@@ -42,8 +42,8 @@ struct SocketUpgrade: Sendable {
         request.setValue(key, forHTTPHeaderField: "Sec-WebSocket-Key")
     }
 
-    /// Throws ``TransportFailure`` with `.badServerResponse` for a 101 that is not the response to the handshake, and
-    /// closes its connection.
+    /// Throws ``TransportFailure`` with `.badServerResponse` for a 101 that does not complete the handshake, and closes
+    /// its connection.
     func check(_ response: PulseResponse) throws {
         guard response.statusCode == 101 else { return }
         do {

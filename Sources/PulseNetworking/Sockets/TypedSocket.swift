@@ -2,8 +2,14 @@
 
 public import PulseCore
 
-/// A ``PulseSocket`` of values: it decodes what it receives and encodes what it sends, with the coders of the
-/// endpoint's options or else of the client.
+/// A ``PulseSocket`` that decodes received messages and encodes sent values, with the coders of the endpoint's options
+/// or else of the client.
+///
+/// ```swift
+/// let prices = TypedSocket<Price>(endpoint: Prices(), client: client)
+/// try await prices.connect()
+/// for await price in prices.messages { … }
+/// ```
 public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     private let handle: SocketHandle
     private let socket: PulseSocket
@@ -34,9 +40,9 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
     /// Opens the socket, as ``PulseSocket/connect()`` does.
     public func connect() async throws { try await socket.connect() }
 
-    /// Sends a value, as ``PulseSocket/send(_:)`` does, in the kind of message that ``SocketOptions/encoding`` says.
+    /// Sends a value, as ``PulseSocket/send(_:)`` does, in a message of the type set by ``SocketOptions/encoding``.
     ///
-    /// Throws ``PulseError/encodingFailed(underlying:)`` for a value that does not encode, or not to UTF-8 for a text.
+    /// Throws ``PulseError/encodingFailed(underlying:)`` for a value that does not encode, or a text that is not UTF-8.
     public func send(_ value: some Encodable & Sendable) async throws {
         try await socket.send(handle.core.message(of: value))
     }
@@ -50,7 +56,7 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
         }
     }
 
-    /// The values, until the socket has ended. One task at a time reads.
+    /// The received values, until the socket has ended. Only one task may iterate at a time.
     public var messages: PulseSocket.Messages<Message> {
         PulseSocket.Messages(handle) { [self] in decode($0) }
     }
@@ -63,16 +69,16 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
         await socket.close(code: code, reason: reason)
     }
 
-    /// The present state.
+    /// The current state.
     public var state: SocketState { socket.state }
 
     /// The states, as ``PulseSocket/states``.
     public var states: AsyncStream<SocketState> { socket.states }
 
-    /// What has passed through the socket since it was created.
+    /// Traffic counters since the socket was created.
     public var statistics: PulseSocket.Statistics { socket.statistics }
 
-    /// Nil for a message that is skipped.
+    /// Decodes a message; nil if it is skipped.
     private func decode(_ message: SocketMessage) -> Result<Message?, PulseError> {
         do {
             return .success(try decoder.decode(Message.self, from: message.bytes))
@@ -87,8 +93,8 @@ public final class TypedSocket<Message: Decodable & Sendable>: Sendable {
         }
     }
 
-    /// A peer may send messages of another kind without end: the log has a line for the first, unless the client's
-    /// level includes all warnings.
+    /// Emits a warning. At log levels without warnings only the first is logged, since a peer may send them without
+    /// end.
     private func skip(_ error: PulseError) {
         let core = handle.core
         let text = "a message of the socket \(core.shownPath) was skipped: \(error.summary)"

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Cuts the chunks of a body into elements.
+/// Splits the chunks of a body into elements.
 protocol BodySplitter: Sendable {
     associatedtype Element
     mutating func append(_ chunk: Data)
@@ -15,9 +15,9 @@ protocol BodySplitter: Sendable {
 extension LineSplitter: BodySplitter {}
 extension JSONTextSplitter: BodySplitter {}
 
-/// The reader of a cold stream: it sends the request when the first element is asked for.
+/// Reads a cold stream: it sends the request when the first element is requested.
 ///
-/// The elements that came whole before a failure are given before the failure.
+/// Elements received in full before a failure are returned before the failure is thrown.
 struct ElementReader<Splitter: BodySplitter> {
     /// Sends the request, and returns its response with the splitter for its body.
     typealias Open = @Sendable () async throws -> (StreamedResponse, Splitter)
@@ -25,14 +25,14 @@ struct ElementReader<Splitter: BodySplitter> {
     private var open: Open?
     private var chunks: ByteStream.Iterator?
     private var splitter: Splitter?
-    /// The response; nil before the first element was asked for.
+    /// The response; nil before the first element was requested.
     private(set) var response: StreamedResponse?
 
     init(_ open: @escaping Open) {
         self.open = open
     }
 
-    /// The next element of the chunks that were read; nil if more must be read.
+    /// Returns the next element of the chunks read so far; nil if more are needed.
     mutating func wholeElement() throws -> Splitter.Element? {
         do {
             try Task.checkCancellation()
@@ -66,7 +66,7 @@ struct ElementReader<Splitter: BodySplitter> {
         }
     }
 
-    /// Ends the reading, and with it the call, unless the elements after the failure can be read.
+    /// Ends the stream and its call, unless the elements after the failure can be read.
     private mutating func end(_ error: any Error) -> any Error {
         if error is JSONTextSplitter.CutText { return error }
         (open, chunks, splitter) = (nil, nil, nil)

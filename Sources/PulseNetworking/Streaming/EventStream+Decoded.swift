@@ -3,7 +3,7 @@
 public import PulseCore
 
 extension EventStream {
-    /// The values of server-sent events. Reading it reads its ``EventStream``, which has one reader.
+    /// The decoded values of server-sent events. Iterating it iterates its ``EventStream``, which has one reader.
     public struct Decoded<Value: Sendable>: AsyncSequence, Sendable {
         public typealias Element = Value
 
@@ -21,8 +21,7 @@ extension EventStream {
 
             /// Returns the next value, or nil after the last. Throws ``PulseError``.
             ///
-            /// An event without a value, such as one that does not decode, throws. It does not end the stream: the next
-            /// call goes on after it.
+            /// An event that does not decode throws without ending the stream: the next call continues after it.
             public mutating func next() async throws -> Value? {
                 while let event = try await events.next() {
                     do {
@@ -38,7 +37,7 @@ extension EventStream {
 }
 
 extension EventStream {
-    /// An event named `error`, by which a server says that what follows is missing. It is thrown in a
+    /// An event named `error`, with which a server reports that the rest is missing. It is thrown in a
     /// ``PulseError/custom(_:)``.
     ///
     /// ```swift
@@ -47,15 +46,15 @@ extension EventStream {
     /// }
     /// ```
     public struct ErrorEvent: Error, Sendable, CustomStringConvertible {
-        /// The event. Its data says what went wrong, in the server's own format.
+        /// The event. Its data describes the failure, in the server's own format.
         public let event: ServerSentEvent
 
-        /// Creates an error, as for a test.
+        /// Creates an error for an event, for example in a test.
         public init(_ event: ServerSentEvent) {
             self.event = event
         }
 
-        /// The request of the stream, without the data of the event.
+        /// The name of the event and the request of the stream, without the data of the event.
         public var description: String {
             let request = (event.connection?.response).map { response in
                 ", \(PulseError.text(of: response.request, maskedBy: response.redaction))"
@@ -66,14 +65,14 @@ extension EventStream {
 
     /// The values in the data of the events, decoded with the call's decoder.
     ///
-    /// An event named `error` throws an ``ErrorEvent``, so that a response which breaks off by it does not pass for a
-    /// whole one; name it in `names` to decode it like the others.
+    /// An event named `error` throws an ``ErrorEvent``, so that a response cut short by it does not pass for a complete
+    /// one. List it in `names` to decode it like the others.
     ///
     /// - Parameter names: the names of the events to decode, `message` for those without a name; other events are
-    ///   passed over. Nil, the default, decodes all.
+    ///   skipped. Nil, the default, decodes all.
     /// - Parameter skipsFailures: whether an event without a name, or named `message`, that does not decode is skipped,
     ///   with a ``NetworkEvent/warning(_:)``. By default, and always if it has another name, it throws
-    ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator goes on after it.
+    ///   ``PulseError/decodingFailed(type:underlying:)``; the next call of the iterator continues after it.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type, named names: Set<String>? = nil, skipsFailures: Bool = false
     ) -> Decoded<Value> {
@@ -92,7 +91,7 @@ extension EventStream {
         }
     }
 
-    /// The values that the closure makes of the events, by their names or as it likes.
+    /// The values that the closure returns for the events, for example by their names.
     ///
     /// ```swift
     /// let parts = stream.decoded { event -> String? in
@@ -104,8 +103,8 @@ extension EventStream {
     /// }
     /// ```
     ///
-    /// - Parameter decode: receives each event, those named `error` included. Nil passes over the event. An error that
-    ///   it throws reaches the reader as a ``PulseError``; the next call of the iterator goes on after it.
+    /// - Parameter decode: receives each event, including those named `error`. Nil skips the event. An error that it
+    ///   throws reaches the reader as a ``PulseError``; the next call of the iterator continues after it.
     public func decoded<Value: Sendable>(
         _ decode: @escaping @Sendable (ServerSentEvent) throws -> Value?
     ) -> Decoded<Value> {

@@ -9,13 +9,13 @@ extension EventStream {
         /// ``Reconnection/standard`` if the request may be repeated, because its method is idempotent or it has an
         /// idempotency key, and ``Reconnection/never`` otherwise.
         public var reconnection: Reconnection?
-        /// The id to go on after, as after a relaunch of the app: the first connection sends it as `Last-Event-ID`. Nil
-        /// by default. An id with a control character, or of more than 4,096 bytes, throws
-        /// ``PulseError/invalidRequest(reason:)``. Of a server's ids, such a one is not sent: the stream then goes on
-        /// after the last id before it that can be.
+        /// The ID to resume after, for example after a relaunch of the app: the first connection sends it as
+        /// `Last-Event-ID`. Nil by default. An ID with a control character, or of more than 4,096 bytes, throws
+        /// ``PulseError/invalidRequest(reason:)``. Such an ID from a server is ignored: the stream resumes after the
+        /// last one that can be sent.
         public var lastEventID: String?
-        /// The data that ends the stream and is no event, such as `[DONE]`. If it is set, an end without it is a lost
-        /// connection. Nil by default.
+        /// The data that ends the stream instead of being an event, such as `[DONE]`. If it is set, an end without it
+        /// counts as a lost connection. Nil by default.
         public var sentinel: String?
         /// The maximum size of one event in bytes; a larger one throws ``PulseError/responseTooLarge(limit:)``. 8 MiB
         /// by default.
@@ -35,21 +35,21 @@ extension EventStream {
         ///
         /// After a connection that ended cleanly with an event it waits `U(1, 1.2) × min(maximumDelay, delay)` seconds.
         /// After a failure it waits `U(0.5, 1) × min(maximumDelay, delay × 2ⁿ⁺¹)` seconds, where n is the number of
-        /// earlier failures since such an end, or since a connection that stayed open for 60 seconds; from the second
-        /// failure on, `delay` counts as half a second at least. It never waits less than the server's `retry` or
-        /// `Retry-After`, up to ``maximumServerDelay``, nor less than 0.1 seconds. A network that comes back ends the
-        /// wait.
+        /// earlier failures since such an end, or since a connection that stayed open for 60 seconds. From the second
+        /// failure on, `delay` counts as at least half a second. It never waits less than the server's `retry` or
+        /// `Retry-After`, up to ``maximumServerDelay``, nor less than 0.1 seconds. The wait ends early when the network
+        /// comes back.
         public struct Reconnection: Sendable {
             /// The base of the wait in seconds, 0 or more; the `retry` of a server replaces it. 3 by default.
             public var delay: TimeInterval = 3
-            /// The limit of the computed wait in seconds. 30 by default.
+            /// Maximum computed wait in seconds. 30 by default.
             public var maximumDelay: TimeInterval = 30
-            /// The longest wait in seconds that a server may ask for, by `retry` or `Retry-After`. If it asks for more,
+            /// Maximum wait in seconds that a server may request with `retry` or `Retry-After`. If it requests more,
             /// the stream waits for that long and emits ``NetworkEvent/warning(_:)``. 3,600 by default.
             public var maximumServerDelay: TimeInterval = 3600
-            /// How often the stream reconnects without an event in between. Nil, the default, is without limit.
+            /// Maximum number of reconnects without an event in between. Nil, the default, means no limit.
             public var maximumAttempts: Int?
-            /// The statuses that are waited out once the stream has been open; before that, and for other statuses, the
+            /// Statuses after which a stream that has been open reconnects. Before that, and for other statuses, the
             /// stream fails. 429, 502, 503 and 504 by default.
             public var statuses = RequestOptions.AcceptedStatuses.only(429, 502, 503, 504)
 
@@ -58,7 +58,7 @@ extension EventStream {
             /// No reconnection: the stream has one connection.
             public static let never = standard.with(\.maximumAttempts, value: 0)
 
-            /// Creates the defaults.
+            /// Creates settings with the defaults.
             public init() {}
 
             /// A copy with one setting changed.
@@ -72,7 +72,7 @@ extension EventStream {
 }
 
 extension EventStream.Options {
-    /// Servers limit a whole head, many to 8 KiB.
+    /// Servers limit the size of all header fields, many to 8 KiB.
     private static let maximumIDSize = 4096
 
     /// Whether a header field can carry the id of an event.
@@ -80,7 +80,7 @@ extension EventStream.Options {
         id.utf8.count <= maximumIDSize && id.isHTTPFieldValue
     }
 
-    /// The fault in the settings, or nil.
+    /// Describes the first invalid setting; nil if all are valid.
     var fault: String? {
         let reconnection = reconnection ?? .standard
         guard reconnection.delay >= 0, reconnection.delay < .infinity else {

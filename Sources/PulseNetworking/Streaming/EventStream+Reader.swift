@@ -3,17 +3,17 @@
 import PulseCore
 
 extension EventStream {
-    /// Reads an event stream in the task that asks for its events: it connects, waits and parses while that task
-    /// waits. Deallocated with its iterator, so that leaving a loop ends the stream even if others retain it.
+    /// Reads an event stream in the task that iterates: it connects, waits and parses while that task waits.
+    /// Deallocated with its iterator, so that leaving a loop ends the stream even if others retain it.
     final class Reader {
         private let stream: EventStream
         private let connection: EventConnection
         private var machine: StateMachine
-        /// What to do next; nil before the first event was asked for.
+        /// The next action; nil before the first event was requested.
         private var action: StateMachine.Action?
         private var parser: EventParser
         private var chunks: ByteStream.Iterator?
-        /// The present connection, for its events.
+        /// The current connection, to attach to its events.
         private var source: ServerSentEvent.Connection?
 
         init(_ stream: EventStream) {
@@ -27,7 +27,7 @@ extension EventStream {
             stream.close(.cancelled)
         }
 
-        /// The next event of the chunks that were read; nil if more must be read.
+        /// Returns the next event of the chunks read so far; nil if more are needed.
         func parsedEvent() throws -> ServerSentEvent? {
             do {
                 try Task.checkCancellation()
@@ -51,7 +51,7 @@ extension EventStream {
 
         private func end(_ error: any Error) throws -> ServerSentEvent? {
             stream.close(PulseError(wrapping: error))
-            // The first end determines the error: what is cancelled may throw any error.
+            // The first end determines the error: cancelled work may throw any error.
             if try stream.isClosed() { return nil }
             throw error
         }
@@ -95,7 +95,7 @@ extension EventStream {
                     return nil
                 }
             }
-            // The id may have moved without an event.
+            // The ID may have changed without an event.
             _ = stream.note(lastEventID: parser.lastEventID)
             return nil
         }

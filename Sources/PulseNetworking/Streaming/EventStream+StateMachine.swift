@@ -3,13 +3,13 @@
 import PulseCore
 
 extension EventStream {
-    /// Decides when an event stream connects, how long it waits, and when it ends. Without time and input of its own.
+    /// Decides when an event stream connects, how long it waits, and when it ends. Callers pass in time and input.
     struct StateMachine {
         enum Action {
             /// `attempt` counts the connections since the last event, from 1.
             case connect(attempt: Int)
             case read
-            /// Seconds, and the failure of the connection before; nil if it ended cleanly.
+            /// Seconds, and the failure of the last connection; nil if it ended cleanly.
             case wait(TimeInterval, after: PulseError?)
             case finish(PulseError?)
         }
@@ -21,7 +21,7 @@ extension EventStream {
         private var delay: TimeInterval
         /// The `retry` of the server, as the shortest wait.
         private var shortestWait: TimeInterval = 0
-        /// The wait that the server has asked for, if that is too long.
+        /// The wait that the server requests, if it exceeds the limit.
         private(set) var refusedWait: TimeInterval?
         /// When the current connection opened.
         private var openedAt: TimeInterval?
@@ -37,13 +37,13 @@ extension EventStream {
             delay = reconnection.delay
         }
 
-        /// The reader asks for the first event.
+        /// Starts the stream, when the reader requests the first event.
         mutating func start() -> Action {
             attempts = 1
             return .connect(attempt: attempts)
         }
 
-        /// The head of a response has come: the stream is open.
+        /// Opens the stream, when a response has begun.
         mutating func opened(at time: TimeInterval) -> Action {
             openedAt = time
             hasBeenOpen = true
@@ -51,30 +51,30 @@ extension EventStream {
             return .read
         }
 
-        /// An event has come.
+        /// Records that an event was received.
         mutating func receivedEvent() {
             hasEventOnConnection = true
             attempts = 0
             reconnects = 0
         }
 
-        /// A `retry` field has come.
+        /// Records the `retry` field of the server.
         mutating func received(retry milliseconds: Int) {
             shortestWait = TimeInterval(milliseconds) / 1000
             delay = Swift.min(shortestWait, reconnection.maximumServerDelay)
         }
 
-        /// The wait is over, or was cut short.
+        /// Continues after a wait, which may have been cut short.
         mutating func waited() -> Action {
             attempts += 1
             reconnects += 1
             return .connect(attempt: attempts)
         }
 
-        /// The connection has ended, or could not be opened.
+        /// Decides what follows a connection that has ended or could not be opened.
         ///
         /// - Parameter error: nil for a clean end.
-        /// - Parameter retryAfter: the seconds that the response asks for.
+        /// - Parameter retryAfter: the delay in seconds that the response requests.
         /// - Parameter unit: a random number in 0..<1.
         mutating func ended(
             _ error: PulseError?, at time: TimeInterval, retryAfter: TimeInterval? = nil, unit: Double
@@ -93,24 +93,24 @@ extension EventStream {
             return .wait(Swift.max(computed, Swift.min(asked, limit), Self.minimumWait), after: error)
         }
 
-        /// The reconnection time itself (WHATWG HTML, 9.2.3), a little spread.
+        /// The reconnection time itself (WHATWG HTML, 9.2.3), with a little jitter.
         private func waitAfterCleanEnd(_ unit: Double) -> TimeInterval {
             Swift.min(reconnection.maximumDelay, delay) * (1 + unit / 5)
         }
 
         private func waitAfterFailure(_ unit: Double) -> TimeInterval {
-            // A server may ask for one connection at once, but not for a backoff that does not grow.
+            // A server may request one immediate connection, but not a backoff that does not grow.
             let base = failures == 0 ? delay : Swift.max(delay, Self.smallestBase)
             return Swift.min(reconnection.maximumDelay, base * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
         }
 
-        /// A connection that was open for this long has shown that the server is well.
+        /// Seconds for which a connection must be open to show that the server is healthy.
         private static let steadyTime: TimeInterval = 60
         private static let minimumWait: TimeInterval = 0.1
-        /// The least base of the backoff after several failures.
+        /// Minimum base of the backoff after several failures, in seconds.
         private static let smallestBase: TimeInterval = 0.5
 
-        /// A response without its sentinel was cut.
+        /// The error for a response without its sentinel, which was cut off.
         private var missingEnd: PulseError? {
             guard hasSentinel else { return nil }
             let failure = TransportFailure(
@@ -124,7 +124,7 @@ extension EventStream {
             case .retryExhausted(let last, _): isPassing(last)
             case .circuitOpen: true
             case .deadlineExceeded: hasBeenOpen
-            // Of a body that was cut, as when a coded one ends without its end, or of a lack of descriptors.
+            // The body was cut off, for example within its content coding, or there are no file descriptors left.
             case .transport(.cannotDecodeContentData, _), .transport(.badServerResponse, _),
                 .transport(.resourceUnavailable, _):
                 hasBeenOpen

@@ -4,21 +4,21 @@ public import PulseCore
 
 /// A stream of server-sent events (WHATWG HTML, section 9.2) that reconnects.
 ///
-/// Cold: the first request is sent when the first event is asked for. Each connection is a call of its own, with all
-/// plugins of the client, a new token and the id of the last event. A stream is open when the response is a 200 of type
+/// Cold: the first request is sent when the first event is requested. Each connection is a separate call, with all
+/// plugins of the client, a new token and the ID of the last event. A stream is open when the response is a 200 of type
 /// `text/event-stream`; a 204 ends it without an error; any other response is an error.
 ///
-/// It has one reader; a second one gets ``PulseError/invalidRequest(reason:)``. Leaving the loop, dropping the
+/// Only one iterator reads; a second one throws ``PulseError/invalidRequest(reason:)``. Leaving the loop, releasing the
 /// iterator, cancelling its task, ``cancel()``, and `cancelAll` or `shutdown` of the client close the connection, or
-/// end the wait. Nothing is read ahead of the reader beyond one chunk. Safe to use from any thread.
+/// end the wait. At most one chunk is read ahead of the reader. Safe to use from any thread.
 public final class EventStream: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
 
-    /// What a stream does at the moment.
+    /// The state of a stream.
     public enum State: Sendable {
-        /// Nothing has been asked for yet.
+        /// No event was requested yet.
         case idle
-        /// A request is on its way. `attempt` counts the connections since the last event, from 1.
+        /// A request is in progress. `attempt` counts the connections since the last event, from 1.
         case connecting(attempt: Int)
         /// The connection is open; the response is without its body.
         case open(PulseResponse)
@@ -37,7 +37,7 @@ public final class EventStream: AsyncSequence, Sendable {
         case waiting(Task<Void, Never>)
         case closed(PulseError?)
 
-        /// Ends what runs.
+        /// Ends the work of this phase.
         func end(_ error: PulseError?) {
             switch self {
             case .connecting(let call): call?.cancel()
@@ -64,13 +64,12 @@ public final class EventStream: AsyncSequence, Sendable {
         shared = Locked(Shared(lastEventID: connection.options.lastEventID ?? ""))
     }
 
-    /// The states of the stream: the newest at once, then every change, until ``State/closed(_:)``. Each read of the
-    /// property creates a new subscription; one that does not keep up loses the oldest.
+    /// The states of the stream: the current one at once, then every change, until ``State/closed(_:)``. Each read of
+    /// the property creates a new subscription; one that does not keep up misses the oldest.
     public var states: AsyncStream<State> { broadcast.updates() }
 
-    /// The id of the last event that the reader got, or that came after it without an event; empty without one. Ids
-    /// that ``EventStream/Options/lastEventID`` does not take are passed over. Store it to go on there after a
-    /// relaunch.
+    /// The ID of the last event that the reader received, or a later one sent without an event; empty without one. IDs
+    /// that ``EventStream/Options/lastEventID`` does not accept are ignored. Store it to resume there after a relaunch.
     public var lastEventID: String { shared.withLock { $0.lastEventID } }
 
     /// Connects now, if the stream waits to reconnect. Does nothing otherwise.
@@ -79,7 +78,7 @@ public final class EventStream: AsyncSequence, Sendable {
         if case .waiting(let task) = phase { task.cancel() }
     }
 
-    /// Ends the stream; its reader gets ``PulseError/cancelled``. Does nothing once the stream has ended.
+    /// Ends the stream; its reader throws ``PulseError/cancelled``. Does nothing once the stream has ended.
     public func cancel() {
         close(.cancelled)
     }
@@ -97,13 +96,13 @@ public final class EventStream: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: Reader?
 
-        /// Returns the next event, or nil after the last. Throws ``PulseError``; a second reader gets
+        /// Returns the next event, or nil after the last. Throws ``PulseError``; a second reader throws
         /// ``PulseError/invalidRequest(reason:)``.
         public mutating func next() async throws -> ServerSentEvent? {
             guard let reader else {
                 throw PulseError.invalidRequest(reason: "an event stream can be read only once")
             }
-            // First without a call that may suspend, which costs as much as the parsing: for the row of events in
+            // Avoids a call that may suspend, which costs as much as the parsing: see the row of events in
             // Docs/Benchmarks.md.
             if let event = try reader.parsedEvent() { return event }
             return try await reader.next()
@@ -121,7 +120,7 @@ extension EventStream {
             self?.cancel()
         }
         guard isAdded else { throw PulseError.cancelled }
-        // Its end may have come before the registration.
+        // The stream may have ended before the registration.
         if try isClosed() { connection.calls.remove(self) }
     }
 
@@ -129,7 +128,7 @@ extension EventStream {
         try enter(.connecting(nil), .connecting(attempt: attempt))
     }
 
-    /// Lets the end of the stream cancel the call that connects. A stream that has ended cancels it at once.
+    /// Makes the end of the stream cancel the call that connects; at once if the stream has ended.
     func connecting(by call: RunningCall) {
         let isOpen = shared.withLock { shared in
             if case .closed = shared.phase { return false }
@@ -154,7 +153,7 @@ extension EventStream {
         return true
     }
 
-    /// Notes the id in force at the reader. Returns false if the stream has ended.
+    /// Records the last event ID. Returns false if the stream has ended.
     func note(lastEventID: String) -> Bool {
         shared.withLock { shared in
             if case .closed = shared.phase { return false }
@@ -177,7 +176,7 @@ extension EventStream {
         broadcast.finish(with: .closed(error))
     }
 
-    /// Enters the next phase; throws, and ends what runs in it, if the stream has ended.
+    /// Enters the next phase. If the stream has ended, ends the work of that phase and throws.
     private func enter(_ phase: Phase, _ state: State) throws {
         let isOpen = shared.withLock { shared in
             if case .closed = shared.phase { return false }
@@ -192,7 +191,7 @@ extension EventStream {
     }
 }
 
-/// What an event stream needs of its client and endpoint.
+/// The parts of a client and an endpoint that an event stream uses.
 struct EventConnection: Sendable {
     let options: EventStream.Options
     let reconnection: EventStream.Options.Reconnection

@@ -3,13 +3,13 @@
 import PulseCore
 
 extension PulseClient {
-    /// The values of a JSON Lines body, while it arrives: one for each line that is not blank.
+    /// The values of a JSON Lines body as it arrives, one for each line that is not blank.
     ///
-    /// Cold, like ``PulseClient/Lines``. If the response's type is `application/json-seq`, it is read as a JSON text
-    /// sequence (RFC 7464): each text begins with RS, and a text that is cut before its LF cannot be decoded.
+    /// Cold, like ``PulseClient/Lines``. A response of type `application/json-seq` is read as a JSON text sequence (RFC
+    /// 7464): each text begins with RS, and a text that is cut off before its LF cannot be decoded.
     ///
-    /// A text that does not decode throws ``PulseError/decodingFailed(type:underlying:)`` and leaves the ones after it
-    /// readable: the next call of the iterator goes on there. Any other failure is the end.
+    /// A text that does not decode throws ``PulseError/decodingFailed(type:underlying:)``, and the next call of the
+    /// iterator continues after it. Any other failure ends the sequence.
     public struct JSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
         public typealias Element = Value
 
@@ -21,7 +21,7 @@ extension PulseClient {
             self.open = open
         }
 
-        /// The same values with another limit for the length of a text, in bytes; 1 MiB by default. A longer one throws
+        /// Returns a copy with another maximum length of a text in bytes; 1 MiB by default. A longer one throws
         /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
         public func limited(toLineLength bytes: Int) -> JSONLines {
             var copy = self
@@ -29,7 +29,7 @@ extension PulseClient {
             return copy
         }
 
-        /// The same values without the texts that do not decode: each is skipped with a ``NetworkEvent/warning(_:)``.
+        /// Returns a copy that skips the texts that do not decode, each with a ``NetworkEvent/warning(_:)``.
         public func skippingFailures() -> JSONLines {
             var copy = self
             copy.skipsFailures = true

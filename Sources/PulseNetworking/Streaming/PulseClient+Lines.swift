@@ -3,14 +3,14 @@
 import PulseCore
 
 extension PulseClient {
-    /// The lines of a response body, while it arrives.
+    /// The lines of a response body as it arrives.
     ///
-    /// Cold: each iterator sends a request of its own, when its first line is asked for. A line ends by LF or CRLF
-    /// alone; blank lines count, as does a last line without an ending. Bytes that are no UTF-8 become U+FFFD, and a
-    /// byte order mark at the start is skipped. What the server sends is read no faster than the lines are.
+    /// Cold: each iterator sends its own request when its first line is requested. Only LF and CRLF end a line; blank
+    /// lines count, as does a last line without an ending. Invalid UTF-8 becomes U+FFFD, and a byte order mark at the
+    /// start is skipped. The body is read no faster than its lines.
     ///
-    /// Leaving the loop, dropping the iterator or cancelling its task ends the call and closes the connection. Lines
-    /// that came whole before a failure are given before it. After a failure an iterator returns nil.
+    /// Leaving the loop, releasing the iterator or cancelling its task ends the call and closes the connection. Lines
+    /// received in full before a failure are returned before it is thrown. After a failure an iterator returns nil.
     public struct Lines: AsyncSequence, Sendable {
         public typealias Element = String
 
@@ -21,7 +21,7 @@ extension PulseClient {
             self.open = open
         }
 
-        /// The same lines with another limit for their length, in bytes; 1 MiB by default. A longer line throws
+        /// Returns a copy with another maximum length of a line in bytes; 1 MiB by default. A longer line throws
         /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
         public func limited(toLineLength bytes: Int) -> Lines {
             var copy = self
@@ -43,7 +43,7 @@ extension PulseClient {
 
             /// Returns the next line without its ending, or nil after the last. Throws ``PulseError``.
             public mutating func next() async throws -> String? {
-                // As in an event stream: without a call that may suspend, for the row of lines in Docs/Benchmarks.md.
+                // As in an event stream: avoids a call that may suspend, for the row of lines in Docs/Benchmarks.md.
                 if let line = try reader.wholeElement() { return line }
                 return try await reader.next()
             }

@@ -2,13 +2,12 @@
 
 public import PulseCore
 
-/// Response bodies that are read while they arrive.
+/// Response bodies that are read as they arrive.
 ///
-/// Each is a call like any other, with all plugins, redirects, timeouts and tags. Its attempts end with the head of the
-/// response: a body that fails later is not retried. The call ends, and
-/// ``NetworkEvent/requestCompleted(_:_:latency:)`` is emitted, when the body ends or its reader leaves. A deadline
-/// applies up to the head. An endpoint that is queueable is not queued: without a connection it fails with
-/// ``PulseError/noConnection``.
+/// Each is a call like any other, with all plugins, redirects, timeouts and tags. Its attempts, and any deadline, end
+/// with the header fields of the response: a body that fails later is not retried. The call ends, and
+/// ``NetworkEvent/requestCompleted(_:_:latency:)`` is emitted, when the body ends or its reader stops. A queueable
+/// endpoint is not queued: without a connection it fails with ``PulseError/noConnection``.
 extension PulseClient {
     /// Sends an endpoint and returns the body as it arrives, with its response.
     ///
@@ -30,20 +29,19 @@ extension PulseClient {
         try await bytes(Verb<EmptyResponse>(get: path), options: options)
     }
 
-    /// The lines of the body, while it arrives. The request is sent when the first line is asked for.
+    /// Returns the lines of the body as it arrives. The first read sends the request.
     ///
     /// `Accept` is `text/plain, */*;q=0.5` unless it is set.
     public func lines<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) -> Lines {
         Lines { try await self.open(endpoint, options, accept: "text/plain, */*;q=0.5") }
     }
 
-    /// The lines of the body of a GET, while it arrives.
+    /// Returns the lines of the body of a GET as it arrives.
     public func lines(_ path: PathText, options: RequestOptions = RequestOptions()) -> Lines {
         lines(Verb<EmptyResponse>(get: path), options: options)
     }
 
-    /// The values of a JSON Lines body or a JSON text sequence, while it arrives. The request is sent when the first
-    /// value is asked for.
+    /// Returns the values of a JSON Lines body or JSON text sequence as it arrives. The first read sends the request.
     ///
     /// `Accept` names the formats unless it is set. The call's decoder decodes each value.
     public func jsonLines<E: Endpoint, Value: Decodable & Sendable>(
@@ -53,19 +51,18 @@ extension PulseClient {
         return JSONLines { try await self.open(endpoint, options, accept: accept) }
     }
 
-    /// The values of a JSON Lines body of a GET, while it arrives.
+    /// Returns the values of a JSON Lines body of a GET as it arrives.
     public func jsonLines<Value: Decodable & Sendable>(
         _ path: PathText, of type: Value.Type, options: RequestOptions = RequestOptions()
     ) -> JSONLines<Value> {
         jsonLines(Verb<EmptyResponse>(get: path), of: type, options: options)
     }
 
-    /// The server-sent events of a response, with reconnection. The first request is sent when the first event is asked
-    /// for.
+    /// Returns the server-sent events of a response, with reconnection. The first read sends the first request.
     ///
     /// Each connection sends `Accept: text/event-stream` and `Cache-Control: no-cache`, unless they are set, and
     /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
-    /// without bytes, such as comments, is lost then. The statuses that the call accepts have no meaning here.
+    /// without any bytes, even of comments, then counts as lost. The accepted statuses of the call are ignored.
     public func events<E: Endpoint>(
         _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
@@ -75,11 +72,11 @@ extension PulseClient {
         let mayRepeat =
             endpoint.method.isIdempotent || merged.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
         var own = options
-        // The same key on every connection: the server must know them as one request.
+        // The same key on every connection: the server must recognize them as one request.
         if merged.idempotencyKey == .automatic {
             own.idempotencyKey = .value(environment.randomness.uuid().uuidString)
         }
-        // With its type: a comparison with a literal would ask for the whole seconds, which have a default.
+        // The type annotation matters: a comparison with a literal would use the `Int` property, which has a default.
         let timeout: TimeInterval = endpoint.timeoutInterval
         if merged.timeout == nil, timeout == 0 { own.timeout = 60 }
         if headers.header("Cache-Control") == nil {
@@ -106,7 +103,7 @@ extension PulseClient {
             })
     }
 
-    /// The server-sent events of the response to a GET.
+    /// Returns the server-sent events of the response to a GET.
     public func events(
         _ path: PathText, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()

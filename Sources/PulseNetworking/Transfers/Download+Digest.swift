@@ -3,12 +3,12 @@
 import PulseCore
 
 extension Download {
-    /// The digest of a content, as its publisher names it.
+    /// The published digest of a content.
     public enum Digest: Sendable, Hashable {
         /// SHA-256 in 64 hexadecimal digits of either case.
         case sha256(String)
 
-        /// The digest in lower-case digits; nil if it is none.
+        /// The digest in lowercase digits; nil if it is invalid.
         package var hex: String? {
             switch self {
             case .sha256(let text):
@@ -26,10 +26,10 @@ extension Download {
                 let member = member.trimmingCharacters(in: .whitespaces)
                 guard member.hasPrefix("sha-256=:") else { continue }
                 let value = member.dropFirst(9)
-                // The last of several members with one key counts.
+                // Of several members with one key, the last counts.
                 found = nil
                 guard let end = value.firstIndex(of: ":") else { continue }
-                // RFC 8941 (section 4.2.7) wants missing padding accepted.
+                // RFC 8941 (section 4.2.7) asks parsers to accept missing padding.
                 let digits = value[..<end].prefix { $0 != "=" }
                 guard digits.utf8.count == 43, let bytes = Data(base64Encoded: digits + "="), bytes.count == 32 else {
                     continue

@@ -3,19 +3,19 @@
 extension Download {
     /// Settings of a download.
     public struct Options: Sendable {
-        /// The digest that the file must have. With it, a download is also resumed if the server sends no validators.
-        /// Nil by default. It needs the system's hash library: without it, ``PulseError/unsupported(_:)``.
+        /// The digest that the file must have. With a digest, a download resumes even if the server sends no
+        /// validators. Nil by default. Without the system's hash library it throws ``PulseError/unsupported(_:)``.
         public var digest: Digest?
-        /// A name for the content where its URL changes, as a signed one does: a later download with the same name goes
-        /// on with what came before. Nil, the default, is the URL.
+        /// A stable name for content whose URL changes, such as a signed URL: a later download with the same name
+        /// resumes the earlier one. Nil, the default, uses the URL.
         public var contentKey: String?
-        /// Whether an existing file is replaced, once the new one is whole. True by default; otherwise
-        /// ``TransferFailure/fileExists``.
+        /// Whether an existing file is replaced once the new one is complete. True by default; if false, an existing
+        /// file throws ``TransferFailure/fileExists``.
         public var replacesFile = true
-        /// Whether a download that fails or is cancelled keeps what has come, for the next one to go on with. True by
+        /// Whether a download that fails or is cancelled keeps the received bytes, for the next one to resume. True by
         /// default.
         public var keepsPartial = true
-        /// How many attempts in a row may bring no new byte before the download fails. 5 by default.
+        /// Number of consecutive attempts without a new byte after which the download fails. 5 by default.
         public var maximumFruitlessAttempts = 5
 
         /// Creates options with the defaults.
@@ -31,7 +31,7 @@ extension Download {
 }
 
 extension Download.Options {
-    /// The fault in the settings, or nil.
+    /// Describes the first invalid setting; nil if all are valid.
     var fault: String? {
         if let digest, digest.hex == nil { return "the digest is not 64 hexadecimal digits" }
         if maximumFruitlessAttempts < 0 { return "maximumFruitlessAttempts is \(maximumFruitlessAttempts)" }

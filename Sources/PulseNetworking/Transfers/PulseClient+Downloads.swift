@@ -5,27 +5,27 @@ import PulseStorage
 
 /// Downloads to files.
 ///
-/// A download is one call of as many requests as it needs: if its connection is lost, it asks for the rest. Each
-/// request passes all plugins, with a fresh token. The deadline covers the whole download, and
+/// A download is one call with as many requests as it needs: if its connection is lost, it requests the rest. Each
+/// request passes through all plugins, with a fresh token. The deadline covers the whole download, and
 /// ``NetworkEvent/requestStarted(_:)`` and ``NetworkEvent/requestCompleted(_:_:latency:)`` are emitted once. The target
-/// changes once, by a rename, when the content is whole, its status, length and digests are right, and its bytes are on
-/// the disk. Until then, or after a failure, it is what it was.
+/// changes once, by a rename, when the content is complete, its status, length and digests are right, and its bytes are
+/// on the disk. Until then, and after a failure, the target is unchanged.
 ///
-/// What has come is kept in a hidden file beside the target, with the validators that the server sent. A later download
-/// of the same content to the same file, also after a crash, asks for the rest with `Range` and `If-Range` (RFC 9110,
-/// section 13.1.5). Only GET is resumed. The cache neither answers a download nor keeps it.
+/// The received bytes are kept in a hidden file beside the target, with the validators that the server sent. A later
+/// download of the same content to the same file, also after a crash, requests the rest with `Range` and `If-Range`
+/// (RFC 9110, section 13.1.5). Only GET is resumed. Downloads bypass the cache.
 extension PulseClient {
     /// Sends an endpoint and writes the body of its response to a file, whose directory must exist.
     ///
     /// Throws ``PulseError``, with a ``TransferFailure`` as the underlying error of
-    /// ``PulseError/transport(_:underlying:)`` for what goes wrong with the content or the file. Only a status of 200
-    /// to 299 is stored, whatever statuses the call accepts.
+    /// ``PulseError/transport(_:underlying:)`` if the content or the file is at fault. Only a status of 200 to 299 is
+    /// stored, whatever statuses the call accepts.
     ///
     /// - Parameter download: the settings of the download.
-    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
-    ///   result. Called from any thread; the download waits for it.
-    /// - Returns: the response to the last request, with the file as its body: its status is 206 if that was for the
-    ///   rest, and 416 if there was no rest.
+    /// - Parameter progress: receives the progress at most ten times a second, always the last value, and none after
+    ///   the result. Called on any thread; the download waits for it.
+    /// - Returns: the response to the last request, with the file as its body: its status is 206 if that request was
+    ///   for the rest, and 416 if there was no rest.
     @discardableResult
     public func download<E: Endpoint>(
         _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
@@ -47,11 +47,12 @@ extension PulseClient {
         return try await self.download(endpoint, .file(file), download, options, progress)
     }
 
-    /// Does the same under the name that the server suggests in `Content-Disposition` (RFC 6266), or the last component
-    /// of the URL. If the name is taken, the file gets a number: `report (1).pdf`.
+    /// Sends an endpoint and writes the body of its response to a file in a directory, under the name that the server
+    /// suggests in `Content-Disposition` (RFC 6266), or the last component of the URL. If the name is taken, a number
+    /// is added: `report (1).pdf`.
     ///
-    /// The name is one component without leading dots or control characters, whatever the server sends. The result is
-    /// the response's ``PulseResponse/file``.
+    /// The name is one component without leading dots or control characters, whatever the server sends. The response's
+    /// ``PulseResponse/file`` has it.
     @discardableResult
     public func download<E: Endpoint>(
         _ endpoint: E, into directory: URL, download: Download.Options = Download.Options(),
@@ -71,8 +72,8 @@ extension PulseClient {
         return try await self.download(endpoint, .directory(directory), download, options, progress)
     }
 
-    /// The steps of a download to a file, and its response as the last one. The download begins when the first element
-    /// is asked for; leaving the loop cancels it.
+    /// Returns the updates of a download to a file, the last with its response. The download begins when the first
+    /// element is requested; leaving the loop cancels it.
     public func downloading<E: Endpoint>(
         _ endpoint: E, to file: URL, download: Download.Options = Download.Options(),
         options: RequestOptions = RequestOptions()
@@ -82,7 +83,7 @@ extension PulseClient {
         }
     }
 
-    /// The steps of a download of a GET to a file, as for an endpoint.
+    /// Returns the updates of a download of a GET to a file, as for an endpoint.
     public func downloading(
         _ target: PathText, path values: PathValues = [:], query: QueryValues = [:],
         headers: [String: String] = [:], to file: URL, download: Download.Options = Download.Options(),

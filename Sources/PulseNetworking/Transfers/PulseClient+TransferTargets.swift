@@ -3,7 +3,7 @@
 public import PulseCore
 
 // Disfavored, so that a literal with interpolations is a `PathText`, which encodes them.
-/// Transfers whose target is no literal: a `String`, which is used as it is, a `URL`, a path template or a custom
+/// Transfers whose target is not a literal: a `String`, which is used as is, a `URL`, a path template or a custom
 /// target. The other parameters, the results and the errors are those of the functions with a literal path.
 extension PulseClient {
     /// Writes the body of the response of a GET to a file: `try await client.download(url, to: file)`.
@@ -32,7 +32,7 @@ extension PulseClient {
             options: options, progress: progress)
     }
 
-    /// The steps of a download of a GET to a file.
+    /// Returns the updates of a download of a GET to a file.
     @_disfavoredOverload
     public func downloading(
         _ target: some RequestTarget, path values: PathValues = [:], query: QueryValues = [:],
@@ -98,7 +98,7 @@ extension PulseClient {
             headers: headers, as: type, in: background, options: options, progress: progress)
     }
 
-    /// The steps of an upload of a file, whose response has no value.
+    /// Returns the updates of an upload of a file, whose response has no value.
     @_disfavoredOverload
     public func uploading(
         _ file: URL, to target: some RequestTarget, path values: PathValues = [:], method: HTTPMethod = .put,
@@ -140,7 +140,7 @@ extension Downloads {
 }
 
 extension Download {
-    /// Goes on with that target for the same content: `try await download.resume(with: signedURL)`.
+    /// Resumes with that target for the same content: `try await download.resume(with: signedURL)`.
     @_disfavoredOverload
     public func resume(with target: some RequestTarget, options: RequestOptions = RequestOptions()) async throws {
         try await resume(with: target.requestPath, options: options)

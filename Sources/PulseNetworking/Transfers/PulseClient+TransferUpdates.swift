@@ -3,9 +3,9 @@
 public import PulseCore
 
 extension PulseClient {
-    /// A step of a transfer.
+    /// An update of a transfer.
     public enum TransferUpdate<Value: Sendable>: Sendable {
-        /// How far it is.
+        /// The progress of the transfer.
         case progress(TransferProgress)
         /// The result, as the last element.
         case finished(Value)
@@ -15,11 +15,11 @@ extension PulseClient {
 extension PulseClient.TransferUpdate: Equatable where Value: Equatable {}
 
 extension PulseClient {
-    /// The steps of a transfer: its progress, then its result.
+    /// The updates of a transfer: its progress, then its result.
     ///
-    /// Cold: each iterator makes a transfer of its own, which begins when its first element is asked for. Leaving the
-    /// loop, dropping the iterator or cancelling its task cancels the transfer. A reader that is slower than the
-    /// transfer gets the latest progress; the last one always comes before the result.
+    /// Cold: each iterator makes its own transfer, which begins when its first element is requested. Leaving the loop,
+    /// releasing the iterator or cancelling its task cancels the transfer. A reader that is slower than the transfer
+    /// receives the latest progress; the last one always comes before the result.
     public struct TransferUpdates<Value: Sendable>: AsyncSequence, Sendable {
         public typealias Element = TransferUpdate<Value>
 
@@ -42,7 +42,7 @@ extension PulseClient {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate let feed: Feed
 
-            /// Returns the next step, or nil after the result. Throws ``PulseError`` if the transfer fails, once.
+            /// Returns the next update, or nil after the result. Throws ``PulseError`` once, if the transfer fails.
             public mutating func next() async throws -> TransferUpdate<Value>? {
                 try await feed.next()
             }
@@ -119,7 +119,7 @@ extension PulseClient {
                 waiter?.resume()
             }
 
-            /// The next step that has come; nil if there is none.
+            /// Takes the next available update; nil if there is none.
             private func take() throws -> TransferUpdate<Value>? {
                 let result = state.withLock { state -> Result<TransferUpdate<Value>, any Error>? in
                     if let progress = state.progress {

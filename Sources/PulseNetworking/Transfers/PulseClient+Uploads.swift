@@ -6,15 +6,15 @@ public import PulseCore
 extension PulseClient {
     /// Sends an endpoint, as ``request(_:options:)`` does, and reports how much of its body is sent.
     ///
-    /// Files, streams and multipart bodies are sent in constant memory. A body that is sent again, as after a retry, a
-    /// token refresh or a redirect that keeps it, is the next ``TransferProgress/attempt``.
+    /// Files, streams and multipart bodies are sent in constant memory. Each resend of a body, such as after a retry, a
+    /// token refresh or a redirect that preserves it, is the next ``TransferProgress/attempt``.
     ///
-    /// - Parameter resuming: lets an upload go on after an interruption, by the tus protocol, whatever the endpoint's
-    ///   method is. The body must be a file and the server must have the protocol, or the upload is
+    /// - Parameter resuming: resumes the upload after an interruption with the tus protocol, whatever the endpoint's
+    ///   method. The body must be a file and the server must support the protocol; otherwise throws
     ///   ``PulseError/unsupported(_:)``. Any status from 200 to 299 is a success, whatever statuses the endpoint
     ///   accepts.
-    /// - Parameter progress: takes the progress, at most ten values a second and always the last, none after the
-    ///   result. Called from any thread; the transfer may wait for it. Nil for that of the options.
+    /// - Parameter progress: receives the progress at most ten times a second, always the last value, and none after
+    ///   the result. Called on any thread; the transfer may wait for it. Nil uses the listener of the options.
     @discardableResult
     public func upload<E: Endpoint>(
         _ endpoint: E, resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions(),
@@ -28,7 +28,7 @@ extension PulseClient {
         var merged = options
         merged.inherit(endpoint.options)
         var own = options
-        // A stored response would tell an offset of the past.
+        // A cached response would have an outdated offset.
         own.cache = .bypass
         return try await decoded(endpoint) { [merged] decode in
             let run = TusRun(
@@ -45,7 +45,7 @@ extension PulseClient {
     ///
     /// - Parameter method: PUT by default, which is retried. A POST is retried only if it has an idempotency key or was
     ///   never sent (RFC 9110, section 9.2.2).
-    /// - Parameter contentType: the media type of the file; nil for one by the extension of its name.
+    /// - Parameter contentType: the media type of the file; nil derives it from the file name extension.
     @discardableResult
     public func upload(
         _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
@@ -71,27 +71,26 @@ extension PulseClient {
             resuming: resuming, options: options, progress: progress)
     }
 
-    /// Sends an endpoint whose body is a file in a background session, which goes on while the app is suspended or has
-    /// ended.
+    /// Sends an endpoint whose body is a file in a background session, which continues while the app is suspended or
+    /// has ended.
     ///
     /// A later call with the same request and file, also after a relaunch, takes over the running or finished upload:
-    /// so call it again at each launch until it returns. A file that has changed since, or another account, starts
-    /// again. The request passes all plugins before it is handed over, and its response when the app runs again. A 401
-    /// then goes through the chain again; the waits between attempts are the system's.
+    /// so call it again at each launch until it returns. A changed file or another account starts a new upload. The
+    /// request passes through all plugins before it is handed over, and its response when the app runs again. A 401
+    /// then goes through the chain again; the system performs the waits between attempts.
     ///
-    /// Cancelling the task, `cancelAll` and the client's shutdown cancel the upload; the end of the process does not.
-    /// A deadline ends with the hand-over: then the resource timeout of the transfers is the limit, since the app may
-    /// be suspended for longer. The file must stay as it is until the end, in the same place as seen from the directory
-    /// of the transfers: an app's container moves at an update, with both. The response has at most 1 MiB.
+    /// Cancelling the task, `cancelAll` and the client's shutdown cancel the upload; the end of the process does not. A
+    /// deadline ends with the hand-over: then the resource timeout of the transfers is the limit, since the app may be
+    /// suspended for longer. The file must stay unchanged until the end, at the same path relative to the directory of
+    /// the transfers: an update moves the app's container, with both. The response body is limited to 1 MiB.
     ///
-    /// The system may send a request again by itself if its connection is lost. So a request that must not be processed
-    /// twice needs an `Idempotency-Key` that is the same in each call.
+    /// The system may resend a request itself if its connection is lost. A request that must not be processed twice
+    /// therefore needs an `Idempotency-Key` that is the same in each call.
     ///
-    /// Throws, besides what a request throws, ``PulseError/unsupported(_:)`` for a body that is no file and for what
-    /// cannot hold in the background: an automatic idempotency key, which a relaunch would change, pinned keys, TLS
-    /// settings, a proxy or a redirect policy other than the default;
-    /// what ``BackgroundTransfers/start()`` throws; and ``TransferFailure/busy`` while another call waits for the
-    /// upload.
+    /// Throws, besides the errors of a request, ``PulseError/unsupported(_:)`` for a body that is not a file and for
+    /// settings that cannot apply in the background: an automatic idempotency key, which a relaunch would change,
+    /// pinned keys, TLS settings, a proxy or a redirect policy other than the default; the errors of
+    /// ``BackgroundTransfers/start()``; and ``TransferFailure/busy`` while another call waits for the upload.
     ///
     /// - Parameter progress: as for ``upload(_:resuming:options:progress:)``, while the app runs.
     @discardableResult
@@ -149,8 +148,8 @@ extension PulseClient {
             in: background, options: options, progress: progress)
     }
 
-    /// The steps of an upload, and its value as the last one. The upload begins when the first element is asked for;
-    /// leaving the loop cancels it.
+    /// Returns the updates of an upload, the last with its value. The upload begins when the first element is
+    /// requested; leaving the loop cancels it.
     public func uploading<E: Endpoint>(
         _ endpoint: E, resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions()
     ) -> TransferUpdates<E.Response> where E.Response: Sendable {
@@ -159,7 +158,7 @@ extension PulseClient {
         }
     }
 
-    /// The steps of an upload of a file, whose response has no value. The parameters are those of `upload`.
+    /// Returns the updates of an upload of a file, whose response has no value. The parameters are those of `upload`.
     public func uploading(
         _ file: URL, to target: PathText, path values: PathValues = [:], method: HTTPMethod = .put,
         contentType: String? = nil, query: QueryValues = [:], headers: [String: String] = [:],
@@ -172,7 +171,7 @@ extension PulseClient {
 }
 
 extension RequestBody {
-    /// - Parameter contentType: nil for one by the extension of the file's name.
+    /// - Parameter contentType: nil derives it from the file name extension.
     fileprivate static func file(_ url: URL, of contentType: String?) -> RequestBody {
         .file(url, contentType: contentType ?? MIMEType.guess(filename: url.lastPathComponent))
     }

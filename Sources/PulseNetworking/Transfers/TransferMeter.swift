@@ -24,7 +24,7 @@ final class TransferMeter: Sendable {
         current.withLock { $0 = (meter, attempt) }
     }
 
-    /// - Parameter attempt: the attempt that the bytes are of; nil for the current one. One that is over is ignored.
+    /// - Parameter attempt: the attempt that the bytes belong to; nil for the current one. Past ones are ignored.
     func note(_ completed: Int64, of total: Int64?, in attempt: Int? = nil) {
         let meter = current.withLock { current in
             attempt == nil || attempt == current?.attempt ? current?.meter : nil

@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 import PulseTransports
 
-/// Carries out what the state machine of background transfers decides, on the queue of the session's events.
+/// Performs the actions of the background transfers' state machine, on the queue of the session's events.
 final class BackgroundCoordinator: @unchecked Sendable {
     // Unchecked: all but `init` runs on one queue.
 
@@ -15,11 +15,11 @@ final class BackgroundCoordinator: @unchecked Sendable {
         /// The body of an upload.
         let upload: UploadedFile?
         let notBefore: Date?
-        /// Whether an earlier hand-over of the same request is taken over.
+        /// Whether an earlier hand-over of the same request may be taken over.
         let mayTakeOver: Bool
     }
 
-    /// What the system has made of a request.
+    /// The outcome of a request.
     struct Delivery: Sendable {
         let entry: BackgroundEntry
         /// The file of a body that is not in the entry.
@@ -32,7 +32,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
         let completion: @Sendable (Result<Delivery, any Error>) -> Void
     }
 
-    /// The largest body of the response to an upload.
+    /// Maximum size of the response body of an upload, in bytes.
     static let bodyLimit = 1 << 20
 
     private let storage: any BackgroundStorage
@@ -42,7 +42,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
     private var machine = BackgroundTransfers.StateMachine()
     private var session: (any BackgroundSession)?
     private var waiters: [String: Waiter] = [:]
-    /// The bodies of responses to uploads, as far as they have come and up to the piece that exceeds the limit.
+    /// The bodies of responses to uploads received so far, up to the chunk that exceeds the limit.
     private var bodies: [Int: Data] = [:]
     private var launches: [BackgroundLaunch] = []
 
@@ -56,7 +56,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
 
     // MARK: The launch
 
-    /// Reads what is stored. The session's events must not come before.
+    /// Reads the stored entries. The session's events must not arrive before.
     func load() throws {
         machine.load(try storage.load())
     }
@@ -90,7 +90,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// - Returns: whether the transfer is this call's.
+    /// - Returns: whether the transfer belongs to this call.
     @discardableResult
     func handOver(
         _ handOver: HandOver, progress: @escaping @Sendable (TransferProgress) -> Void,
@@ -112,7 +112,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
         return true
     }
 
-    /// The call that waits for the transfer was cancelled.
+    /// Handles the cancellation of the call that waits for the transfer.
     func stopWaiting(_ id: String) {
         carryOut(machine.stopWaiting(id))
     }
@@ -150,7 +150,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
         }
     }
 
-    /// The outcome is stored before the system removes the file, and counts with the file.
+    /// Stores the outcome and moves the file before the system removes it. The outcome counts only with its file.
     private func take(_ file: URL, _ head: BackgroundHead?, of task: BackgroundTask) {
         guard var entry = machine.transfer(of: task), let head else { return }
         entry.outcome = .response(head, body: nil)
@@ -176,7 +176,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
 
     // MARK: Actions
 
-    /// Performs actions that no call waits for. What cannot be stored counts until the process ends.
+    /// Performs actions that no call waits for. A change that cannot be stored counts until the process ends.
     private func carryOut(_ actions: [BackgroundTransfers.StateMachine.Action]) {
         for action in actions {
             do { try perform([action]) } catch { warn("a background transfer could not be stored: \(error)") }
@@ -214,7 +214,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
             } else {
                 resumeData.map { .resumedDownload($0) } ?? .download(handOver.request)
             }
-        // For a file that is missing the system raises an exception.
+        // The system raises an exception for a missing file.
         try handOver.upload?.check()
         let task = session.makeTask(BackgroundWork(kind, name: id, notBefore: handOver.notBefore))
         do {
@@ -230,7 +230,7 @@ final class BackgroundCoordinator: @unchecked Sendable {
     }
 
     private func stopped(_ task: Int, _ id: String, _ data: Data?) {
-        // It may be forgotten by now.
+        // The transfer may be forgotten by now.
         guard machine.isStopping(task, id) else { return }
         var hasResumeData = false
         if let data {

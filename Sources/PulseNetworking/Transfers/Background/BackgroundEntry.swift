@@ -4,26 +4,26 @@ import PulseCore
 import PulseStorage
 import PulseTransports
 
-/// What is stored of one background transfer: no URL, and no header of its request.
+/// The stored record of one background transfer, without the URL and header fields of its request.
 struct BackgroundEntry: Sendable, Equatable, Codable {
     enum Outcome: Sendable, Equatable, Codable {
         /// - Parameter body: nil if the body is in a file.
         case response(BackgroundHead, body: Data?)
         case failure(BackgroundFailure)
-        /// The body of the response to an upload is larger than that.
+        /// The response body of an upload exceeds the limit.
         case tooLarge(limit: Int)
     }
 
-    /// Our own id, which the system's task has as its description.
+    /// Our own ID, which is the description of the system's task.
     let id: String
     let isUpload: Bool
     /// The digest of the request, and of the file of an upload.
     let request: String
     /// The digest of the account that the request was sent for; nil if no plugin knew one.
     let account: String?
-    /// The system's task; nil before it has one, and when it was stopped.
+    /// The identifier of the system's task; nil before the task is created, and after it was stopped.
     var task: Int?
-    /// Whether the task goes on with what an earlier one has left.
+    /// Whether the task resumes from the data of an earlier one.
     var isResumed = false
     /// Whether there is resume data.
     var hasResumeData = false

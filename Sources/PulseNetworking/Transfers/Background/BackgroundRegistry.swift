@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A launch of the app for the events of a background session, which lasts until the system is told of its end.
+/// A launch of the app for the events of a background session, until the system's completion handler is called.
 final class BackgroundLaunch: Sendable {
     private let completion: Locked<(@Sendable () -> Void)?>
 
@@ -10,7 +10,7 @@ final class BackgroundLaunch: Sendable {
         self.completion = Locked(completion)
     }
 
-    /// Tells the system, once.
+    /// Calls the system's completion handler, once.
     func complete() {
         completion.withLock { $0.take() }?()
     }
@@ -18,21 +18,21 @@ final class BackgroundLaunch: Sendable {
 
 /// The background sessions of a process: one for each identifier, since the system allows no more.
 ///
-/// A launch ends after twenty seconds at the latest, whatever happens: the system ends an app that takes half a minute.
+/// A launch ends after twenty seconds at the latest: the system terminates an app that takes half a minute.
 final class BackgroundRegistry: Sendable {
     enum Event: Sendable {
         case launched(BackgroundLaunch)
-        /// The time of a launch is up, and the system is told.
+        /// The time limit of a launch has passed, and its completion handler was called.
         case expired(BackgroundLaunch)
     }
 
-    /// Takes the launches that come while the session is open.
+    /// Receives the launches that occur while the session is open.
     typealias Owner = @Sendable (Event) -> Void
 
     private struct Entry {
         var isClaimed = false
         var owner: Owner?
-        /// The launches that have come before the session was open.
+        /// The launches that occurred before the session was open.
         var early: [BackgroundLaunch] = []
     }
 
@@ -54,14 +54,14 @@ final class BackgroundRegistry: Sendable {
         }
     }
 
-    /// The session could not be opened. Its launches wait for another attempt.
+    /// Releases the identifier of a session that could not be opened. Its launches wait for another attempt.
     func release(_ identifier: String) {
         entries.withLock { $0[identifier]?.isClaimed = false }
     }
 
-    /// The session is open.
+    /// Registers the owner of a session that is open.
     ///
-    /// - Returns: the launches that have come before.
+    /// - Returns: the launches that occurred before.
     func open(_ identifier: String, _ owner: @escaping Owner) -> [BackgroundLaunch] {
         entries.withLock { entries in
             defer { entries[identifier] = Entry(isClaimed: true, owner: owner) }
@@ -69,7 +69,7 @@ final class BackgroundRegistry: Sendable {
         }
     }
 
-    /// The system has launched or resumed the app for a session.
+    /// Records that the system has launched or resumed the app for a session.
     func launched(_ identifier: String, _ completion: @escaping @Sendable () -> Void) {
         let launch = BackgroundLaunch(completion)
         let owner = entries.withLock { entries in

@@ -12,15 +12,15 @@ import Glibc
 import Musl
 #endif
 
-/// Where background transfers are stored. Methods throw ``JournalFailure``.
+/// Stores background transfers. Methods throw ``JournalFailure``.
 protocol BackgroundStorage: Sendable {
-    /// The entries that can be read, each with an outcome only if the file that belongs to it is there.
+    /// Returns the undamaged entries, each with an outcome only if the file of that outcome exists.
     func load() throws -> [BackgroundEntry]
-    /// Replaces the entry durably, at once. A failure's resume data is stored before.
+    /// Replaces the entry durably and atomically. The resume data of a failure is stored first.
     func save(_ entry: BackgroundEntry) throws
     func saveResumeData(_ data: Data, of id: String) throws
     func resumeData(of id: String) -> Data?
-    /// Takes the content of a download: a file that is about to be removed.
+    /// Moves the content of a download from a file that is about to be removed.
     func takeContent(_ file: URL, of id: String) throws
     func hasContent(of id: String) -> Bool
     func content(of id: String) -> URL
@@ -28,7 +28,7 @@ protocol BackgroundStorage: Sendable {
     func remove(_ id: String)
 }
 
-/// A directory with a file for each entry, each content and what a download may be resumed with.
+/// A directory with a file for each entry, each content and each download's resume data.
 struct BackgroundDirectory: BackgroundStorage {
     let path: String
     var disk = Disk.system
@@ -42,8 +42,7 @@ struct BackgroundDirectory: BackgroundStorage {
         }
         return try names.sorted().compactMap { name in
             guard name.hasSuffix(".transfer") else { return nil }
-            // A file that cannot be read now, before the first unlock for example, is not a damaged one: its task would
-            // be cancelled.
+            // A file that is unreadable before the first unlock must not count as damaged: its task would be cancelled.
             guard let content = try record(path + "/" + name).read(),
                 var entry = try? JSONDecoder().decode(BackgroundEntry.self, from: content),
                 name == entry.id + ".transfer"
@@ -90,7 +89,7 @@ struct BackgroundDirectory: BackgroundStorage {
         try SystemFile.syncDirectory(path, using: disk)
     }
 
-    /// From another volume.
+    /// Copies the file from another volume.
     private func copy(_ file: URL, to target: String) throws {
         let next = SystemFile.next(target)
         _ = unlink(next)
@@ -101,7 +100,7 @@ struct BackgroundDirectory: BackgroundStorage {
     }
 
     func remove(_ id: String) {
-        // The entry first: content without an entry is nothing, an entry without content would be a lost download.
+        // The entry first: content without an entry is harmless, an entry without content would be a lost download.
         for kind in ["transfer", "content", "resume", "transfer-new", "content-new", "resume-new"] {
             _ = unlink(file(id, kind))
         }

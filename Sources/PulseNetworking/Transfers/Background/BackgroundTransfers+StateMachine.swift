@@ -4,23 +4,23 @@ import PulseCore
 import PulseTransports
 
 extension BackgroundTransfers {
-    /// Decides what becomes of the transfers, of the system's tasks and of the launches for their events. Without time,
-    /// disk and session of its own.
+    /// Decides what happens to the transfers, the system's tasks and the launches for their events. It has no clock,
+    /// disk or session of its own.
     struct StateMachine {
         enum Action: Equatable {
             /// Store the entry durably, before the next action.
             case save(BackgroundEntry)
             /// Remove all that is stored of a transfer.
             case remove(String)
-            /// Create a task for the transfer, and tell its identifier.
+            /// Create a task for the transfer, and report its identifier.
             case make(String)
             case resume(Int)
             case cancel(Int)
-            /// Cancel a download, and tell what it may be resumed with.
+            /// Cancel a download, and report its resume data.
             case stop(Int, String)
             /// Hand the outcome to the waiter.
             case deliver(BackgroundEntry)
-            /// The waiter ends as cancelled.
+            /// End the waiter as cancelled.
             case release(String)
             case wait(Wait)
             /// All events of a launch are processed.
@@ -31,39 +31,38 @@ extension BackgroundTransfers {
         enum Wait: Equatable {
             /// For late events of tasks that the system does not list.
             case lateEvents
-            /// For events of a launch, of which the system may have delivered all before.
+            /// For events of a launch, all of which the system may have delivered before it.
             case earlyEnd(launch: Int)
         }
 
         private(set) var entries: [String: BackgroundEntry] = [:]
         /// The transfers that a call waits for.
         private var waiting: Set<String> = []
-        /// The transfers whose outcome a call has, and judges.
+        /// The transfers whose outcome a call is processing.
         private var judged: Set<String> = []
-        /// The transfers with an outcome that came in this launch, and that no call has judged yet.
+        /// The transfers whose outcome arrived in this launch, and that no call has processed yet.
         private var unsettled: Set<String> = []
         /// The transfers whose task is being stopped, with that task.
         private var stopping: [String: Int] = [:]
         /// The transfers whose task the system does not list.
         private var missing: Set<String> = []
-        /// Whether their time is up, but the system still delivers the events of a launch.
+        /// Whether the wait for missing tasks is over, but the system still delivers the events of a launch.
         private var isLate = false
         private var launch = 0
         private var isLaunched = false
         private var isDelivered = false
-        /// Whether all events were delivered before the launch, and none has come in it. They may be those of an
-        /// earlier launch.
+        /// Whether all events were delivered before the launch, and none in it. They may be those of an earlier launch.
         private var isDeliveredEarly = false
 
         // MARK: The launch
 
-        /// What an earlier process has stored.
+        /// Adds the entries that an earlier process has stored.
         mutating func load(_ stored: [BackgroundEntry]) {
             for entry in stored { entries[entry.id] = entry }
         }
 
-        /// The system has listed its tasks. Those whose number and text are not those of an entry are cancelled: they
-        /// were never resumed, or belong to a transfer that is gone.
+        /// Matches the tasks that the system lists with the entries. A task whose identifier and description match no
+        /// entry is cancelled: it was never resumed, or belongs to a transfer that is gone.
         mutating func list(_ tasks: [BackgroundTask]) -> [Action] {
             var actions: [Action] = []
             var found: Set<String> = []
@@ -85,13 +84,13 @@ extension BackgroundTransfers {
             task.name.flatMap { entries[$0] }.flatMap { $0.task == task.identifier ? $0 : nil }
         }
 
-        /// In a launch, the system itself says when it has no more.
+        /// Fails the missing tasks, unless in a launch: there the system reports the last event itself.
         mutating func lateEventsAreOver() -> [Action] {
             isLate = isLaunched && !isDelivered
             return isLate ? [] : lose()
         }
 
-        /// The missing tasks are lost, with whatever they have sent.
+        /// Fails the missing tasks as lost, with whatever they have sent.
         private mutating func lose() -> [Action] {
             isLate = false
             let lost = missing.sorted()
@@ -101,7 +100,7 @@ extension BackgroundTransfers {
 
         // MARK: Calls
 
-        /// A call hands over a request, or takes over what an earlier process has handed over.
+        /// Hands over the request of a call, or takes over the transfer of an earlier process.
         ///
         /// - Parameter mayTakeOver: false for a request that follows the outcome of an earlier one.
         /// - Returns: nil if another call waits for the transfer.
@@ -142,7 +141,7 @@ extension BackgroundTransfers {
             return [.save(entry), .make(entry.id)]
         }
 
-        /// A task was created. Its number is stored before it is resumed: what is not known sends nothing.
+        /// Records a new task. Its identifier is stored before it is resumed: an unknown task must send nothing.
         mutating func made(_ id: String, _ task: Int) -> [Action] {
             guard var entry = entries[id] else { return [.cancel(task)] }
             entry.task = task
@@ -150,7 +149,7 @@ extension BackgroundTransfers {
             return [.save(entry), .resume(task)] + completeIfSettled()
         }
 
-        /// The call was cancelled.
+        /// Handles the cancellation of a call.
         mutating func stopWaiting(_ id: String) -> [Action] {
             guard waiting.remove(id) != nil, let entry = entries[id] else { return [] }
             guard let task = entry.task else { return [.release(id)] }
@@ -165,9 +164,9 @@ extension BackgroundTransfers {
 
         func isStopping(_ task: Int, _ id: String) -> Bool { stopping[id] == task }
 
-        /// A task was stopped. Its outcome may have come before.
+        /// Records that a task was stopped. Its outcome may have arrived before.
         ///
-        /// - Parameter hasResumeData: whether a later task can go on, with data that is stored by now.
+        /// - Parameter hasResumeData: whether resume data for a later task is stored.
         mutating func stopped(_ id: String, hasResumeData: Bool) -> [Action] {
             guard stopping.removeValue(forKey: id) != nil, var entry = entries[id] else { return [] }
             guard entry.outcome == nil else { return [.release(id)] }
@@ -176,7 +175,7 @@ extension BackgroundTransfers {
             return [.save(entry), .release(id)]
         }
 
-        /// A request could not be handed over. What an earlier task has left is not lost by that.
+        /// Handles a failed hand-over. The resume data of an earlier task is kept.
         mutating func abandon(_ id: String) -> [Action] {
             waiting.remove(id)
             guard var entry = entries[id], entry.hasResumeData else { return forget(id) }
@@ -187,15 +186,15 @@ extension BackgroundTransfers {
 
         // MARK: Events
 
-        /// The transfer of a task whose events count; nil for another one.
+        /// The transfer of a task whose events still count; nil for any other task.
         func transfer(of task: BackgroundTask) -> BackgroundEntry? {
             entry(of: task).flatMap { $0.outcome == nil ? $0 : nil }
         }
 
-        /// A task has ended.
+        /// Records the outcome of a task.
         mutating func ended(_ task: BackgroundTask, _ outcome: BackgroundEntry.Outcome) -> [Action] {
             guard let entry = transfer(of: task) else { return [] }
-            // The end of a stopped task comes with its resume data.
+            // A stopped task is reported later, with its resume data.
             if stopping[entry.id] != nil, case .failure = outcome { return [] }
             missing.remove(entry.id)
             return end(entry, outcome)
@@ -212,7 +211,7 @@ extension BackgroundTransfers {
             entries[entry.id] = entry
             unsettled.insert(entry.id)
             isDeliveredEarly = false
-            // In a launch the system says once that all events are delivered.
+            // In a launch, the system reports only once that all events are delivered.
             if !isLaunched { isDelivered = false }
             return [.save(entry)] + (waiting.contains(entry.id) ? deliver(entry) : [])
         }
@@ -225,7 +224,7 @@ extension BackgroundTransfers {
 
         // MARK: The end of calls
 
-        /// The call has its result, which is stored where it belongs.
+        /// Ends a transfer whose result is in place.
         mutating func settle(_ id: String) -> [Action] {
             guard judged.remove(id) != nil, var entry = entries[id] else { return [] }
             unsettled.remove(id)
@@ -238,13 +237,13 @@ extension BackgroundTransfers {
             return [.remove(id)] + completeIfSettled()
         }
 
-        /// The call has ended without a result that counts. The next one takes over what there is.
+        /// Ends a call without a final result. The next call takes over its transfer.
         mutating func leave(_ id: String) -> [Action] {
             judged.remove(id)
             return unsettled.remove(id) == nil ? [] : completeIfSettled()
         }
 
-        /// The transfer is of no use any more.
+        /// Drops a transfer that is no longer needed.
         mutating func forget(_ id: String) -> [Action] {
             for set in [\StateMachine.judged, \.missing, \.unsettled] { self[keyPath: set].remove(id) }
             let isStopping = stopping.removeValue(forKey: id) != nil
@@ -257,7 +256,7 @@ extension BackgroundTransfers {
 
         // MARK: The system's launches
 
-        /// The system has launched or resumed the app for events of the session.
+        /// Records that the system has launched or resumed the app for events of the session.
         mutating func launched() -> [Action] {
             isLaunched = true
             guard isDelivered else { return [] }
@@ -270,20 +269,20 @@ extension BackgroundTransfers {
             return isLaunched ? lose() + completeIfSettled() : []
         }
 
-        /// The events that were delivered before the launch were those that it is for.
+        /// Counts the events that were delivered before the launch as those of the launch.
         mutating func earlyEndCounts(launch: Int) -> [Action] {
             guard launch == self.launch, isDeliveredEarly else { return [] }
             return allDelivered()
         }
 
-        /// The time of the launch is up.
+        /// Ends a launch whose time limit has passed.
         mutating func launchIsOver() -> [Action] {
             endLaunch()
             return isLate ? lose() : []
         }
 
-        /// The system may suspend the app once the calls have judged the outcomes: a request that follows, with a new
-        /// token, must be handed over before.
+        /// Completes the launch once the calls have processed all outcomes. The system may then suspend the app, so a
+        /// request that follows, with a new token, must be handed over before.
         private mutating func completeIfSettled() -> [Action] {
             guard isLaunched, isDelivered, unsettled.isEmpty else { return [] }
             endLaunch()

@@ -6,17 +6,23 @@ import PulseObservability
 import PulseStorage
 import PulseTransports
 
-/// Uploads and downloads of files that go on while the app is suspended or has ended, in a background `URLSession`.
+/// File uploads and downloads that continue while the app is suspended or has ended, in a background `URLSession`.
 ///
-/// Give it to a ``Downloads`` list, or to ``PulseClient/upload(_:in:options:progress:)``. Create it once, at each
-/// launch, with the same identifier and directory, and let ``handleEvents(forSession:completion:)`` have the launches
-/// for its events.
+/// ```swift
+/// let background = BackgroundTransfers(identifier: "com.example.films", directory: directory)
+/// let downloads = Downloads(directory: list, client: client, background: background)
+/// try await downloads.start()
+/// ```
 ///
-/// Each request passes the client's plugins once, when it is handed over to the system. Its response passes them when
-/// the app runs again: then a 401 gets a new token, and a failure another attempt, by the retry policy.
+/// Pass it to a ``Downloads`` list, or to ``PulseClient/upload(_:in:options:progress:)``. Create it once per launch,
+/// with the same identifier and directory, and forward the launches for its events to
+/// ``handleEvents(forSession:completion:)``.
 ///
-/// It needs Apple's platforms: elsewhere every transfer throws ``PulseError/unsupported(_:)``, as does a client with
-/// pinned keys, TLS settings or a proxy of its own everywhere. Safe from any thread.
+/// Each request passes through the client's plugins once, when it is handed over to the system. Its response passes
+/// through them when the app runs again: then a 401 refreshes the token, and a failure is retried by the retry policy.
+///
+/// Requires Apple's platforms: elsewhere every transfer throws ``PulseError/unsupported(_:)``, as does a client with
+/// pinned keys, TLS settings or its own proxy on any platform. Safe to use from any thread.
 public final class BackgroundTransfers: Sendable {
     /// The identifier of the session, for ``handleEvents(forSession:completion:)``.
     public let identifier: String
@@ -27,7 +33,7 @@ public final class BackgroundTransfers: Sendable {
         case done
     }
 
-    /// What tests replace.
+    /// The dependencies that tests replace.
     struct Surroundings: Sendable {
         var makeSession = SystemBackgroundSession.make
         var registry = BackgroundRegistry.process
@@ -42,15 +48,15 @@ public final class BackgroundTransfers: Sendable {
     private let coordinator: BackgroundCoordinator
     private let opening = Locked(Opening.none)
 
-    /// Creates the transfers, which start nothing yet.
+    /// Creates the transfers, without starting anything.
     ///
-    /// - Parameter identifier: names the session among those of the app.
-    /// - Parameter directory: for what is known of the transfers, and for their files until they are in place. It is
-    ///   created if it is missing.
-    /// - Parameter isDiscretionary: whether the system chooses a good time, such as when the device charges. A transfer
-    ///   that is handed over in the background is discretionary in any case.
-    /// - Parameter resourceTimeout: the seconds that the system gives each request from its hand-over, with its own
-    ///   retries; seven days by default. They take the place of the call's deadline, which ends with the hand-over.
+    /// - Parameter identifier: unique among the sessions of the app.
+    /// - Parameter directory: stores the state of the transfers, and their files until they are in place. It is created
+    ///   if it is missing.
+    /// - Parameter isDiscretionary: whether the system may choose a good time, such as when the device charges. A
+    ///   transfer that is handed over in the background is always discretionary.
+    /// - Parameter resourceTimeout: the time limit of each request in seconds from its hand-over, including the
+    ///   system's own retries; seven days by default. It replaces the call's deadline, which ends with the hand-over.
     public convenience init(
         identifier: String, directory: URL, isDiscretionary: Bool = false, resourceTimeout: TimeInterval = 604_800
     ) {
@@ -72,7 +78,7 @@ public final class BackgroundTransfers: Sendable {
     private static func coordinator(
         _ storage: some BackgroundStorage, _ queue: DispatchQueue, _ surroundings: Surroundings
     ) -> BackgroundCoordinator {
-        // Not all of the surroundings: their registry holds the coordinator.
+        // Captures only parts of the surroundings: their registry retains the coordinator.
         let (clock, events) = (surroundings.clock, surroundings.events)
         return BackgroundCoordinator(storage) { coordinator, wait in
             Task.detached {
@@ -84,22 +90,21 @@ public final class BackgroundTransfers: Sendable {
         }
     }
 
-    /// Takes up what earlier processes have left, so that the system's events find their transfers. Each transfer does
-    /// so by itself, if nothing did before.
+    /// Opens the session and takes over the transfers of earlier processes, so that the system's events find them. Each
+    /// transfer does so itself if necessary.
     ///
     /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` if the
     /// process has used the identifier before, since a session lasts as long as its process;
-    /// ``PulseError/invalidRequest(reason:)`` for an empty identifier, a directory that is no file URL and a timeout
-    /// that is no positive number;
-    /// ``TransferFailure/unusableDestination`` for a directory that cannot be used; and ``PulseError/unsupported(_:)``
-    /// without Apple's `URLSession`.
+    /// ``PulseError/invalidRequest(reason:)`` for an empty identifier, a directory that is not a file URL, or a timeout
+    /// that is not positive; ``TransferFailure/unusableDestination`` for a directory that cannot be used; and
+    /// ``PulseError/unsupported(_:)`` without Apple's `URLSession`.
     public func start() async throws {
         let task = opening.withLock { opening -> Task<Void, any Error>? in
             switch opening {
             case .done: return nil
             case .running(let task): return task
             case .none:
-                // Not the caller's: its cancellation would end the others' opening.
+                // Detached: the cancellation of one caller must not end the opening of others.
                 let task = Task.detached { try await self.open() }
                 opening = .running(task)
                 return task
@@ -153,7 +158,7 @@ public final class BackgroundTransfers: Sendable {
                 let owner: BackgroundRegistry.Owner = { [queue, coordinator] event in
                     queue.async { coordinator.handle(event) }
                 }
-                // Before the session's events, which are behind on the queue.
+                // Before the session's events, which follow on the queue.
                 surroundings.registry.open(identifier, owner).forEach { coordinator.handle(.launched($0)) }
                 session.findTasks { [coordinator] tasks in
                     coordinator.list(tasks)
@@ -167,13 +172,13 @@ public final class BackgroundTransfers: Sendable {
         try await reply.value().get()
     }
 
-    /// Takes the launch of the app for events of a background session, from
+    /// Handles the launch of the app for events of a background session. Call it from
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
     ///
     /// Wrap UIKit's closure, which is bound to no actor: `{ completionHandler() }`.
     ///
-    /// The closure is called once, on the main thread: when all outcomes are stored, and the calls that wait for them
-    /// have judged them, or twenty seconds after the launch. The transfers of that identifier may be created and
+    /// The closure is called once, on the main thread: when all outcomes are stored and the calls that wait for them
+    /// have processed them, or twenty seconds after the launch. The transfers of that identifier may be created and
     /// started afterwards, but must be: without them the system's events wait.
     @MainActor
     public static func handleEvents(forSession identifier: String, completion: @escaping @MainActor () -> Void) {
@@ -184,7 +189,7 @@ public final class BackgroundTransfers: Sendable {
 
     // MARK: For calls
 
-    /// Hands over a request, and waits for what the system makes of it. Cancelling stops the transfer.
+    /// Hands over a request and waits for its outcome. Cancelling stops the transfer.
     func delivery(
         of handOver: BackgroundCoordinator.HandOver, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> BackgroundCoordinator.Delivery {
@@ -193,7 +198,7 @@ public final class BackgroundTransfers: Sendable {
         let isAccepted = Locked(false)
         let reply = PendingReply<Result<BackgroundCoordinator.Delivery, any Error>>()
         queue.async { [coordinator] in
-            // The cancellation may have looked for the call before.
+            // The cancellation handler may have run before.
             if isCancelled.withLock({ $0 }) { return reply.give(.failure(CancellationError())) }
             let accepts = coordinator.handOver(handOver, progress: progress) { reply.give($0) }
             isAccepted.withLock { $0 = accepts }
@@ -207,18 +212,18 @@ public final class BackgroundTransfers: Sendable {
         }.get()
     }
 
-    /// What names a file, also when the app's container has moved. The transfers must be started.
+    /// The name of a file, which stays the same when the app's container moves. The transfers must be started.
     func name(of file: URL) -> String { file.path(from: directory) }
 
-    /// The file that the content of a transfer comes to.
+    /// The file that receives the content of a transfer.
     func content(of id: String) -> URL { BackgroundDirectory(path: directory.path).content(of: id) }
 
-    /// The result of a transfer is stored where it belongs.
+    /// Ends a transfer whose result is in place.
     func settle(_ id: String) async {
         await onQueue { $0.settle(id) }
     }
 
-    /// A call ends without a result that counts.
+    /// Ends a call without a final result, and leaves its transfer to the next call.
     func leave(_ id: String) async {
         await onQueue { $0.leave(id) }
     }
@@ -239,6 +244,6 @@ public final class BackgroundTransfers: Sendable {
 }
 
 extension BackgroundTransfers.StateMachine.Wait {
-    /// Far less than a launch has.
+    /// Far less than the time limit of a launch.
     static let seconds: TimeInterval = 5
 }

@@ -4,11 +4,11 @@ import PulseCore
 import PulsePlatform
 import PulseTransports
 
-/// The end of the chain of one background transfer: hands requests over to the system, and delivers what it makes of
-/// them. Only the first request of a call takes over what an earlier process has handed over.
+/// The transport of one background transfer: hands requests over to the system, and delivers their outcomes. Only the
+/// first request of a call takes over the transfer of an earlier process.
 ///
-/// The system follows redirects itself, repeats what it can, and evaluates certificates while the app does not run: so
-/// the transport has no capabilities, and refuses other redirect policies than the default.
+/// The system follows redirects itself, retries where it can, and evaluates certificates while the app does not run: so
+/// the transport has no capabilities, and refuses redirect policies other than the default.
 final class BackgroundTransport: Transport {
     private struct State {
         /// Nil until the request of an upload is known.
@@ -16,7 +16,7 @@ final class BackgroundTransport: Transport {
         var mayTakeOver = true
         /// Whether the latest request has an outcome, after which the system can do the waiting.
         var hasOutcome = false
-        /// Whether that is a response.
+        /// Whether that outcome is a response.
         var hasResponse = false
         /// Whether there ever was an outcome: without one, the transfer may be another call's.
         var isOwner = false
@@ -29,7 +29,7 @@ final class BackgroundTransport: Transport {
     private let clock: any PulseClock
     private let state: Locked<State>
 
-    /// - Parameter id: names the transfer, also after a relaunch; nil for an upload, which its request names.
+    /// - Parameter id: names the transfer, also after a relaunch; nil for an upload, which its request identifies.
     init(_ transfers: BackgroundTransfers, id: String?, clock: any PulseClock) {
         self.transfers = transfers
         self.clock = clock
@@ -44,7 +44,7 @@ final class BackgroundTransport: Transport {
         state.withLock { $0.progress = progress }
     }
 
-    /// Whether the system waits in the caller's place, before the next request.
+    /// Leaves the wait before the next request to the system. Returns false if the caller must wait.
     func defers(_ seconds: TimeInterval) -> Bool {
         state.withLock { state in
             guard state.hasOutcome else { return false }
@@ -53,8 +53,8 @@ final class BackgroundTransport: Transport {
         }
     }
 
-    /// The call has ended; nil for a success. A later call takes over what the transfer has brought if this one was
-    /// cancelled, or could not write the file.
+    /// Ends the call; nil means success. A later call takes over the outcome if this one was cancelled, found another
+    /// account, or could not write the file.
     func end(_ error: PulseError?) async {
         guard let id = state.withLock({ $0.isOwner ? $0.id : nil }) else { return }
         let isKept = error?.kind == .cancelled || error?.meansAnotherAccount == true
@@ -67,7 +67,7 @@ final class BackgroundTransport: Transport {
         let upload = try await upload(of: request.body)
         try await transfers.start()
         let entry = try entry(for: request, upload)
-        // The app may be suspended for longer, and the system has a limit of its own.
+        // The app may be suspended for longer, and the system has its own limit.
         request.context?.call.liftDeadline()
         while true {
             let (mayTakeOver, delay) = state.withLock { state in
@@ -116,7 +116,7 @@ final class BackgroundTransport: Transport {
     }
 
     private func entry(for request: TransportRequest, _ upload: UploadedFile?) throws -> BackgroundEntry {
-        // The URL before the plugins, which may sign it for an hour.
+        // The URL before the plugins: one of them may add a signature that expires.
         let url = (request.context?.url ?? request.urlRequest.url)?.absoluteString ?? ""
         let file = upload.map { transfers.name(of: $0.url) } ?? ""
         let name = [request.urlRequest.httpMethod ?? "GET", url, file].joined(separator: "\n")
@@ -146,8 +146,8 @@ extension BackgroundCoordinator.Delivery {
         if case .response = entry.outcome { true } else { false }
     }
 
-    /// The response; nil if the request has to be sent again, because it went on with another content. Throws the
-    /// failure of the task.
+    /// Returns the response; nil if the request must be sent again, because its content is gone or was resumed as
+    /// another one. Throws the failure of the task.
     func response(to request: URLRequest) async throws -> PulseResponse? {
         let (head, body): (BackgroundHead, Data?)
         switch entry.outcome {
@@ -173,7 +173,7 @@ extension BackgroundCoordinator.Delivery {
         }
         let isInFile = body == nil
         let length = try await pool.read { try Self.length(of: file, mayBeMissing: !isInFile) }
-        // An earlier call has used it up.
+        // An earlier call has moved the file.
         guard let length else { return nil }
         if entry.isResumed, head.status == 206, !response.becomeWhole(length) { return nil }
         response.body = .file(file)
@@ -187,7 +187,7 @@ extension BackgroundCoordinator.Delivery {
         return try handle.read(upToCount: PulseResponse.errorBodyLimit + 1) ?? Data()
     }
 
-    /// Nil for a missing file. An empty content may have none yet.
+    /// Nil for a missing file. Empty content may have no file yet.
     private static func length(of file: URL, mayBeMissing: Bool) throws -> Int64? {
         if let stamp = try? FileStamp(path: file.path) { return stamp.size }
         guard mayBeMissing else { return nil }
@@ -204,15 +204,15 @@ extension PulseError {
 }
 
 extension PulseResponse {
-    /// Turns the response for the rest of a content, which the system has appended, into that for all of it. False if
-    /// the file has another length.
+    /// Turns a 206, whose part the system has appended, into the response for the whole content. Returns false if the
+    /// file has another length.
     fileprivate mutating func becomeWhole(_ length: Int64) -> Bool {
         guard let part = headers["Content-Range"].flatMap({ ContentRange($0) }), Int64(part.range.upperBound) == length,
             part.length.map({ Int64($0) == length }) ?? true
         else { return false }
         statusCode = 200
         headers.remove("Content-Range")
-        // It is the digest of the part.
+        // The digest covers only the part.
         headers.remove("Content-Digest")
         headers["Content-Length"] = "\(length)"
         return true
@@ -220,7 +220,7 @@ extension PulseResponse {
 }
 
 extension PulseClient {
-    /// What the calls of a background transfer share. The system waits for connections.
+    /// The transport and environment of a background transfer, without connectivity: the system waits for connections.
     func substitute(_ transport: BackgroundTransport) -> CallShape.Substitute {
         let clock = BackgroundClock(base: configuration.clock, transport: transport)
         return CallShape.Substitute(
@@ -229,8 +229,8 @@ extension PulseClient {
     }
 }
 
-/// The clock of a background transfer. The system does the waits between its requests, so that they go on while the app
-/// is suspended.
+/// The clock of a background transfer. It leaves the waits between requests to the system, so that they continue while
+/// the app is suspended.
 struct BackgroundClock: PulseClock {
     let base: any PulseClock
     let transport: BackgroundTransport

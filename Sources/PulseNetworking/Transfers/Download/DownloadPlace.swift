@@ -12,12 +12,12 @@ import Glibc
 import Musl
 #endif
 
-/// Where a download ends, and the hidden files beside that place in which it is stored meanwhile.
+/// The target of a download, and the hidden files beside it that store the partial content.
 struct DownloadPlace: Sendable {
     let directory: String
     /// The name of the file; nil if the server names it.
     let name: String?
-    /// The path of the bytes, of which that of the state is made.
+    /// The path of the partial file, from which that of its state is derived.
     let partial: String
 
     var state: String { partial + "-state" }
@@ -34,15 +34,15 @@ struct DownloadPlace: Sendable {
         }
         directory = file.deletingLastPathComponent().path
         self.name = name
-        // A name may take all that the file system allows.
+        // A name may already have the maximum length of the file system.
         let stem =
             name.utf8.count <= 200 ? name : SafeFileName.prefix(of: name, bytes: 100) + "-" + Self.digits(of: name)
         partial = directory + "/." + stem + ".part"
     }
 
-    /// The place of a file in a directory, under a name that the server gives.
+    /// The place of a file in a directory, under a name that the server suggests.
     ///
-    /// - Parameter key: names the content, so that another download finds what has come.
+    /// - Parameter key: names the content, so that another download finds the partial file.
     init(directory: URL, key: String) throws {
         guard directory.isFileURL else {
             throw PulseError.invalidRequest(reason: "the directory of a download is no file URL")
@@ -52,7 +52,7 @@ struct DownloadPlace: Sendable {
         partial = self.directory + "/.pulse-" + Self.digits(of: key) + ".part"
     }
 
-    /// The same place, with the bytes that another file has. From another volume they are copied beside the target.
+    /// The same place, with the bytes of another file. From another volume they are copied beside the target.
     init(_ place: DownloadPlace, bytesOf file: URL) throws {
         (directory, name) = (place.directory, place.name)
         guard let device = FileStatus(place.directory)?.device, FileStatus(file.path)?.device != device else {
@@ -89,9 +89,9 @@ struct DownloadPlace: Sendable {
 
     private func stat(_ path: String) -> FileStatus? { FileStatus(path) }
 
-    /// Moves the bytes to their name, and returns its URL.
+    /// Moves the partial file to its final name, and returns its URL.
     ///
-    /// - Parameter suggested: a name for a place without one. If it is taken, it gets a number.
+    /// - Parameter suggested: a name for a place without one. If it is taken, a number is added.
     func install(_ suggested: String?, replacesFile: Bool, using disk: Disk) throws -> URL {
         if let target {
             if replacesFile {
@@ -126,11 +126,11 @@ struct DownloadPlace: Sendable {
         }
     }
 
-    /// The permissions of a new file. The process's mask can only be read by setting it, which other threads would
-    /// notice, or from a new file.
+    /// The permissions of a new file. The umask can only be read from one, or by setting it, which affects other
+    /// threads.
     func standardPermissions() -> mode_t {
         let path = partial + "-mode"
-        // What another program has put there would decide.
+        // The leftover file of another program would determine the result.
         _ = unlink(path)
         let descriptor = createFile(path)
         guard descriptor >= 0 else { return 0o600 }

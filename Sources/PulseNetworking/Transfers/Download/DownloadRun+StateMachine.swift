@@ -3,19 +3,20 @@
 import PulseCore
 
 extension DownloadRun {
-    /// Decides what a download asks the server for, what of the response it stores, and when the file is whole. Without
-    /// time, network and files of its own.
+    /// Decides what a download requests, what it stores of the response, and when the file is complete. It has no
+    /// clock, network or files of its own.
     struct StateMachine {
         enum Action {
-            /// Send the request: for the bytes from there, with `If-Range`; if that is 0, for all of them, after what
-            /// is stored was dropped: it is of no use, and a crash must not leave it as if it was.
+            /// Send the request: for the bytes from that offset, with `If-Range`; at 0 for all of them, after the
+            /// stored bytes are dropped. They are useless, and must not look valid after a crash.
             case send(from: Int64, condition: String?)
-            /// Cut the file to its first `offset` bytes and append the body. The attempt grows where bytes are dropped.
+            /// Truncate the file to its first `offset` bytes and append the body. `attempt` grows when bytes are
+            /// dropped.
             case append(from: Int64, attempt: Int)
             /// Wait for the policy's backoff before that retry, counted from 1, but at least for that many seconds. If
-            /// that is too long for the call, it fails with the error.
+            /// the call's deadline comes first, fail with the error.
             case wait(retry: Int, atLeast: TimeInterval, after: PulseError)
-            /// The file is whole: check its digest and put it in place.
+            /// The file is complete: check its digest and put it in place.
             case finish
             case fail(PulseError, keepsPartial: Bool)
         }
@@ -31,28 +32,28 @@ extension DownloadRun {
         private(set) var isCoded = false
         /// Where the part of the current response ends.
         private var partEnd: Int64?
-        /// The bytes of the current response that are stored already.
+        /// Number of bytes of the current response that are already stored.
         private var overlap: Int64 = 0
-        /// What is known of the content, though its bytes may have been dropped.
+        /// The metadata known of the content, even if its bytes were dropped.
         private var known = DownloadedContent()
-        /// The length that the body of the current response must have, though it does not announce one.
+        /// The length that the body of the current response must have, although the response does not announce one.
         private var expected: Int64?
         private var asked: Int64 = 0
-        /// The most bytes that were stored at any time: a server that starts over and over makes no progress.
+        /// The largest number of bytes stored so far: a server that keeps starting over makes no progress.
         private var highest: Int64 = 0
         private var hasReceived = false
-        /// Whether the current response has brought bytes beyond those.
+        /// Whether the current response has exceeded ``highest``.
         private var isFruitful = false
         private(set) var attempt = 1
-        /// Why stored bytes were dropped since ``takeRestartReason()``.
+        /// Why stored bytes were dropped since the last ``takeRestartReason()``.
         private var restartReason: String?
-        /// Whether a body has been stored, so that its progress was told.
+        /// Whether a body was stored, and so its progress reported.
         private var hasBegun = false
         private var fruitless = 0
         private var misfits = 0
 
         /// - Parameter mayResume: whether the request may be sent again, for a part of the content.
-        /// - Parameter maximumRetryAfter: the most seconds that a server may ask to wait.
+        /// - Parameter maximumRetryAfter: the maximum wait in seconds that a server may request.
         init(
             mayResume: Bool, hasDigest: Bool, maximumFruitlessAttempts: Int, maximumRetryAfter: TimeInterval = 60
         ) {
@@ -67,12 +68,12 @@ extension DownloadRun {
             return restartReason
         }
 
-        /// Whether a later download may go on with what is stored.
+        /// Whether a later download can resume from the stored bytes.
         var isResumable: Bool {
             mayResume && length > 0 && !isCoded && (hasDigest || content.condition != nil)
         }
 
-        /// The download begins, with what is stored of it.
+        /// Starts the download, from its stored bytes if they can be resumed.
         mutating func start(_ stored: DownloadedContent?, length: Int64) -> Action {
             if let stored {
                 (content, self.length) = (stored, length)
@@ -90,10 +91,10 @@ extension DownloadRun {
             return .send(from: asked, condition: asked > 0 ? content.condition : nil)
         }
 
-        /// A response has come. Its status may be any.
+        /// Handles a response with any status.
         ///
         /// - Parameter isForeign: whether it is for another account than the stored bytes.
-        /// - Parameter error: what its status means if it is none of a download.
+        /// - Parameter error: the error for a status that a download does not handle.
         mutating func received(
             _ head: DownloadHead, isForeign: Bool = false, error: @autoclosure () -> PulseError,
             retryAfter: TimeInterval? = nil
@@ -121,7 +122,7 @@ extension DownloadRun {
                 guard isForeign || !known.excludes(head.content) else { return refuse() }
                 begin(head)
                 if known.isSame(as: content), content.total == nil, !isCoded {
-                    // Only its end shows whether it is all of the content. Until then it is no base for another part.
+                    // Only its end shows whether this is the whole content. Until then no other part can continue it.
                     expected = known.total
                     (content.entityTag, content.lastModified) = (nil, nil)
                 } else {
@@ -135,16 +136,16 @@ extension DownloadRun {
             }
         }
 
-        /// A response brings the content from its first byte.
+        /// Begins to store a response that starts at the first byte of the content.
         private mutating func begin(_ head: DownloadHead) {
-            // The listener knows the total of the attempt.
+            // The listener knows another total for this attempt.
             if hasBegun, length == 0, content.total != head.content.total { attempt += 1 }
             dropAll(asked > 0 ? "the server sends the whole content" : "what was stored cannot be resumed")
             (content, isCoded) = (head.content, head.isCoded)
         }
 
-        /// Bytes of the body have come. Returns how many of them, at their end, are to be stored; nil if they exceed
-        /// the part that was announced.
+        /// Records received bytes of the body. Returns how many trailing ones to store; nil if they exceed the
+        /// announced part.
         mutating func receive(_ count: Int) -> Int? {
             let known = min(Int64(count), overlap)
             overlap -= known
@@ -155,10 +156,10 @@ extension DownloadRun {
             return Int(new)
         }
 
-        /// The body has more bytes than were announced.
+        /// Handles a body with more bytes than were announced.
         mutating func receivedTooMuch() -> Action { misfit() }
 
-        /// The body has ended as it should.
+        /// Handles the regular end of the body.
         mutating func ended() -> Action {
             guard expected == nil || expected == length else {
                 return .fail(TransferFailure.unexpectedContent.asPulseError, keepsPartial: false)
@@ -171,22 +172,22 @@ extension DownloadRun {
             return length == total ? .finish : goOn(after: shortBody)
         }
 
-        /// The request has failed, or its body has.
+        /// Handles the failure of the request or of its body.
         ///
-        /// - Parameter retryAfter: the seconds that the server asks for.
+        /// - Parameter retryAfter: the delay in seconds that the server requests.
         mutating func failed(_ error: PulseError, retryAfter: TimeInterval? = nil) -> Action {
             let status = error.statusCode
             let keepsPartial = status != 404 && status != 410
-            // Lost behind the last byte.
+            // The connection was lost after the last byte.
             if hasReceived, !isCoded, length == content.total, isPassing(error) { return .finish }
-            // Until a body has begun, the chain's verdict stands: it has retried as its policy says.
+            // Until a body has begun, the failure of the chain is final: it has already retried by its policy.
             guard hasReceived, keepsPartial, isPassing(error) else {
                 return .fail(error, keepsPartial: keepsPartial)
             }
             return goOn(after: error, atLeast: retryAfter.flatMap { $0 < .infinity ? $0 : nil } ?? 0)
         }
 
-        /// The wait is over.
+        /// Continues after a wait.
         mutating func waited() -> Action { send() }
 
         private mutating func goOn(after error: PulseError, atLeast delay: TimeInterval = 0) -> Action {
@@ -199,7 +200,7 @@ extension DownloadRun {
             return .wait(retry: fruitless, atLeast: delay, after: error)
         }
 
-        /// What came does not belong to what is stored: once, the download starts again.
+        /// Handles a response that does not match the stored bytes: the download starts again, once.
         private mutating func misfit() -> Action {
             misfits += 1
             guard mayResume, misfits < 2 else {
@@ -208,8 +209,8 @@ extension DownloadRun {
             return restart("the server's response does not fit what was stored")
         }
 
-        /// Something else came in place of the content. What is stored stays for another download, once: then the
-        /// content may be a new one.
+        /// Refuses a response with something other than the content. The stored bytes are kept for another download,
+        /// once: after that, the content may be a new one.
         private mutating func refuse() -> Action {
             let keepsPartial = content.wasDoubted != true
             content.wasDoubted = true

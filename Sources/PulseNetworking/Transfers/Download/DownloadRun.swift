@@ -4,7 +4,7 @@ import PulseCore
 import PulsePlatform
 import PulseStorage
 
-/// One download: a call of several requests, whose bodies it writes to a file until that is whole.
+/// One download: a call with several requests, whose bodies it writes to a file until the file is complete.
 final class DownloadRun: Carrier {
     enum Target: Sendable {
         case file(URL)
@@ -40,7 +40,7 @@ final class DownloadRun: Carrier {
     /// Hands the request over to the system; nil for a request that the client's transport sends.
     private let background: BackgroundTransport?
 
-    /// - Parameter restarted: is told why stored bytes are dropped.
+    /// - Parameter restarted: receives the reason when stored bytes are dropped.
     init(
         _ target: Target, _ options: Download.Options, _ retryPolicy: RetryPolicy, inOnePiece: Bool = false,
         disk: Disk = .system, background: BackgroundTransport? = nil,
@@ -50,7 +50,7 @@ final class DownloadRun: Carrier {
         self.target = target
         self.options = options
         self.retryPolicy = retryPolicy
-        // The place is asked for before the URL is known.
+        // The place is needed before the URL is known.
         wholeKey = inOnePiece ? options.contentKey ?? UUID().uuidString : nil
         self.progress = progress
         self.restarted = restarted
@@ -64,7 +64,7 @@ final class DownloadRun: Carrier {
 
     private static func digest(of text: String) -> String? { SystemHashes.library?.sha256(text)?.hex }
 
-    /// Drops what an earlier download of the same content has left.
+    /// Deletes the partial file of an earlier download of the same content.
     static func dropPartial(_ target: Target, key: String) async {
         guard let place = try? target.place(key), let digest = digest(of: key) else { return }
         let state = try? await place.pool.read { PartialState.read(place.state, using: .system) }
@@ -112,7 +112,7 @@ final class DownloadRun: Carrier {
         }
     }
 
-    /// Lets the system carry out the request. Nothing is open or locked meanwhile: the app may be suspended.
+    /// Leaves the request to the system. No file is open or locked meanwhile: the app may be suspended.
     private func response(
         by background: BackgroundTransport, at place: DownloadPlace, for call: Call,
         _ send: () async throws -> PulseResponse
@@ -120,7 +120,7 @@ final class DownloadRun: Carrier {
         let meter = TransferMeter(call, progress)
         await meter.begin(attempt: 1)
         background.report { meter.note($0.completed, of: $0.total) }
-        // The meter's call has the transport as its clock: a listener that stays would keep them all.
+        // The meter's call has the transport as its clock: a listener that remains would retain them all.
         defer { background.report(nil) }
         do {
             try await Self.check(place)
@@ -154,7 +154,7 @@ final class DownloadRun: Carrier {
         }
     }
 
-    /// Throws for what no download can do, before anything is sent or written.
+    /// Throws for requests and options that no download supports, before anything is sent or written.
     static func check(_ request: URLRequest, _ options: Download.Options) throws {
         if let fault = options.fault { throw PulseError.invalidRequest(reason: fault) }
         if options.digest != nil, SystemHashes.library == nil {
@@ -170,7 +170,7 @@ final class DownloadRun: Carrier {
 }
 
 extension BuiltRequest {
-    /// The request for the bytes from there; for all of them if the offset is 0.
+    /// The request for the bytes from the offset; for all of them if it is 0.
     fileprivate func asking(from offset: Int64, _ condition: String?) -> BuiltRequest {
         var copy = self
         if offset > 0 { copy.urlRequest.setHeader("Range", to: "bytes=\(offset)-") }
@@ -180,7 +180,7 @@ extension BuiltRequest {
 }
 
 extension DownloadRun {
-    /// The steps that the state machine decides.
+    /// Performs the actions of the state machine.
     private struct Work {
         let options: Download.Options
         let retryPolicy: RetryPolicy
@@ -189,13 +189,13 @@ extension DownloadRun {
         let partial: PartialFile
         let meter: TransferMeter
         let restarted: (@Sendable (_ reason: String) -> Void)?
-        /// Whether the file has the bytes of the response already.
+        /// Whether the file already has the bytes of the response.
         let isWritten: Bool
         private var machine: StateMachine
         /// The response whose body is stored.
         private var current: PulseResponse?
         private var account: String?
-        /// The bytes that this download has received.
+        /// Number of bytes that this download has received.
         private var receivedCount = 0
 
         init(
@@ -248,13 +248,13 @@ extension DownloadRun {
             }
         }
 
-        /// Keeps what has come if a later download can go on with it.
+        /// Keeps the received bytes if a later download can resume from them.
         private func leave(after error: any Error) async {
-            // The same bytes may have a place later, or another call.
+            // A later attempt or another call may put the same bytes in place.
             let error = PulseError(wrapping: error)
             if isWritten, error.isOfTheDestination || error.kind == .cancelled { return }
             if options.keepsPartial, key != nil, machine.isResumable {
-                // The error of the download counts, not that of keeping what came before it.
+                // The error of the download counts, not that of keeping its bytes.
                 if (try? await partial.keep(state)) != nil { return }
             }
             await partial.drop()
@@ -294,7 +294,7 @@ extension DownloadRun {
             await meter.begin(attempt: attempt)
             let total = machine.content.total
             if case .file = response.body {
-                // A transport without streams has written it.
+                // A transport without streams has written the file.
                 let length = try await partial.adopt()
                 receivedCount = Int(length)
                 guard machine.receive(Int(length)) != nil else { return machine.receivedTooMuch() }

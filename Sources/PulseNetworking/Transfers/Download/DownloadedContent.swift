@@ -2,24 +2,24 @@
 
 import PulseCore
 
-/// What a response tells of the content that a download stores: enough to ask for the rest of the same content.
+/// The metadata of a content in a response: enough to request the rest of the same content.
 struct DownloadedContent: Sendable, Equatable, Codable {
     /// The `ETag` as received, if it is an entity tag.
     var entityTag: String?
     /// The `Last-Modified` as received.
     var lastModified: String?
-    /// Whether the content had not changed for a second when it was sent, so that the date identifies it.
+    /// Whether `Last-Modified` is a strong validator: at least a second before `Date` (RFC 9110, section 8.8.2.2).
     var isDateStrong = false
     /// The length of the whole content in bytes; nil if it is not known.
     var total: Int64?
     /// The media type without its parameters, in lower case.
     var mediaType: String?
-    /// The SHA-256 of the whole content that the server named, in hexadecimal digits.
+    /// The SHA-256 of the whole content according to the server, in hexadecimal digits.
     var digest: String?
 
-    /// The name that the server suggested for the file. A response for the rest seldom repeats it.
+    /// The name that the server suggested for the file. A partial response seldom repeats it.
     var name: String?
-    /// Whether the last request for the rest brought other content, which was refused.
+    /// Whether the last range request returned other content, which was refused.
     var wasDoubted: Bool?
 
     /// The value for `If-Range` (RFC 9110, section 13.1.5): a strong entity tag, or the date if there is no tag.
@@ -28,7 +28,7 @@ struct DownloadedContent: Sendable, Equatable, Codable {
         return isDateStrong ? lastModified : nil
     }
 
-    /// Adds what the head of a part tells besides.
+    /// Adds the metadata of a partial response.
     mutating func add(_ part: DownloadedContent) {
         total = total ?? part.total
         digest = digest ?? part.digest
@@ -36,29 +36,29 @@ struct DownloadedContent: Sendable, Equatable, Codable {
         wasDoubted = nil
     }
 
-    /// Whether a part with these validators belongs to this content. It has the same `ETag`, but may lack the
-    /// date (RFC 9110, section 15.3.7): a server that supports `If-Range` sends all of another content.
+    /// Whether a part with these validators belongs to this content. It has the same `ETag`, but may lack the date (RFC
+    /// 9110, section 15.3.7): if the content has changed, a server that supports `If-Range` sends all of it.
     func fits(_ part: DownloadedContent) -> Bool {
         if let total, let other = part.total, total != other { return false }
         if let lastModified, let other = part.lastModified, lastModified != other { return false }
         return entityTag == part.entityTag
     }
 
-    /// Whether a whole content, sent in place of the rest, cannot be a later version of this one: a page of an error,
-    /// or a part that is labeled as a whole.
+    /// Whether a full response, sent in place of the rest, cannot be a later version of this content: an error page, or
+    /// a part that is labeled as the whole.
     func excludes(_ whole: DownloadedContent) -> Bool {
         if isSame(as: whole) { return whole.total != nil && whole.total != total }
         guard let mediaType, let other = whole.mediaType else { return false }
         return mediaType != other
     }
 
-    /// Whether a strong validator tells that the other content has the same bytes, and this one's length is known.
+    /// Whether a strong validator shows that the other content has the same bytes, and this one's length is known.
     func isSame(as other: DownloadedContent) -> Bool {
         total != nil && condition != nil && condition == other.condition
     }
 
-    /// Whether a response that there is no rest behind so many bytes, with these validators, is about this content. Few
-    /// servers send any with a 416, and some not even the length.
+    /// Whether a 416 with these validators confirms that this content ends at `length`. Few servers send validators
+    /// with a 416, and some not even the length.
     func hasEnd(_ end: DownloadedContent, at length: Int64) -> Bool {
         (end.entityTag == nil || end.entityTag == entityTag)
             && (end.lastModified == nil || end.lastModified == lastModified)
@@ -66,15 +66,15 @@ struct DownloadedContent: Sendable, Equatable, Codable {
     }
 }
 
-/// The head of a response, as far as a download is concerned.
+/// The status and header fields of a response that a download uses.
 struct DownloadHead: Sendable, Equatable {
     let status: Int
     let content: DownloadedContent
     /// Whether the body is a part of the content: that of a 206, and of any success with a `Content-Range`.
     let isPart: Bool
-    /// Where the part begins and ends; nil if the server does not tell, or means several parts.
+    /// The range of the part; nil if the server does not state it, or sends several parts.
     var range: Range<Int64>?
-    /// Whether the body is coded, so that its bytes are not those of the content that ranges count.
+    /// Whether the body has a content coding, so that its bytes are not those of the content that ranges count.
     var isCoded = false
 
     init(status: Int, content: DownloadedContent, range: Range<Int64>? = nil, isCoded: Bool = false) {
@@ -106,7 +106,7 @@ struct DownloadHead: Sendable, Equatable {
         content.name = headers.octets(for: "Content-Disposition").first
             .flatMap { ContentDisposition.name(in: Array($0)) }.flatMap(SafeFileName.from)
         if status == 416 {
-            // Of the content, whatever the body is.
+            // The length of the content, whatever the body is.
             content.total = field.flatMap { ContentRange.length(ofUnsatisfied: $0) }.map(Int64.init)
         } else if !isCoded {
             content.total =

@@ -12,46 +12,46 @@ import Glibc
 import Musl
 #endif
 
-/// The stored bytes of a download, in a hidden file beside the target, with a second one that tells what they are. Both
-/// are readable by their user alone.
+/// The stored bytes of a download, in a hidden file beside the target, with a second file that describes them. Only
+/// their user can read both.
 ///
 /// The file is locked, so that no other download writes it, in any process. Bytes are synced before the state counts
-/// them: after a crash the state never tells of bytes that are not there. All disk work runs on threads that block no
+/// them: after a crash, the state never counts bytes that are missing. All disk work runs on threads that block no
 /// other task.
 ///
-/// A cancelled task soon stops waiting for a disk that hangs. From then on the file is left as it is: the job that
-/// hangs keeps it open and locked until it ends.
+/// A cancelled task soon stops waiting for a disk that hangs. From then on the file is not touched: the hanging job
+/// keeps it open and locked until it ends.
 ///
 /// Throws ``PulseError`` with a ``TransferFailure`` or a ``JournalFailure``.
 final class PartialFile: @unchecked Sendable {
     // Unchecked: one task uses it. Jobs on the disk have copies of what they need, and share only locks.
 
-    /// The most bytes that a crash loses.
+    /// Maximum number of bytes that a crash loses.
     static let syncDistance = 8 << 20
     /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
 
     let place: DownloadPlace
-    /// What an earlier download left here; nil if there is nothing to go on with.
+    /// The state of an earlier download; nil if there is nothing to resume.
     let stored: PartialState?
     private let disk: Disk
     private let pool: BlockingThreadPool
     private let clock: any PulseClock
     private let lock: FileLock
     private let descriptor: Int32
-    /// The bytes in the file; those in `piece` follow.
+    /// Number of bytes in the file; those in `piece` follow.
     private var written: Int64 = 0
     private var piece = Data()
     private var total: Int64?
-    /// The bytes that the last sync covers.
+    /// Number of bytes that the last sync covers.
     private var synced: Int64 = 0
     private var syncing: (task: Task<Void, any Error>, state: PartialState)?
     /// The state on the disk.
     private var saved: PartialState?
     private var isGone = false
-    /// Whether a job on the disk was left alone, which may still run.
+    /// Whether a disk job was abandoned, which may still run.
     private var isAbandoned = false
-    /// Whether a sync of the bytes has failed. The system reports that once, and then takes lost bytes for written.
+    /// Whether a sync of the bytes has failed. The system reports that once, and then treats lost bytes as written.
     private let hasLostBytes = Locked(false)
 
     private init(
@@ -77,9 +77,9 @@ final class PartialFile: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Locks the file, and reads what an earlier download of that content has left.
+    /// Locks the file, and reads the state of an earlier download of that content.
     ///
-    /// - Parameter key: names the content; nil to go on with nothing.
+    /// - Parameter key: names the content; nil to resume nothing.
     static func open(
         at place: DownloadPlace, key: String?, using disk: Disk, clock: any PulseClock = .system
     ) async throws -> PartialFile {
@@ -108,8 +108,8 @@ final class PartialFile: @unchecked Sendable {
             let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
             let partial = PartialFile(place, stored, disk, clock, lock, descriptor)
             if status?.linkCount ?? 1 > 1 || !isOwn && mayReplace {
-                // A crash has left the name of a file that is in place, or another user's file is here. Some file
-                // systems give each file to another user, so that is tried once.
+                // A crash has left the partial name of a file that is in place, or another user's file is here. Some
+                // file systems assign each file to another user, so this is tried only once.
                 if !isOwn { mayReplace = false }
                 try partial.removeName()
                 continue
@@ -126,14 +126,14 @@ final class PartialFile: @unchecked Sendable {
 
     /// Runs a job on a thread that may wait for a disk.
     ///
-    /// - Parameter needed: the bytes that a full disk lacks.
+    /// - Parameter needed: the number of bytes to report if the disk is full.
     /// - Parameter isLong: whether the job waits until bytes are on the medium.
     private func onDisk<Value: Sendable>(
         needed: Int64 = 0, isLong: Bool = false, _ job: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await waiting(needed: needed) {
             try await (isLong ? place.longJobs : pool).abandonableAfterGrace(clock) { [self] in
-                // The descriptor of a closed file may soon be that of another one.
+                // The system may reuse the descriptor of a closed file for another one.
                 defer { withExtendedLifetime(self) {} }
                 return try job()
             }
@@ -150,14 +150,14 @@ final class PartialFile: @unchecked Sendable {
         }
     }
 
-    /// Removes a state whose bytes are about to be replaced. Otherwise it would tell of them after a crash.
+    /// Removes a state whose bytes are about to be replaced. Otherwise it would still count them after a crash.
     private static func removeState(_ place: DownloadPlace, _ disk: Disk) throws {
         if unlink(place.state) == 0 { try SystemFile.syncDirectory(place.directory, using: disk) }
     }
 
     // MARK: Writing
 
-    /// Drops all bytes after the first `length` ones.
+    /// Truncates the file to its first `length` bytes.
     func cut(to length: Int64) async throws {
         try await flush()
         try await finishSync()
@@ -198,7 +198,7 @@ final class PartialFile: @unchecked Sendable {
 
     // MARK: The state
 
-    /// Begins to sync if half of the distance is written.
+    /// Starts a sync once half of ``syncDistance`` is written.
     func syncIfDue(_ state: @autoclosure () -> PartialState) async throws {
         guard syncing == nil, written - synced >= Int64(Self.syncDistance / 2) else { return }
         var state = state()
@@ -238,8 +238,8 @@ final class PartialFile: @unchecked Sendable {
         saved = syncing.state
     }
 
-    /// Keeps what has come, for a later download: on a disk that fails, what an earlier state counts. Throws if that is
-    /// nothing.
+    /// Keeps the received bytes for a later download: on a failing disk, those of an earlier state. Throws if there are
+    /// none.
     func keep(_ state: PartialState) async throws {
         guard !isGone else { return }
         do {
@@ -255,20 +255,20 @@ final class PartialFile: @unchecked Sendable {
         } catch  where saved != nil {}
     }
 
-    /// Removes what is stored.
+    /// Deletes the partial file and its state.
     func drop() async {
         guard !isGone else { return }
         isGone = true
         piece = Data()
         try? await finishSync()
         try? await onDisk { [place, disk] in
-            // First, since the next download may begin once the bytes have no name.
+            // The state first, since the next download may begin once the partial file is unlinked.
             PartialState.file(place.state, using: disk).remove()
             _ = unlink(place.partial)
         }
     }
 
-    /// Takes the bytes that another wrote to the file, and returns their number.
+    /// Adopts the bytes that a transport wrote to the file, and returns their number.
     func adopt() async throws -> Int64 {
         written = try await onDisk { [descriptor] in Int64(try SystemFile.status(descriptor).size) }
         return written
@@ -276,7 +276,7 @@ final class PartialFile: @unchecked Sendable {
 
     // MARK: The end
 
-    /// Drops what a crash has left behind the content.
+    /// Truncates bytes that a crash has left after the content.
     func trim(to length: Int64) async throws {
         try await flush()
         try await onDisk { [descriptor] in
@@ -298,19 +298,19 @@ final class PartialFile: @unchecked Sendable {
 
     /// Puts the file in place, durably and by one rename, and returns its URL.
     ///
-    /// A cancelled task does not change the target any more, unless the rename has begun: nothing can take it back, so
-    /// on a disk that hangs meanwhile the file may be in place later, although the download has ended.
+    /// A cancelled task no longer changes the target, unless the rename has begun. A rename cannot be undone: on a disk
+    /// that hangs meanwhile, the file may be in place later, although the download has ended.
     ///
     /// - Parameter name: that of a file in the place's directory; nil for the place's own target.
     func finish(name: String?, replacesFile: Bool) async throws -> URL {
         try await flush()
-        // A state that could not be written is of no interest any more.
+        // A state that could not be written no longer matters.
         try? await finishSync()
         let (isInstalled, isCancelled) = (Locked(false), Locked(false))
         defer { isGone = isInstalled.withLock { $0 } }
         let install = { @Sendable [place, descriptor, disk, hasLostBytes] () throws -> URL in
             try Self.sync(descriptor, disk, hasLostBytes)
-            // Opened first, so that nothing but a failing disk can go wrong after the rename.
+            // Opened first, so that only a failing disk can cause an error after the rename.
             let directory = try SystemFile.openDirectory(place.directory, using: disk)
             defer { _ = SystemFile.close(directory) }
             // Another program may have removed the file, and another download may have created it again.

@@ -3,14 +3,14 @@
 import PulseCore
 import PulseStorage
 
-/// What the bytes of a partial file are: no URL and no header, since those may hold secrets.
+/// Describes the bytes of a partial file, without URL and header fields, since those may hold secrets.
 struct PartialState: Sendable, Equatable, Codable {
     /// The digest of the name of the content.
     var key: String?
     /// The digest of the account that the bytes were sent to; nil if no plugin knows one.
     var account: String?
     var content: DownloadedContent
-    /// The bytes that are synced.
+    /// Number of synced bytes.
     var length: Int64
 
     init(key: String?, account: String?, content: DownloadedContent, length: Int64 = 0) {
@@ -28,7 +28,7 @@ struct PartialState: Sendable, Equatable, Codable {
         return try? JSONDecoder().decode(PartialState.self, from: content)
     }
 
-    /// Replaces the state in that file.
+    /// Replaces the state in that file atomically.
     func write(_ path: String, using disk: Disk) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -4,27 +4,27 @@ import PulseCore
 import PulseStorage
 
 extension DownloadList {
-    /// Decides which downloads run, and what happens to the others. Without time, disk, network and tasks of its own.
+    /// Decides which downloads run, and what happens to the others. It has no clock, disk, network or tasks of its own.
     struct StateMachine {
         enum Phase {
             case waiting
-            /// The transfer runs, until it ends as asked.
+            /// The transfer is running; `then` follows its end.
             case running(then: Next)
             /// It waits for a connection or for its account.
             case blocked
             case paused
-            /// Someone else than the user has stopped it: it goes on after a relaunch.
+            /// It was stopped, but not by the user: it resumes after a relaunch.
             case stopped
             case completed(URL)
             case failed(PulseError)
         }
 
-        /// What comes after a transfer that is stopped.
+        /// The step that follows the end of a transfer.
         enum Next {
-            /// It is not stopped.
+            /// It is not stopped: its outcome decides.
             case itsEnd
             case pause
-            /// The list is closed.
+            /// The list stops all transfers.
             case stop
             case turn
             case removal
@@ -33,9 +33,9 @@ extension DownloadList {
         enum Outcome {
             case completed(URL)
             case failed(PulseError)
-            /// Someone else than the list has cancelled it.
+            /// It was cancelled, but not by the list.
             case cancelled
-            /// It can go on later, when ``unblock(_:)`` tells so.
+            /// It can continue later, after ``unblock(_:)``.
             case blocked(Obstacle)
         }
 
@@ -48,7 +48,7 @@ extension DownloadList {
             case tell(UUID, Download.Event)
             case start(UUID)
             case stop(UUID)
-            /// It has left the list: drop what has come.
+            /// It has left the list: delete its partial file.
             case drop(UUID)
         }
 
@@ -56,7 +56,7 @@ extension DownloadList {
         private(set) var phases: [UUID: Phase] = [:]
         /// The downloads in the order of their addition.
         private(set) var order: [UUID] = []
-        /// Those that wait, in the order of their turns.
+        /// The waiting downloads, in the order in which they start.
         private var line: [UUID] = []
         private(set) var runningCount = 0
         private var isClosed = false
@@ -65,7 +65,7 @@ extension DownloadList {
             self.maximumConcurrent = maximumConcurrent
         }
 
-        /// A download that the list has stored.
+        /// Adds a download that the list has stored.
         mutating func add(_ id: UUID, _ phase: Phase) -> [Action] {
             order.append(id)
             phases[id] = phase
@@ -79,7 +79,7 @@ extension DownloadList {
                 leaveLine(id, for: .paused)
                 return [.tell(id, .paused)]
             case .stopped:
-                // It is paused for those who listen.
+                // Listeners already know it as paused.
                 phases[id] = .paused
                 return []
             case .running(then: .itsEnd):
@@ -108,7 +108,7 @@ extension DownloadList {
             }
         }
 
-        /// The request of the download has changed.
+        /// Restarts a download whose request has changed.
         mutating func change(_ id: UUID) -> [Action] {
             if case .running(then: .itsEnd) = phases[id] {
                 phases[id] = .running(then: .turn)
@@ -133,7 +133,7 @@ extension DownloadList {
             }
         }
 
-        /// The transfer has ended, and its file is closed.
+        /// Records the outcome of a transfer whose file is closed.
         mutating func ended(_ id: UUID, _ outcome: Outcome) -> [Action] {
             guard case .running(then: let next) = phases[id] else { return [] }
             runningCount -= 1
@@ -164,13 +164,13 @@ extension DownloadList {
             }
         }
 
-        /// What a download has waited for may have come.
+        /// Queues a blocked download, since its obstacle may be gone.
         mutating func unblock(_ id: UUID) -> [Action] {
             guard case .blocked = phases[id] else { return [] }
             return wait(id, isTold: false)
         }
 
-        /// Goes on with what others than the user have stopped.
+        /// Resumes the downloads that were stopped, but not by the user.
         mutating func resumeStopped() -> [Action] {
             order.flatMap { id in
                 guard case .stopped = phases[id] else { return [Action]() }
@@ -178,13 +178,13 @@ extension DownloadList {
             }
         }
 
-        /// Nothing runs any more, and nothing starts.
+        /// Stops all downloads, and starts no more.
         mutating func close() -> [Action] {
             isClosed = true
             return stopAll()
         }
 
-        /// Stops all, until they are resumed.
+        /// Stops all downloads, until they are resumed.
         mutating func stopAll() -> [Action] {
             order.flatMap { stop($0) }
         }
@@ -246,7 +246,7 @@ extension DownloadList.StateMachine.Phase {
         if case .completed = self { true } else { false }
     }
 
-    /// The event that tells it.
+    /// The event for this phase.
     var event: Download.Event {
         switch self {
         case .waiting, .running, .blocked: .waiting
@@ -256,7 +256,7 @@ extension DownloadList.StateMachine.Phase {
         }
     }
 
-    /// What a relaunch finds.
+    /// The phase to store for a relaunch.
     ///
     /// - Parameter list: the path of the list.
     func stored(now: Date, list: String) -> StoredPhase {

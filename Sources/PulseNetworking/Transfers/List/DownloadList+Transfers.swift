@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 extension DownloadList {
-    /// Seconds until a download of another account asks again.
+    /// Seconds until a download of another account is tried again.
     private static let accountPeriod: TimeInterval = 60
 
     func transfer(_ id: UUID) async {
@@ -13,7 +13,7 @@ extension DownloadList {
             BackgroundTransport($0, id: id.uuidString, clock: client.configuration.clock)
         }
         let outcome = await outcome(of: item, id, by: transport)
-        // Stored before it is told: what a listener knows of, neither a crash nor the list's end repeats.
+        // Stored before it is published: neither a crash nor the list's end repeats an outcome that a listener knows.
         switch outcome {
         case .completed, .failed:
             await log.save(id) { [self] in
@@ -31,10 +31,10 @@ extension DownloadList {
         }
         await drop(dropped)
         switch outcome {
-        // A change meanwhile may have stored what it was before.
+        // A change meanwhile may have stored the phase before.
         case .completed, .failed: await save(id)
         case .blocked(let obstacle): wake(id, after: obstacle)
-        // After a relaunch it goes on.
+        // It resumes after a relaunch.
         case .cancelled: break
         }
     }
@@ -60,7 +60,7 @@ extension DownloadList {
         }
     }
 
-    /// Wakes a blocked download when there is a connection, or after a while: another account is logged in unnoticed.
+    /// Wakes a blocked download when there is a connection, or after a while: no event reports a login.
     private func wake(_ id: UUID, after obstacle: StateMachine.Obstacle) {
         let environment = client.environment
         state.withLock { state in
@@ -82,7 +82,7 @@ extension DownloadList {
 }
 
 extension DownloadList.StateMachine.Outcome {
-    /// The error, where the difference matters to a transfer in the background.
+    /// The error, as far as a background transfer distinguishes it.
     fileprivate var error: PulseError? {
         switch self {
         case .completed: nil

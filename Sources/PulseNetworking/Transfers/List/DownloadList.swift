@@ -3,10 +3,10 @@
 import PulseCore
 import PulseStorage
 
-/// The list of a ``Downloads``: carries out what its state machine decides, and stores it.
+/// The list of a ``Downloads``: performs the actions of its state machine, and stores the changes.
 ///
-/// Each change is decided in memory first. The record of a download is made when the log writes it, from what holds
-/// then: so the last record is right, whatever order changes and writes come in.
+/// Each change is made in memory first. The log creates the record of a download when it writes it, from the state at
+/// that time: so the last record is right, in whatever order changes and writes occur.
 final class DownloadList: Sendable {
     struct Item: Sendable {
         let download: Download
@@ -25,7 +25,7 @@ final class DownloadList: Sendable {
         var machine: StateMachine
         var items: [UUID: Item] = [:]
         var transfers: [UUID: Task<Void, Never>] = [:]
-        /// What wakes the downloads that wait for a connection or an account.
+        /// The tasks that wake the downloads that wait for a connection or an account.
         var alarms: [UUID: Task<Void, Never>] = [:]
         /// The places of downloads that are being stored, or whose partial files are being removed.
         var reserved: Set<String> = []
@@ -64,7 +64,7 @@ final class DownloadList: Sendable {
 
     // MARK: Opening and closing
 
-    /// Returns whether it was open before.
+    /// Opens the list. Returns whether it was open before.
     @discardableResult
     func open() async throws -> Bool {
         guard directory.isFileURL else {
@@ -82,7 +82,7 @@ final class DownloadList: Sendable {
                 return nil
             case .closed: throw PulseError.cancelled
             case .none:
-                // Not the caller's: its cancellation would end the others' opening.
+                // Detached: the cancellation of one caller must not end the opening of others.
                 let task = Task.detached { try await self.read() }
                 state.opening = .running(task)
                 return task
@@ -105,7 +105,7 @@ final class DownloadList: Sendable {
                 let download = Download(entry.id, self, phase.event)
                 if case .completed = phase {
                     download.close()
-                    // The process may have ended before it did so.
+                    // The process may have ended before it dropped the transfer.
                     await background?.forget(entry.id.uuidString)
                 }
                 change { state in
@@ -123,17 +123,17 @@ final class DownloadList: Sendable {
         }
     }
 
-    /// Goes on with what others than the user have stopped.
+    /// Resumes the downloads that were stopped, but not by the user.
     func resumeStopped() {
         change { $0.machine.resumeStopped() }
     }
 
-    /// Stops all, until the next start.
+    /// Stops all downloads, until the next start.
     private func stopAll() {
         change { $0.machine.stopAll() }
     }
 
-    /// Closes the list without waiting for that.
+    /// Closes the list without waiting.
     func abandon() {
         Task.detached { await self.close() }
     }
@@ -146,7 +146,7 @@ final class DownloadList: Sendable {
             return state.machine.close()
         }
         for transfer in state.withLock({ Array($0.transfers.values) }) { await transfer.value }
-        // The downloads have this list: freed here, it is freed with its client.
+        // The downloads retain this list: released here, it is freed with its client.
         let (alarms, items) = state.withLock { state in
             defer { (state.alarms, state.items) = ([:], [:]) }
             return (state.alarms, state.items)
@@ -176,7 +176,7 @@ final class DownloadList: Sendable {
             let download = Download(id, self, .waiting)
             change { state in
                 guard case .done = state.opening else {
-                    // The next list of the directory has it.
+                    // The next list of the directory reads it.
                     download.close()
                     return []
                 }
@@ -187,7 +187,7 @@ final class DownloadList: Sendable {
         }
     }
 
-    /// What is stored of a request.
+    /// Creates the record of a request.
     private func stored(
         _ draft: QueueDraft, _ target: DownloadRun.Target, _ download: Download.Options
     ) throws -> StoredDownload {
@@ -199,7 +199,7 @@ final class DownloadList: Sendable {
             draft, body: draft.request.httpBody, file: nil, now: client.environment.clock.now)
         return StoredDownload(
             request, target, download,
-            // Kept, so that another request for the content finds what the first one has brought.
+            // Kept, so that another request for the content finds the partial file of the first one.
             contentKey: download.contentKey ?? draft.request.url?.absoluteString ?? "",
             tag: draft.options.tag, list: directory.path)
     }
@@ -229,7 +229,7 @@ final class DownloadList: Sendable {
         await change(id, waits: false) { $0.change(id) }
     }
 
-    /// Changes a download, waits until a transfer that is stopped for it has ended, and stores what holds then.
+    /// Changes a download, waits for the end of a transfer that the change stops, and stores the resulting phase.
     private func change(_ id: UUID, waits: Bool = true, _ body: (inout StateMachine) -> [StateMachine.Action]) async {
         var transfer: Task<Void, Never>?
         let dropped = change { state in
@@ -243,8 +243,7 @@ final class DownloadList: Sendable {
         await save(id)
     }
 
-    /// Changes the state, and carries out what follows. Returns the downloads whose partial files are of no use any
-    /// more.
+    /// Changes the state and performs the resulting actions. Returns the downloads whose partial files are obsolete.
     @discardableResult
     func change(_ body: (inout State) -> [StateMachine.Action]) -> [UUID: StoredDownload] {
         var stopped: [Task<Void, Never>] = []
@@ -259,7 +258,7 @@ final class DownloadList: Sendable {
                     state.items[id]?.download.tell(event)
                 case .start(let id):
                     if let alarm = state.alarms.removeValue(forKey: id) { stopped.append(alarm) }
-                    // Detached: the trace of who adds or resumes a download is not that of the next one in the line.
+                    // Detached: the trace context of the caller must not pass to the next download.
                     state.transfers[id] = Task.detached { await self.transfer(id) }
                 case .stop(let id):
                     if let task = state.transfers[id] { stopped.append(task) }
@@ -288,7 +287,7 @@ final class DownloadList: Sendable {
         }
     }
 
-    /// Stores what a download does now.
+    /// Stores the current phase of a download.
     func save(_ id: UUID) async {
         await log.save(id) { [self] in stored(state.withLock { $0.machine.phases[id] }) }
     }

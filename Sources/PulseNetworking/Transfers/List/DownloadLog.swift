@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-/// The file of a list of downloads: a record for each download, and then one for each change of what it does.
+/// The log of a list of downloads: a record for each download, then one for each change of its phase.
 final class DownloadLog: Sendable {
     struct Entry: Sendable {
         let id: UUID
@@ -11,7 +11,7 @@ final class DownloadLog: Sendable {
         let phase: StoredPhase
     }
 
-    /// What the file holds of one download.
+    /// The records of one download in the file.
     private struct Records: Sendable {
         var download: LogLocation
         var phase: (location: LogLocation, note: Data)?
@@ -48,7 +48,7 @@ final class DownloadLog: Sendable {
             }
         }
 
-        /// The records that still count.
+        /// The records that a compaction keeps.
         var live: [LogContent] {
             order.compactMap { records[$0] }.flatMap { records in
                 [.copy(records.download)] + (records.phase.map { [.copy($0.location)] } ?? [])
@@ -67,7 +67,7 @@ final class DownloadLog: Sendable {
         }
     }
 
-    /// A file of fewer bytes is not worth a compaction.
+    /// Minimum file size for a compaction in bytes: a smaller file is not worth one.
     private static let smallSize = 64 << 10
 
     private let directory: URL
@@ -92,7 +92,7 @@ final class DownloadLog: Sendable {
         lock = FileLock(path: directory.appendingPathComponent("owner.lock", isDirectory: false).path)
     }
 
-    /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another holds the lock.
+    /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another list holds the lock.
     func open() async throws -> [Entry] {
         guard try await log.refresh({ [lock] in try lock.tryAcquire() }) else {
             throw TransferFailure(.busy, file: directory).asPulseError
@@ -123,9 +123,9 @@ final class DownloadLog: Sendable {
         try? await compact()
     }
 
-    /// Stores what a download does; nil once it has left the list.
+    /// Stores the phase of a download; nil once it has left the list.
     ///
-    /// - Parameter phase: runs when all earlier changes are stored.
+    /// - Parameter phase: called when all earlier changes are stored.
     func save(_ id: UUID, _ phase: @escaping @Sendable () -> StoredPhase?) async {
         do {
             try await log.append([]) { [contents] in
@@ -135,7 +135,7 @@ final class DownloadLog: Sendable {
             }
             try? await compact()
         } catch PulseError.cancelled {
-            // The list is closed: what was stored last counts.
+            // The list is closed: the last stored record counts.
         } catch {
             events?.emit(.warning("a change of a download could not be stored: \(PulseError(wrapping: error))"))
         }
@@ -147,7 +147,7 @@ final class DownloadLog: Sendable {
         limit.withLock { $0 = max(Self.smallSize, 4 * log.size) }
     }
 
-    /// Lets another open the list.
+    /// Closes the file and unlocks it for another list.
     func close() async {
         await log.close()
         lock.close()
@@ -155,9 +155,9 @@ final class DownloadLog: Sendable {
 }
 
 extension DownloadLog.Entry {
-    /// What the download does after a relaunch.
+    /// The phase of the download after a relaunch.
     ///
-    /// - Parameter list: the path of the list now.
+    /// - Parameter list: the current path of the list.
     func machinePhase(in list: String) -> DownloadList.StateMachine.Phase {
         switch phase {
         case .underWay: .waiting

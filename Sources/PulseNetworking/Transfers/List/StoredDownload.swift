@@ -47,27 +47,27 @@ struct StoredDownload: Codable, Sendable {
         return options
     }
 
-    /// The target as a list at that path sees it. An app's container may have moved since, with all that is in it.
+    /// The target, for a list at that path. An app's container may have moved since, with its contents.
     func target(for list: String) -> DownloadRun.Target {
         let path = Self.moved(path, from: self.list, to: list)
         let url = URL(fileURLWithPath: path, isDirectory: isDirectory)
         return isDirectory ? .directory(url) : .file(url)
     }
 
-    /// Names the partial file, as a list at that path sees it.
+    /// Identifies the partial file, for a list at that path.
     func place(in list: String) -> String {
         let path = Self.moved(path, from: self.list, to: list)
         return isDirectory ? "\(path)/\u{0}\(contentKey)" : path
     }
 
-    /// The path with the part that it shares with the old place replaced, if the rest of the old place is where it was.
+    /// Replaces the prefix that the path shares with the old list, if the new list has the same path after that prefix.
     static func moved(_ path: String, from old: String, to new: String) -> String {
         guard old != new else { return path }
         let (path, old, new) = (components(path), components(old), components(new))
         var shared = 0
         while shared < min(path.count, old.count), path[shared] == old[shared] { shared += 1 }
         let rest = old[shared...]
-        // The list has not moved along with what it shares with the target.
+        // The list has not moved together with the target.
         guard shared > 0, new.count >= rest.count, Array(new.suffix(rest.count)) == Array(rest) else {
             return "/" + path.joined(separator: "/")
         }
@@ -90,11 +90,11 @@ struct StoredDownload: Codable, Sendable {
     }
 }
 
-/// What a stored download does, as far as a relaunch is concerned.
+/// The phase of a stored download, as far as it matters after a relaunch.
 enum StoredPhase: Codable, Sendable {
     case underWay
     case paused
-    /// - Parameter list: the path of the list then.
+    /// - Parameter list: the path of the list at that time.
     case completed(path: String, list: String)
     case failed(StoredReason)
 
@@ -103,7 +103,7 @@ enum StoredPhase: Codable, Sendable {
         (try? JSONEncoder().encode(self)) ?? Data()
     }
 
-    /// Whatever cannot be read was under way: its transfer finds out what there is.
+    /// Unreadable data counts as ``underWay``: the transfer then finds out what is stored.
     init(decoding data: Data) {
         self = (try? JSONDecoder().decode(Self.self, from: data)) ?? .underWay
     }

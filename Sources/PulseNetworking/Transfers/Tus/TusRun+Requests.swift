@@ -16,7 +16,7 @@ extension TusRun.Work {
         return copy
     }
 
-    /// The server of the endpoint has chosen the URL of the upload, as that of a redirect.
+    /// Moves a request to the URL of the upload, which the endpoint's server has chosen, as with a redirect.
     private func move(_ request: inout BuiltRequest, to url: URL) {
         let environment = call.environment
         request.url = url

@@ -35,23 +35,23 @@ extension TusRun {
         /// How the requests for one upload on the server end.
         private enum End {
             case finished(PulseResponse)
-            /// The server does not have it any more.
+            /// The server no longer has it.
             case gone(PulseError)
             /// It was created for another account.
             case foreign
-            /// The file is another one by now.
+            /// The file has changed.
             case changed
         }
 
         private enum Step {
-            /// The server has that many bytes; nil if it is to be asked.
+            /// The server has that many bytes; nil if it must be queried.
             case at(Int64?)
             case end(End)
         }
 
         mutating func response() async throws -> PulseResponse {
             var stored = await record.read(for: file)
-            // The plugin for auth tells no account at a foreign origin, so the endpoint's own server is asked first.
+            // The auth plugin identifies no account at a foreign origin, so the endpoint's own server is queried first.
             let learnsAccount = stored.map {
                 $0.account != nil && !call.environment.keepsOwnSecrets(of: built, at: $0.url)
             }
@@ -74,10 +74,10 @@ extension TusRun {
             }
         }
 
-        /// Sends what the server does not have, in as many parts as losses require.
+        /// Sends the bytes that the server does not have, in as many parts as losses require.
         ///
-        /// - Parameter start: the bytes that it has; nil if it is to be asked.
-        /// - Parameter owner: the account that the upload is of.
+        /// - Parameter start: the number of bytes that it has; nil to query it.
+        /// - Parameter owner: the account that the upload belongs to.
         private mutating func sendRest(to url: URL, from start: Int64?, as owner: String?) async throws -> End {
             var offset = start
             while true {
@@ -102,8 +102,8 @@ extension TusRun {
 
         // MARK: Requests
 
-        /// Whether the server tells that it has the protocol; false if it tells nothing, since it may have it without
-        /// `OPTIONS`. Throws if it tells that it has not.
+        /// Whether the server announces the protocol; false if it announces nothing, since it may have it without
+        /// `OPTIONS`. Throws if it rules the protocol out.
         private func isSupported() async throws -> Bool {
             let response = try await respond(to: request("OPTIONS", built.url))
             response.discard()
@@ -125,12 +125,12 @@ extension TusRun {
 
         /// Creates the upload and sends the file.
         ///
-        /// - Parameter isKnown: whether the server is known to have the protocol.
+        /// - Parameter isKnown: whether the server is known to support the protocol.
         private mutating func create(onKnownServer isKnown: Bool) async throws -> End {
             var creation = request("POST", built.url)
             creation.urlRequest.setHeader("Upload-Length", to: "\(file.size)")
             creation.urlRequest.setHeader("Upload-Metadata", to: run.resumption.field)
-            // With the same key, a server would answer a second creation with the first upload.
+            // With the same key, a server would respond to a second creation with the first upload.
             let key = isCreated ? nil : built.urlRequest.header("Idempotency-Key")
             creation.urlRequest.setHeader("Idempotency-Key", to: key)
             isCreated = true
@@ -159,8 +159,8 @@ extension TusRun {
             let response = try await respond(to: request("HEAD", url))
             let failure = failure(of: response)
             let offset = response.headers["Upload-Offset"]
-            // Some servers refuse what they do not have, so that a client does not learn what exists. Whatever else is
-            // wrong with the request would be wrong each time.
+            // Some servers refuse access to missing uploads, so that a client does not learn what exists. Any other
+            // fault of the request would recur each time.
             let status = response.statusCode
             let isGone =
                 [404, 410].contains(status)
@@ -173,7 +173,7 @@ extension TusRun {
             guard let next = offset.flatMap({ Int64($0) }), 0...file.size ~= next,
                 length == nil || length.flatMap({ Int64($0) }) == file.size
             else { return .end(.gone(TransferFailure.rejectedOffset.asPulseError)) }
-            // All bytes had come, and only the response to the last part was lost.
+            // All bytes had arrived, and only the response to the last part was lost.
             guard next < file.size else { return .end(try await finish(response)) }
             if next > confirmed { (confirmed, fruitless) = (next, 0) }
             return .at(next)
@@ -189,7 +189,7 @@ extension TusRun {
             if let failure = failure(of: response) {
                 response.discard()
                 let status = response.statusCode
-                // Apart from a refusal of the caller, what is wrong with this upload would be wrong each time.
+                // Apart from a refusal of the caller, a fault of this upload would recur each time.
                 let isGone = 400..<500 ~= status && ![401, 403, 407].contains(status) && !Self.isPassing(failure)
                 if isGone { return .end(.gone(failure)) }
                 throw failure
@@ -197,12 +197,12 @@ extension TusRun {
             let next = response.headers["Upload-Offset"].flatMap { Int64($0) }
             if next == file.size { return .end(try await finish(response)) }
             response.discard()
-            // A server that does not tell what it has taken, or nothing that can be, is asked.
+            // A server that reports no offset, or an impossible one, is queried.
             guard let next, offset + 1..<file.size ~= next else {
                 try await wait(after: TransferFailure.rejectedOffset.asPulseError)
                 return .at(nil)
             }
-            // The server has taken a part.
+            // The server has accepted a part.
             (confirmed, fruitless) = (max(confirmed, next), 0)
             return .at(next)
         }
@@ -226,8 +226,8 @@ extension TusRun {
 
         // MARK: Decisions
 
-        /// Whether a later request may succeed although this one failed. A server that has not noticed a loss yet
-        /// refuses a part because of its offset (409), or because the upload is locked (423).
+        /// Whether a later request may succeed although this one failed. A server that has not noticed a lost
+        /// connection yet refuses a part because of its offset (409), or because the upload is locked (423).
         private static func isPassing(_ failure: PulseError) -> Bool {
             switch failure {
             case .retryExhausted(let last, _): isPassing(last)
@@ -239,7 +239,7 @@ extension TusRun {
             }
         }
 
-        /// Waits before the server is asked again, or throws the failure if that was in vain too often.
+        /// Waits before the server is queried again, or throws the failure after too many attempts without progress.
         private mutating func wait(after failure: PulseError) async throws {
             let environment = call.environment
             fruitless += 1
@@ -255,14 +255,14 @@ extension TusRun {
             try await environment.clock.sleep(delay, for: .backoff)
         }
 
-        /// The upload is gone from the server: it is created again, once.
+        /// Prepares to create an upload again that is gone from the server, once.
         private mutating func createAgain(after failure: PulseError) async throws {
             await record.remove()
             guard !isRecreated else { throw failure }
             (isRecreated, confirmed) = (true, 0)
         }
 
-        /// The server may have bytes of two files: the one that is there now is uploaded from its start, once.
+        /// Starts again with the current file, once: the server may have bytes of two versions.
         private mutating func startWithChangedFile() async throws {
             await record.remove()
             guard !hasChanged else {
@@ -281,7 +281,7 @@ extension TusRun {
             call.account.identifier.flatMap { UploadRecord.digest(of: $0) }
         }
 
-        /// Each request of the protocol is another one: a plugin must not give it the key of the one before.
+        /// Each request of the protocol is a separate one: a plugin must not reuse the key of the one before.
         private func respond(to request: BuiltRequest) async throws -> PulseResponse {
             call.idempotencyKey = request.urlRequest.header("Idempotency-Key")
             return try await route.send(request)
@@ -296,7 +296,7 @@ extension String {
     }
 }
 
-/// A server has created an upload without telling where, or where no request may go.
+/// A server has created an upload without a `Location`, or with one that no request may use.
 private struct UnusableLocation: Error, CustomStringConvertible {
     var description: String { "the response to the creation of an upload has no Location that may be used" }
 }

@@ -5,8 +5,8 @@ import PulseStorage
 
 /// One resumable upload: a call of several requests, each through the whole chain.
 ///
-/// `OPTIONS` may tell whether the server has the protocol. `POST` creates the upload, `HEAD` asks how much of it has
-/// come, and `PATCH` sends the rest.
+/// `OPTIONS` may show whether the server supports the protocol. `POST` creates the upload, `HEAD` queries how much of
+/// it has arrived, and `PATCH` sends the rest.
 final class TusRun: Carrier {
     static let version = "1.0.0"
     static let maximumFruitlessAttempts = 5
@@ -26,7 +26,7 @@ final class TusRun: Carrier {
         self.decode = decode
     }
 
-    /// Returns the response to the last part; of an empty file, to its creation.
+    /// Returns the response to the last part; for an empty file, to the creation of the upload.
     func response(to built: BuiltRequest, over route: CallRoute) async throws -> PulseResponse {
         if let fault = resumption.fault { throw PulseError.invalidRequest(reason: fault) }
         guard case .file(let url) = built.body else {
@@ -58,7 +58,7 @@ final class TusRun: Carrier {
         } catch {
             result = .failure(error)
         }
-        // The meter has the call.
+        // The meter retains the call.
         call.bodyMeter = nil
         await meter.end()
         await record.close()

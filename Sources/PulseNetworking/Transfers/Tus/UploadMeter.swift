@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The progress of a file that is uploaded in parts. The wire reports that of each body, also of one that it sends
-/// again: that, and a part that begins before what was told, is the next attempt.
+/// The progress of a file that is uploaded in parts. The wire reports the progress of each body. A body that is resent,
+/// or a part that begins before the reported progress, is the next attempt.
 final class UploadMeter: BodyMeter {
     private struct State {
         var attempt = 1
@@ -12,7 +12,7 @@ final class UploadMeter: BodyMeter {
         var size: Int64 = 0
         /// Whether the wire has begun to send the part.
         var isBegun = false
-        /// The most bytes told in this attempt; nil for none yet.
+        /// The most bytes reported in this attempt; nil for none yet.
         var told: Int64?
 
         mutating func startAgain() {
@@ -28,7 +28,7 @@ final class UploadMeter: BodyMeter {
         self.meter = meter
     }
 
-    /// The bytes before the offset have come, and the others are sent next.
+    /// Begins a part: the bytes before the offset have arrived, and the others are sent next.
     func begin(at offset: Int64, of size: Int64) async {
         let attempt = state.withLock { state in
             if let told = state.told, told > offset || size != state.size { state.startAgain() }

@@ -7,25 +7,25 @@ import PulseStorage
 /// An unfinished upload, as it is kept for a later call.
 struct StoredUpload: Sendable, Equatable {
     let url: URL
-    /// The file that it is of.
+    /// The version of its file.
     let stamp: FileStamp
     /// The digest of the account that has created it; nil if no plugin knew the account.
     let account: String?
 }
 
-/// A file with the unfinished upload of one file to one URL.
+/// The stored record of the unfinished upload of one file to one URL.
 ///
-/// It is locked: of two uploads at once, in any processes, each would refuse the other's offsets. Throws ``PulseError``
-/// with a ``TransferFailure``.
+/// It is locked: two uploads at once, in any processes, would refuse each other's offsets. Throws ``PulseError`` with a
+/// ``TransferFailure``.
 ///
-/// A cancelled task soon stops waiting for a disk that hangs. From then on the record is left as it is: the job that
-/// hangs keeps it locked until it ends. A record that it writes then is as good: the server is asked for the offset.
+/// A cancelled task soon stops waiting for a disk that hangs. From then on the record is not touched: the hanging job
+/// keeps it locked until it ends. A record that it writes then is still valid: the server is queried for the offset.
 struct UploadRecord: Sendable {
     private let record: SealedFile
     private let lock: FileLock
     private let clock: any PulseClock
     private let pool: BlockingThreadPool
-    /// Whether a job on the disk was left alone, which may still run.
+    /// Whether a disk job was abandoned, which may still run.
     private let isAbandoned = Locked(false)
     /// The warning that others may write to the directory; nil if they may not.
     let warning: String?
@@ -64,13 +64,13 @@ struct UploadRecord: Sendable {
     /// Unlocks the record.
     func close() async {
         try? await onDisk { [record, lock] in
-            // While it is held: afterwards the name may be that of another's lock.
+            // While the lock is held: afterwards the name may be that of another lock.
             try? FileManager.default.removeItem(atPath: record.path + ".lock")
             lock.close()
         }
     }
 
-    /// The upload; nil if there is none, if the record is damaged, or if it is of another version of the file.
+    /// Returns the upload; nil if there is none, if the record is damaged, or if the file has changed since.
     func read(for file: UploadedFile) async -> StoredUpload? {
         try? await pool.read { [record] () -> StoredUpload? in
             guard let upload = try record.read(limit: 64 << 10).flatMap(StoredUpload.init), upload.stamp == file.stamp
@@ -89,7 +89,7 @@ struct UploadRecord: Sendable {
         try? await onDisk { [record] in record.remove() }
     }
 
-    /// What the record tells of an account.
+    /// The form in which the record names an account.
     static func digest(of account: String) -> String? { SystemHashes.library?.sha256(account)?.hex }
 
     private func onDisk(_ job: @escaping @Sendable () throws -> Void) async throws {
@@ -119,7 +119,7 @@ struct UploadRecord: Sendable {
 }
 
 extension JournalFailure {
-    /// The failure to store what is known of a transfer, as the error of its call.
+    /// The failure to store the state of a transfer, as the error of its call.
     var asPulseError: PulseError {
         switch self {
         // One block.

@@ -2,13 +2,18 @@
 
 public import PulseCore
 
-/// How an upload goes on after it was interrupted, also by the end of the process: with the tus protocol 1.0.0
+/// Resumes interrupted uploads, also after the end of the process, with the tus protocol 1.0.0
 /// (https://tus.io/protocols/resumable-upload).
+///
+/// ```swift
+/// let uploads = UploadResumption(directory: directory, metadata: ["filename": "film.mp4"])
+/// try await client.upload(file, to: "/videos/1", resuming: uploads)
+/// ```
 public struct UploadResumption: Sendable {
-    /// Where the URLs of unfinished uploads are kept, in files that only their user can read. It is created if it is
-    /// missing.
+    /// The directory that stores the URLs of unfinished uploads, in files that only their user can read. It is created
+    /// if it is missing.
     public let directory: URL
-    /// What the server is told of the file, such as `filename`. Keys are ASCII without spaces and commas.
+    /// Metadata of the file for the server, such as `filename`. Keys are ASCII without spaces and commas.
     public let metadata: [String: String]
 
     /// Creates the settings.
@@ -17,7 +22,7 @@ public struct UploadResumption: Sendable {
         self.metadata = metadata
     }
 
-    /// The fault in the settings, or nil.
+    /// Describes the first invalid setting; nil if all are valid.
     var fault: String? {
         guard directory.isFileURL else { return "the directory of unfinished uploads is no file URL" }
         let isValid = metadata.keys.allSatisfy { key in

@@ -14,7 +14,7 @@ import Musl
 /// A file as it was when its upload began.
 struct UploadedFile: Sendable {
     let url: URL
-    /// What tells that it is still the same.
+    /// The size and time by which a change is detected.
     let stamp: FileStamp
 
     var size: Int64 { stamp.size }
@@ -31,13 +31,13 @@ struct UploadedFile: Sendable {
         }
     }
 
-    /// Whether nothing has written the file since. Bytes of two versions must not become one upload. Throws only
+    /// Whether the file is unchanged. Bytes of two versions must not become one upload. Throws only
     /// `CancellationError`.
     func isUnchanged() async throws -> Bool {
         try await pool.read { [url, stamp] in (try? FileStamp(path: url.path)) == stamp }
     }
 
-    /// Throws ``PulseError/encodingFailed(underlying:)`` unless the file can be read, and nothing has written it since.
+    /// Throws ``PulseError/encodingFailed(underlying:)`` unless the file can be read and is unchanged.
     func check() throws {
         do {
             try open().close()
@@ -52,7 +52,7 @@ struct UploadedFile: Sendable {
         return handle
     }
 
-    /// The bytes from there to the end that the file had, read in constant memory. Fails if the file has changed.
+    /// The bytes from the offset to the original end of the file, in constant memory. Fails if the file has changed.
     func body(from offset: Int64) -> RequestBody.Stream {
         RequestBody.Stream(length: size - offset) { [pool] in
             let handle = try await pool.read {
