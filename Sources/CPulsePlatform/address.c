@@ -84,14 +84,14 @@ int pulse_socket_connect(const struct pulse_address *address, int *connecting) {
     *connecting = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*connecting < 0) return errno;
     if (family != AF_UNIX) {
-        // A peer that has gone is noticed in the end: the system probes after a minute without traffic.
+        // Detects a peer that is gone: the system probes after a minute without traffic.
         int on = 1, seconds = 60;
         setsockopt(*connecting, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         setsockopt(*connecting, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
         setsockopt(*connecting, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
         setsockopt(*connecting, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
     }
-    // After an interruption, too, the socket goes on connecting.
+    // Even after an interruption, the socket continues to connect.
     if (connect(*connecting, (const struct sockaddr *)(const void *)address->words, address->length) == 0
         || errno == EINPROGRESS || errno == EINTR) {
         return 0;
@@ -103,7 +103,7 @@ int pulse_socket_connect(const struct pulse_address *address, int *connecting) {
 }
 
 int pulse_socket_connect_result(int socket) {
-    // Not from an event alone, which may be of an earlier connection with the same number.
+    // An event alone does not suffice: it may be of an earlier connection with the same number.
     struct pollfd wait = {.fd = socket, .events = POLLOUT};
     if (poll(&wait, 1, 0) <= 0) return EINPROGRESS;
     int error = 0;

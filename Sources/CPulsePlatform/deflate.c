@@ -40,10 +40,10 @@ struct pulse_deflate {
 // zlib's default.
 enum { MEMORY_LEVEL = 8 };
 
-// The smallest window that zlib compresses with, unless a wrapper can announce that it took a larger one.
+// The smallest window that zlib compresses with, unless a wrapper can declare that it used a larger one.
 enum { SMALLEST_WINDOW = 9 };
 
-// zlib reads more than the size out of other values.
+// zlib interprets other values as more than a size.
 static bool is_window(int bits) {
     return bits >= PULSE_DEFLATE_SMALLEST_WINDOW && bits <= PULSE_DEFLATE_LARGEST_WINDOW;
 }
@@ -110,7 +110,8 @@ struct pulse_inflate *pulse_inflate_new(int window_bits) {
     return NULL;
 }
 
-// What `inflate` sets `data_type` to behind a block that is not the last: a flag, plus the bits left of its last byte.
+// The value of `data_type` that `inflate` sets after a block other than the last: a flag, plus the bits left of its
+// last byte.
 enum { IS_BETWEEN_BLOCKS = 128, ALL_OF_DATA_TYPE = 0xFF };
 
 enum pulse_deflate_result pulse_inflate_run(

@@ -84,7 +84,7 @@ static int header(
     return tell(context, event) ? 0 : reset_malformed(session, frame);
 }
 
-// nghttp2 would leave the field out of a response. RFC 9113, section 8.2.1: the response is malformed.
+// nghttp2 would drop the field from a response, but the response is malformed (RFC 9113, section 8.2.1).
 static int invalid_header(
     void *session, const frame_t *frame, const uint8_t *name, size_t name_count, const uint8_t *value,
     size_t value_count, uint8_t flags, void *context) {
@@ -97,7 +97,7 @@ static int data_chunk(
     (void)flags;
     tell(context, (struct pulse_http2_event){
         .kind = PULSE_HTTP2_DATA, .stream = stream, .bytes = bytes, .count = count});
-    // A stream without a reader holds back only itself.
+    // A stream without a reader blocks only itself.
     return library.nghttp2_session_consume_connection(session, count) == 0 ? 0 : PULSE_NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
@@ -108,7 +108,7 @@ static int frame_received(void *session, const frame_t *frame, void *context) {
     case PULSE_NGHTTP2_HEADERS:
         event.kind = PULSE_HTTP2_FIELDS_END;
         event.is_end = frame->hd.flags & PULSE_NGHTTP2_FLAG_END_STREAM;
-        // Not temporal, which means nothing here.
+        // Not a temporal failure, which has no effect here.
         if (!tell(context, event) && reset_malformed(session, frame) == PULSE_NGHTTP2_ERR_CALLBACK_FAILURE) {
             return PULSE_NGHTTP2_ERR_CALLBACK_FAILURE;
         }
@@ -200,11 +200,11 @@ static ssize_t read_body(
 
 // MARK: Sessions
 
-// What one head of the largest request takes, and the frames of the largest response's head, if each is not small.
+// The size of the largest request head, and the number of frames of the largest response head, unless they are small.
 enum { MOST_SENT_HEADER_BYTES = 256 << 10, MOST_CONTINUATIONS = 64, MOST_UNSENT_ACKS = 1000 };
 
-// A session's owner counts the frames without progress. nghttp2 counts some of them too, but whatever the progress:
-// the limit of 1.67, 1,000 and then 33 a second, ends the connection after a few large downloads that were cancelled.
+// A session's owner counts the frames without progress. nghttp2 also counts some of them, but regardless of progress:
+// the limit of 1.67, 1,000 and then 33 per second, ends the connection after a few cancelled large downloads.
 enum { MOST_GLITCHES = 1 << 30 };
 
 static bool make(struct pulse_http2_session *self) {
@@ -232,7 +232,7 @@ static bool make(struct pulse_http2_session *self) {
         }
         if (library.nghttp2_session_client_new2(&self->session, callbacks, self, options) != 0) self->session = NULL;
     }
-    // NULL is none.
+    // Both functions accept NULL.
     library.nghttp2_session_callbacks_del(callbacks);
     library.nghttp2_option_del(options);
     return self->session != NULL;

@@ -56,7 +56,7 @@ struct pulse_nghttp2_goaway {
     uint8_t reserved;
 };
 
-// nghttp2_frame, with those of its members that are read here.
+// nghttp2_frame, with only the members that are read here.
 union pulse_nghttp2_frame {
     struct pulse_nghttp2_frame_hd hd;
     struct pulse_nghttp2_goaway goaway;
@@ -83,7 +83,7 @@ union pulse_nghttp2_data_source {
     void *ptr;
 };
 
-// A session, whose structure is nghttp2's own, is a `void *`; so are options and callbacks.
+// A session is opaque, a `void *`; so are options and callbacks.
 typedef ssize_t (*pulse_nghttp2_data_source_read_callback)(
     void *session, int32_t stream, uint8_t *bytes, size_t count, uint32_t *flags,
     union pulse_nghttp2_data_source *source, void *context);
@@ -147,7 +147,7 @@ struct pulse_nghttp2_data_provider {
     X(int, nghttp2_submit_ping, (void *, uint8_t, const uint8_t *)) \
     X(int, nghttp2_submit_goaway, (void *, uint8_t, int32_t, uint32_t, const uint8_t *, size_t))
 
-// Of 1.61 and later, and of distributions' corrected versions before it.
+// Of 1.61 and later, and of earlier versions with a distribution's backport.
 #define PULSE_NGHTTP2_LATER_FUNCTIONS(X) \
     X(void, nghttp2_option_set_max_continuations, (void *, size_t))
 

@@ -15,19 +15,18 @@
 #define ssl pulse_tls_client
 
 enum {
-    // The most plaintext of a record (RFC 8446, section 5.1).
+    // The maximum plaintext size of a record (RFC 8446, section 5.1).
     RECORD = 16 << 10,
     // The most bytes of one write, so that a large one leaves the owner's lock to readers.
     TURN = 64 << 10,
     // The most bytes of TLS's own messages, such as tickets and key updates, between two pieces of data. A server that
-    // sends more wants to keep the client busy.
+    // sends more is trying to keep the client busy.
     MOST_SILENT = 128 << 10,
     // The most bytes that wait for the socket: a record, and replies to such messages.
     MOST_WAITING = 128 << 10,
 };
 
-// How long the verdict on a chain is kept by the sessions that are resumed, in seconds: RFC 8446, section 4.6.1, allows
-// seven days.
+// How long resumed sessions may rely on the verdict on a chain, in seconds: RFC 8446, section 4.6.1, allows seven days.
 static const double MOST_AGE = 24 * 60 * 60;
 
 struct pulse_tls_session {
@@ -36,20 +35,20 @@ struct pulse_tls_session {
     void *tls;
     int socket;
     char *host;
-    // The number of the store's changes when the session was made.
+    // The store's change count when the session was made.
     unsigned long changes;
-    // When the session was made, and when the verdict that its tickets keep is too old: that of an earlier handshake
-    // if one is resumed.
+    // When the session was made, and when the verdict that its tickets keep expires: that of an earlier handshake if
+    // one is resumed.
     double start, expiry;
-    // Whether a ticket was offered, and no data has come since.
+    // Whether a ticket was offered, and no data was received since.
     bool is_doubtful;
-    // Encrypted bytes that the socket has not taken yet. OpenSSL itself never sees a blocked write: in the middle of
+    // Encrypted bytes that the socket has not accepted yet. OpenSSL itself never sees a blocked write: in the middle of
     // one it could not reply to a key update (openssl/openssl#13729).
     unsigned char *waiting;
     size_t waiting_start, waiting_end;
-    // The number of a write's bytes that are encrypted, and sent in part at most.
+    // The number of bytes of a write that are encrypted, and at most sent in part.
     size_t unreturned;
-    // The errno of a failed write. Later bytes are discarded, and reads go on.
+    // The errno of a failed write. Later bytes are discarded, and reads continue.
     int write_error;
     int read_error;
     unsigned long sent_count;
@@ -66,10 +65,10 @@ struct pulse_tls_session {
 
 // MARK: The socket
 
-// Sends as much as the socket takes; returns the count.
+// Sends as much as the socket accepts; returns the count.
 static size_t put(struct pulse_tls_session *session, const unsigned char *bytes, size_t count) {
     size_t sent = 0;
-    // Until the socket says that it is full: then it reports room, which it may not do before.
+    // Continues until the socket is full: only then does it report room later.
     while (sent < count && session->write_error == 0) {
         ssize_t result = send(session->socket, bytes + sent, count - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (result >= 0) {
@@ -90,7 +89,7 @@ static void discard(struct pulse_tls_session *session) {
     session->waiting_start = session->waiting_end = 0;
 }
 
-// Whether nothing waits for the socket any more, also because it has failed.
+// Sends the waiting bytes. Returns whether none are left, even because the socket has failed.
 static bool flush(struct pulse_tls_session *session) {
     if (session->waiting == NULL) return true;
     size_t count = session->waiting_end - session->waiting_start;
@@ -147,7 +146,7 @@ static long control(void *bio, int command, long number, void *pointer) {
     return command == PULSE_BIO_CTRL_FLUSH;
 }
 
-// For the life of the process.
+// Never freed.
 static void *method;
 
 bool pulse_tls_session_load(void) {
@@ -161,10 +160,10 @@ bool pulse_tls_session_load(void) {
 
 // MARK: Callbacks
 
-// The index of an application's only data.
+// The index of the only application data.
 enum { NOTES = 0 };
 
-// Called when the server requests a certificate and the context has none: this callback has none either.
+// Called when the server requests a certificate and the context has none: this callback provides none either.
 int pulse_tls_session_note_request(void *tls, void **certificate, void **key) {
     (void)certificate, (void)key;
     struct pulse_tls_session *session = ssl.SSL_get_ex_data(tls, NOTES);
@@ -178,7 +177,7 @@ void pulse_tls_session_note_alert(const void *tls, int event, int value) {
     if (session != NULL && value >> 8 == PULSE_SSL3_AL_FATAL) session->alert = value & 0xff;
 }
 
-// The expiry of a ticket: no later than that of the server's certificate, since a resumed handshake shows none.
+// The expiry of a ticket: no later than that of the server's certificate, since a resumed handshake sends none.
 static double expiry(const struct pulse_tls_session *session, void *ticket) {
     double latest = session->start + MOST_AGE;
     if (ssl.SSL_session_reused(session->tls) == 1 && session->expiry < latest) latest = session->expiry;
@@ -209,7 +208,7 @@ static bool expect(void *tls, const char *host) {
     ssl.X509_VERIFY_PARAM_set_hostflags(parameters, flags);
     if (ssl.X509_VERIFY_PARAM_set_flags(
             parameters, PULSE_X509_V_FLAG_TRUSTED_FIRST | PULSE_X509_V_FLAG_PARTIAL_CHAIN) != 1) return false;
-    // An empty name would turn the check off.
+    // An empty name would turn off the check.
     if (*host == '\0') return false;
     if (is_address(host)) return ssl.X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1;
     // RFC 6066, section 3: names only.
@@ -233,7 +232,7 @@ static bool trust(struct pulse_tls_session *session, enum pulse_tls_problem *pro
         *problem = PULSE_TLS_NO_AUTHORITIES;
         return false;
     }
-    // Takes a reference of its own. Contexts are shared, and the store of another session must stay.
+    // Takes its own reference. Contexts are shared, and the store of another session must stay.
     bool is_set = ssl.SSL_ctrl(session->tls, PULSE_SSL_CTRL_SET_VERIFY_CERT_STORE, 1, authorities) == 1;
     ssl.X509_STORE_free(authorities);
     return is_set;
@@ -247,7 +246,7 @@ static void resume(struct pulse_tls_session *session) {
     ssl.SSL_SESSION_free(ticket);
 }
 
-// Some servers fail at a ticket that they have forgotten: the next connection makes a whole handshake.
+// Some servers fail on a ticket that they no longer know: the next connection performs a full handshake.
 static void forget_tickets(struct pulse_tls_session *session) {
     if (session->is_doubtful) pulse_tls_context_forget(session->context, session->host);
     session->is_doubtful = false;
@@ -291,7 +290,7 @@ void pulse_tls_session_end(struct pulse_tls_session *session) {
 void pulse_tls_session_free(struct pulse_tls_session *session) {
     ssl.ERR_clear_error();
     if (session->tls != NULL) {
-        // Also a server that keeps silent may fail at a ticket.
+        // A silent server may have failed on a ticket, too.
         if (!ssl.SSL_is_init_finished(session->tls)) forget_tickets(session);
         ssl.SSL_free(session->tls);
     }
@@ -301,7 +300,7 @@ void pulse_tls_session_free(struct pulse_tls_session *session) {
     free(session);
 }
 
-// Notes why OpenSSL has failed, and clears the queue for the next function on this thread.
+// Notes why OpenSSL has failed, and clears the error queue for the next function on this thread.
 static int fail(struct pulse_tls_session *session, const char *reason) {
     forget_tickets(session);
     unsigned long code = ssl.ERR_peek_error();
@@ -318,7 +317,7 @@ static int fail(struct pulse_tls_session *session, const char *reason) {
     return PULSE_TLS_FAILED;
 }
 
-// What a call of OpenSSL that has returned no success means.
+// The meaning of an OpenSSL call that did not succeed.
 static int outcome(struct pulse_tls_session *session, int result) {
     switch (ssl.SSL_get_error(session->tls, result)) {
     case PULSE_SSL_ERROR_WANT_READ: return PULSE_TLS_BLOCKED;
@@ -329,7 +328,7 @@ static int outcome(struct pulse_tls_session *session, int result) {
     }
 }
 
-// Whether ALPN has agreed on nothing, or on something that was offered; not every version of OpenSSL checks this.
+// Whether ALPN has selected no protocol, or one that was offered; not every version of OpenSSL checks this.
 static bool is_protocol_offered(const struct pulse_tls_session *session) {
     unsigned int length = 0;
     const unsigned char *protocol = pulse_tls_session_protocol(session, &length);
@@ -365,14 +364,14 @@ ptrdiff_t pulse_tls_session_read(struct pulse_tls_session *session, void *bytes,
             return result;
         }
         result = outcome(session, result);
-        // Otherwise it was a message of TLS, and no event announces what comes behind it.
+        // Otherwise a message of TLS was read, and no event announces what follows it.
         if (result != PULSE_TLS_BLOCKED || session->is_starved) return result;
     }
     session->is_broken = true;
     return fail(session, "the server sends messages of TLS without data");
 }
 
-// Encrypts and sends a record. Returns what OpenSSL does, and notes bytes that are neither sent nor unsent.
+// Encrypts and sends a record. Returns the result of OpenSSL, and notes bytes that are neither sent nor unsent.
 static int write_record(struct pulse_tls_session *session, const unsigned char *bytes, size_t count) {
     unsigned long earlier = session->sent_count;
     ssl.ERR_clear_error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of OpenSSL that clients use, and what a context is.
+// The functions of OpenSSL that clients use, and the structure of a context.
 
 #ifndef PULSE_TLS_CLIENT_ABI_H
 #define PULSE_TLS_CLIENT_ABI_H
@@ -9,8 +9,8 @@
 
 #include "tls_client.h"
 
-// openssl/asn1.h, openssl/bio.h, openssl/crypto.h, openssl/err.h, openssl/evp.h, openssl/pkcs12.h, openssl/ssl.h, openssl/stack.h,
-// openssl/x509.h, openssl/x509_vfy.h of OpenSSL 1.1.1 and later; result, name, parameters.
+// openssl/asn1.h, openssl/bio.h, openssl/crypto.h, openssl/err.h, openssl/evp.h, openssl/pkcs12.h, openssl/ssl.h,
+// openssl/stack.h, openssl/x509.h, openssl/x509_vfy.h of OpenSSL 1.1.1 and later; result, name, parameters.
 #define PULSE_CLIENT_FUNCTIONS(X) \
     X(const void *, TLS_client_method, (void)) \
     X(void *, SSL_CTX_new, (const void *)) \
@@ -138,13 +138,13 @@ extern struct pulse_tls_client_table pulse_tls_client;
 
 // A session that a connection may resume.
 struct pulse_tls_ticket {
-    // Empty without one.
+    // NULL without a session.
     char *host;
     // An `SSL_SESSION *`.
     void *session;
-    // Rises from one to the next.
+    // Increases from one ticket to the next.
     unsigned long number;
-    // When the verdict of its first handshake is too old to be kept.
+    // When the verdict of its first handshake expires.
     double expiry;
 };
 
@@ -160,16 +160,15 @@ struct pulse_tls_context {
     pthread_mutex_t lock;
     struct pulse_tls_ticket tickets[PULSE_TLS_TICKETS];
     unsigned long last_number;
-    // That of the store with which the tickets' chains were verified.
+    // The change count of the store with which the tickets' chains were verified.
     unsigned long changes;
 };
 
-// The authorities for a new session, with a reference for the caller, and the number of the store's changes. NULL if
-// they cannot be read.
+// The authorities for a new session, with a reference for the caller, and the store's change count. NULL if they cannot
+// be read.
 void *pulse_tls_context_authorities(struct pulse_tls_context *context, unsigned long *changes);
 
-// Takes out a ticket for the host that has not expired, with a reference for the caller, and its expiry. NULL without
-// one.
+// Takes an unexpired ticket for the host, with a reference for the caller, and its expiry. NULL without one.
 void *pulse_tls_context_take(
     struct pulse_tls_context *context, const char *host, unsigned long changes, double now, double *expiry);
 

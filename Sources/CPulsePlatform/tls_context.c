@@ -16,7 +16,7 @@
 
 struct pulse_tls_client_table pulse_tls_client;
 
-// As short as in the code of OpenSSL's other users.
+// Keeps calls as short as in code that links OpenSSL.
 #define ssl pulse_tls_client
 
 static bool is_loaded;
@@ -38,7 +38,7 @@ bool pulse_tls_client_load(void) {
 
 // MARK: Authorities
 
-// A file or directory as it was when it was read.
+// A file or directory, and its state when it was read.
 struct source {
     char *path;
     struct stat state;
@@ -68,11 +68,11 @@ void pulse_tls_usual_store(const char **file, const char **directory) {
     }
     const char *usual = ssl.X509_get_default_cert_dir();
     if (access(usual, R_OK) == 0) *directory = usual;
-    // One that may come into being.
+    // A file that may be created later.
     if (*file == NULL && *directory == NULL) *file = files[0];
 }
 
-// Notes the state, which is zero for a path that does not exist. Whether it is that of the last time.
+// Notes the state, which is zero for a path that does not exist. Returns whether it is unchanged.
 static bool is_unchanged(struct source *source) {
     if (source->path == NULL) return true;
     struct stat now = {0}, before = source->state;
@@ -82,7 +82,7 @@ static bool is_unchanged(struct source *source) {
         && now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
 }
 
-// Both are noted, before they are read: what changes meanwhile is read again.
+// Notes both states before reading: what changes meanwhile is read again.
 static bool are_unchanged(struct pulse_tls_store *store) {
     bool is_file_unchanged = is_unchanged(&store->file);
     return is_unchanged(&store->directory) && is_file_unchanged;
@@ -153,7 +153,7 @@ static void set_up(void *context, bool offers_http2, bool resumes) {
     // Frees an idle connection's buffers. Reads return after each record, so that their number can be bounded.
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_MODE, PULSE_SSL_MODE_RELEASE_BUFFERS, NULL);
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_CLEAR_MODE, PULSE_SSL_MODE_AUTO_RETRY, NULL);
-    // One call of the system for a record in place of two.
+    // One system call per record instead of two.
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_SET_READ_AHEAD, 1, NULL);
     long cache = resumes ? PULSE_SSL_SESS_CACHE_CLIENT | PULSE_SSL_SESS_CACHE_NO_INTERNAL : PULSE_SSL_SESS_CACHE_OFF;
     ssl.SSL_CTX_ctrl(context, PULSE_SSL_CTRL_SET_SESS_CACHE_MODE, cache, NULL);
@@ -244,10 +244,11 @@ const char *pulse_tls_context_present(
 
 // MARK: Tickets
 
-// Of one host. A server of TLS 1.3 sends several, each for one connection.
+// Tickets per host. A TLS 1.3 server sends several, each for one connection.
 enum { MOST_OF_A_HOST = 4 };
 
-// The place of the next ticket for a host: instead of its oldest if it has enough, else a free one, else the oldest's.
+// The entry for the next ticket of a host: its oldest one if it has enough, otherwise a free one, otherwise the oldest
+// of all.
 static struct pulse_tls_ticket *place(struct pulse_tls_context *context, const char *host) {
     struct pulse_tls_ticket *oldest = &context->tickets[0], *oldest_of_host = NULL;
     int count = 0;
@@ -267,7 +268,7 @@ bool pulse_tls_context_add(
     char *name = ssl.SSL_SESSION_is_resumable(session) ? strdup(host) : NULL;
     if (name == NULL) return false;
     pthread_mutex_lock(&context->lock);
-    // A resumed session keeps the verdict of its handshake, which was made with other authorities.
+    // A resumed session would keep the verdict of its handshake, which used other authorities.
     bool is_current = changes == context->changes;
     if (is_current) {
         struct pulse_tls_ticket *ticket = place(context, host);
@@ -286,7 +287,7 @@ void *pulse_tls_context_take(
     if (have_changed) context->changes = changes;
     for (int index = 0; index < PULSE_TLS_TICKETS; index++) {
         struct pulse_tls_ticket *ticket = &context->tickets[index];
-        // OpenSSL marks the session of a connection that was not shut down.
+        // OpenSSL marks the session of a connection that was not shut down as not resumable.
         bool is_useful = ticket->session != NULL && ssl.SSL_SESSION_is_resumable(ticket->session);
         if (have_changed || ticket->expiry <= now || !is_useful) drop(ticket);
     }
@@ -299,7 +300,7 @@ void *pulse_tls_context_take(
     void *session = newest == NULL ? NULL : newest->session;
     if (newest != NULL) *expiry = newest->expiry;
     if (session != NULL && ssl.SSL_SESSION_up_ref(session) != 1) session = NULL;
-    // A ticket that is used twice shows that both connections are of one client (RFC 8446, appendix C.4).
+    // A ticket that is used twice reveals that both connections are of one client (RFC 8446, appendix C.4).
     if (session != NULL && ssl.SSL_SESSION_get_protocol_version(session) >= PULSE_TLS1_3_VERSION) drop(newest);
     pthread_mutex_unlock(&context->lock);
     return session;

@@ -11,7 +11,7 @@
 static void *library;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// Never unloaded: the library has registered functions for the ends of threads and of the process.
+// Never unloaded: the library has registered exit handlers for threads and for the process.
 static void load(void) {
     static const char *const names[] = {"libssl.so.3", "libssl.so.4", "libssl.so.1.1"};
     for (size_t index = 0; library == NULL && index < sizeof names / sizeof *names; index++) {
@@ -24,7 +24,7 @@ bool pulse_openssl_load(void) {
     return library != NULL;
 }
 
-// A handle's lookup includes its dependencies, and so libcrypto.
+// A lookup in a handle includes its dependencies, and so libcrypto.
 void *pulse_openssl_symbol(const char *name) {
     return pulse_openssl_load() ? dlsym(library, name) : NULL;
 }

@@ -11,7 +11,7 @@ struct BodyFeed: Sendable {
     private let makeStream: @Sendable () async throws -> ByteStream
     private let progress: (@Sendable (TransferProgress) -> Void)?
 
-    /// - Parameter file: the opened file, which a body that is a file needs. Opening it may take long.
+    /// - Parameter file: the file of a file body, already open, because opening it may take long.
     /// - Returns: nil without a body.
     init?(
         _ body: TransportRequest.Body, _ file: FileSource? = nil, progress: (@Sendable (TransferProgress) -> Void)?
@@ -71,12 +71,12 @@ struct BodyFeed: Sendable {
         return TransportFailure(code: .requestBodyStreamExhausted, phase: .maybeSent, underlying: error)
     }
 
-    /// Reports the progress of an empty body, before the task: no byte holds back the response.
+    /// Reports the progress of an empty body, before the task: the response waits for no byte.
     func begin() {
         if length == 0 { progress?(TransferProgress(completed: 0, total: 0)) }
     }
 
-    /// Writes the whole body in chunks; one of known length ends with its last byte, while its source may stay open.
+    /// Writes the whole body in chunks. A body of known length ends with its last byte, even if its source stays open.
     /// Throws the errors of the source and of `write`.
     func write(_ write: (Data) async throws -> Void) async throws {
         var completed: Int64 = 0
@@ -105,7 +105,7 @@ struct BodyFeed: Sendable {
 }
 
 extension TransportRequest {
-    /// The body that a task feeds; nil without one, and for bytes up to the limit whose progress is of no interest.
+    /// The body for a task to feed; nil without a body, and for bytes up to the limit without a progress handler.
     func feed(_ file: FileSource? = nil, beyond limit: Int = .max) throws -> BodyFeed? {
         if case .bytes(let data) = body, data.count <= limit, progress == nil { return nil }
         return try BodyFeed(body, file, progress: progress)

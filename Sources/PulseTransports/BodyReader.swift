@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// What reads the body of a streamed response off the wire, piece by piece, as the reader of the stream requests them.
+/// Reads the body of a streamed response from the wire, one piece at a time, as the reader of the stream requests it.
 protocol BodyReader: AnyObject, Sendable {
     /// The measurements so far.
     var timings: PulseResponse.Timings { get }
-    /// The fields behind the body; empty before its end.
+    /// The trailer fields; empty before the end of the body.
     var trailers: HTTPHeaders { get }
-    /// The next bytes from the wire; nil at the end of the body, when the request is sent too. Throws
+    /// The next bytes from the wire; nil at the end of the body, once the request is sent too. Throws
     /// ``TransportFailure``, the error of the request's body, and `CancellationError` after ``cancel()``.
     func read() async throws -> Data?
     /// Ends the exchange, unless it is complete.
@@ -20,8 +20,8 @@ extension BodyReader {
     ///
     /// - Parameters:
     ///   - codings: in the order of decoding.
-    ///   - head: for the failure of a body that is not coded as it says.
-    ///   - slot: kept until the stream has ended.
+    ///   - head: for the failure of a body that does not match its declared coding.
+    ///   - slot: held until the stream ends.
     func stream(
         _ codings: [ContentCoding], of head: PulseResponse?, holding slot: ConnectionSlots.Slot
     ) -> ByteStream {

@@ -2,35 +2,35 @@
 
 import PulseCore
 
-/// What carries the body of one request behind its head: a connection of HTTP/1.1, or a stream of HTTP/2.
+/// Carries the body of one request after its head: an HTTP/1.1 connection or an HTTP/2 stream.
 protocol UploadChannel: Sendable {
-    /// Whether the system has got the head.
+    /// Whether the system has the head.
     var hasHead: Bool { get }
     /// Waits until it has. Throws if it never will.
     func finishHead() async throws
     /// Sends the next bytes, and waits until there is room for more. The last may be empty; the others are not. Throws
     /// if nothing more can be sent.
     func send(_ chunk: Data, isLast: Bool) async throws
-    /// Waits until the system has got all. Throws if it never will.
+    /// Waits until the system has the whole body. Throws if it never will.
     func finish() async throws
-    /// Says whether the body waits for its source. That time is not the server's.
+    /// Sets whether the body waits for its source. That time does not count as the server's.
     func setWaitsForSource(_ waits: Bool)
-    /// Says that the response is complete: what else can be read is no sign of a living server.
+    /// Notes that the response is complete: further bytes do not prove that the server is alive.
     func endReading()
     /// Ends the exchange, because the body cannot be produced.
     func abort()
 }
 
-/// The body of one request on its way into the connection, beside the response.
+/// Uploads the body of one request while its response is read.
 ///
-/// The task writes the whole body unless the response refuses it. A failure of the connection is left to the reader of
-/// the response, which may have come before it.
+/// A task writes the whole body unless the response refuses it. The reader of the response reports connection failures:
+/// the response may precede them.
 final class BodyUpload: Sendable {
     private struct Stopped: Error {}
 
     private struct State {
         var isStopped = false
-        /// Whether the whole body is written, and the channel is no longer the task's.
+        /// Whether the whole body is written, and the task no longer uses the channel.
         var isSent = false
         /// Whether the task has ended, or no longer matters.
         var isOver = false
@@ -44,13 +44,13 @@ final class BodyUpload: Sendable {
     private let channel: any UploadChannel
     private let state = Locked(State())
 
-    /// Begins to write behind the head, which the channel has got.
+    /// Starts sending the body; the head was already handed to the channel.
     init(_ feed: BodyFeed, over channel: any UploadChannel) {
         (length, self.channel) = (feed.length, channel)
-        // The head of a reused connection that is stale was not sent.
+        // On a reused connection that is stale, the head was not sent.
         let hasBegun = channel.hasHead
         if hasBegun { feed.begin() }
-        // Only the task keeps the feed, whose file is closed when it ends.
+        // Only the task retains the feed, so the file is closed when the task ends.
         let task = Task {
             await run(feed, hasBegun: hasBegun)
             finish(cancels: false)
@@ -66,18 +66,18 @@ final class BodyUpload: Sendable {
     /// Why the body could not be produced. The exchange has ended then.
     var failure: (any Error)? { state.withLock { $0.failure } }
 
-    /// Lets no further chunk follow: the server has refused the body.
+    /// Sends no further chunk: the server has refused the body.
     func stop() {
         let isFirst = state.withLock { state in
             defer { state.isStopped = true }
             return !state.isStopped
         }
-        // The server is slow from now on, and not the source.
+        // From now on, any wait is for the server, not for the source.
         if isFirst { channel.setWaitsForSource(false) }
     }
 
-    /// Waits until the body is written, or the connection has failed. Throws the error of the body's source, and
-    /// `CancellationError`. The response is complete.
+    /// Waits until the body is written, or the connection has failed. Call it once the response is complete. Throws the
+    /// error of the body's source, and `CancellationError`.
     func end() async throws {
         channel.endReading()
         await withTaskCancellationHandler {
@@ -95,7 +95,7 @@ final class BodyUpload: Sendable {
         if let failure { throw failure }
     }
 
-    /// Ends the task, and waits for nothing. Called when the exchange has ended, or the body is needed no more.
+    /// Cancels the task without waiting for it. Called when the exchange has ended, or the body is no longer needed.
     func cancel() {
         finish(cancels: true)
     }
@@ -111,7 +111,7 @@ final class BodyUpload: Sendable {
 
     private func run(_ feed: BodyFeed, hasBegun: Bool) async {
         do {
-            // Before the body is begun, which may be possible only once: a reused connection may be stale.
+            // Before the body starts, which may be possible only once: a reused connection may be stale.
             try await channel.finishHead()
         } catch {
             return
@@ -132,7 +132,7 @@ final class BodyUpload: Sendable {
     }
 
     private func write(_ feed: BodyFeed) async throws {
-        // A slow source does not make the server slow.
+        // A slow source must not count as a slow server.
         setWaitsForSource(true)
         var count: Int64 = 0
         try await feed.write { chunk in
@@ -151,12 +151,12 @@ final class BodyUpload: Sendable {
         setWaitsForSource(true)
     }
 
-    /// Does nothing once stopped. The channel has no next exchange before the body is sent, after which nothing calls
-    /// this.
+    /// Does nothing once stopped. The channel has no next exchange before the body is sent, and nothing calls this
+    /// after that.
     private func setWaitsForSource(_ waits: Bool) {
         guard !isStopped else { return }
         channel.setWaitsForSource(waits)
-        // A stop that came meanwhile has said so before this.
+        // A concurrent stop has set it to false before this call.
         if waits, isStopped { channel.setWaitsForSource(false) }
     }
 }

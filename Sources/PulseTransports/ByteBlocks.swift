@@ -30,12 +30,12 @@ final class ByteBlocks: Sendable {
             return length
         }
 
-        /// The room behind the bytes.
+        /// The free space after the bytes.
         var room: UnsafeMutableRawBufferPointer {
             UnsafeMutableRawBufferPointer(start: start + count, count: Self.size - count)
         }
 
-        /// Counts bytes that were written into the room.
+        /// Counts bytes that were written into ``room``.
         func add(_ length: Int) {
             count += length
         }

@@ -135,7 +135,8 @@ final class BytePipe: Sendable {
 
     /// Appends bytes for the reader. Returns false, with nothing taken, if the pipe is full. Drops bytes after the end.
     ///
-    /// - Parameter resume: gets the waiting reader, if any. Bytes offered until it resumes are delivered in one piece.
+    /// - Parameter resume: receives the waiting reader, if any. Bytes offered until it resumes are delivered in one
+    ///   piece.
     func offer(_ bytes: UnsafeRawBufferPointer, resume: (Resumption) -> Void = { $0.perform() }) -> Bool {
         let (isTaken, mustCall) = state.withLock { state -> (Bool, Bool) in
             guard state.end == nil else { return (true, false) }
@@ -169,7 +170,7 @@ final class BytePipe: Sendable {
 
     /// Moves the next written bytes into a buffer.
     ///
-    /// - Parameter resume: gets the waiting writer, if there is room again.
+    /// - Parameter resume: receives the waiting writer, if there is room again.
     func take(
         into buffer: UnsafeMutableRawBufferPointer, resume: (Resumption) -> Void = { $0.perform() }
     ) -> Portion {

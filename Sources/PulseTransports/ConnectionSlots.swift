@@ -3,13 +3,13 @@
 import PulseCore
 import PulsePlatform
 
-/// Limits the number of concurrent requests to one origin. The others wait in order, urgent ones first, each for its
-/// pool timeout at most.
+/// Limits the number of concurrent requests to one origin. The others wait in order, urgent ones first, each for at
+/// most its pool timeout.
 ///
 /// Waiting here and not inside `URLSession` keeps the wait out of the idle timeout, which `URLSession` counts from the
-/// moment a task is resumed. A stream takes no slot: streams are open for long, and would leave none to other requests.
+/// moment a task is resumed. A stream takes no slot: streams stay open for long and would starve other requests.
 struct ConnectionSlots: Sendable {
-    /// The number of slots of each origin.
+    /// The number of slots per origin.
     let limit: Int
     private let permits: KeyedSemaphore<Origin>
     private let clock: any PulseClock
@@ -24,7 +24,7 @@ struct ConnectionSlots: Sendable {
     }
 
     /// Waits for a slot. Throws `CancellationError` if the task is cancelled meanwhile, and a ``TransportFailure`` with
-    /// a ``PulseError/PoolTimeout`` after the timeout; then it holds none.
+    /// a ``PulseError/PoolTimeout`` after the timeout; it then holds no slot.
     ///
     /// - Parameters:
     ///   - timeout: seconds; infinity for no limit.
@@ -92,7 +92,7 @@ struct ConnectionSlots: Sendable {
         permits.waiterCount(origin)
     }
 
-    /// The number of queue positions in memory: those of the waiters, and of some that have left.
+    /// The number of queue positions in memory: those of the waiters, and of some cancelled ones.
     func queueSlotCount(_ origin: Origin) -> Int {
         permits.queueSlotCount(origin)
     }

@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// A connection for tasks that avoid switches of threads.
+/// A connection that lets tasks avoid thread switches.
 package protocol EagerConnection: DuplexConnection {
-    /// Begins to write. Returns whether the system has taken all bytes; if not, ``finishStarted()`` is called next, by
-    /// any task. Throws as ``write(_:)``.
+    /// Starts writing. Returns whether the system has accepted all bytes; if not, call ``finishStarted()`` next, from
+    /// any task. Throws as ``write(_:)`` does.
     func startWriting(_ bytes: Data) throws -> Bool
-    /// Returns when the system has taken all bytes of ``startWriting(_:)``. Throws as ``write(_:)``.
+    /// Returns when the system has accepted all bytes of ``startWriting(_:)``. Throws as ``write(_:)`` does.
     func finishStarted() async throws
-    /// Runs work that reads, without a switch of threads from where the bytes arrive, if that is possible. It must
-    /// neither block nor compute for long.
+    /// Runs work that reads, if possible on the thread on which the bytes arrive. The work must neither block nor
+    /// compute for long.
     func readingNearby(_ work: @Sendable () async -> Void) async
-    /// Runs work that writes on the connection's own thread, once that has handled what has come, if there is one. It
+    /// Runs work that writes. If the connection has its own thread, the work runs there after the pending events. It
     /// must neither block nor compute for long.
     func writingNearby(_ work: @escaping @Sendable () -> Void)
 }

@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// How long a server keeps an idle connection open, by its `Keep-Alive: timeout=n` (RFC 2068, section 19.7.1.1).
+/// How long a server keeps an idle connection open, according to its `Keep-Alive: timeout=n` (RFC 2068, section
+/// 19.7.1.1).
 enum KeepAliveTimeout {
     /// A safety margin in seconds: the server started counting when it sent its response, and the next request takes
     /// time to arrive.

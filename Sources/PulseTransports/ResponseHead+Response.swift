@@ -3,7 +3,7 @@
 import PulseCore
 
 extension ResponseHead {
-    /// The response with its body, whose content codings are undone or will be.
+    /// The response with its body, whose content codings are decoded or will be.
     func response(
         to request: URLRequest, _ timings: PulseResponse.Timings, without codings: [ContentCoding], data: Data,
         isTruncated: Bool, trailers: HTTPHeaders

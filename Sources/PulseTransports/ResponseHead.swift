@@ -9,7 +9,7 @@ struct ResponseHead: Sendable {
 
     var headers: HTTPHeaders { HTTPHeaders(fields) }
 
-    /// The same status without fields, to which those of trailers are added.
+    /// The same status without fields, for collecting trailer fields.
     var withoutFields: ResponseHead {
         var head = self
         head.fields = []
@@ -21,7 +21,7 @@ struct ResponseHead: Sendable {
         PulseResponse(statusCode: statusCode, headers: headers, request: request)
     }
 
-    /// `HTTP/1.1 200 OK`; the reason and the space before it may be missing.
+    /// Parses `HTTP/1.1 200 OK`; the reason phrase and the space before it may be missing.
     init?(statusLine line: UnsafeRawBufferPointer) {
         guard line.hasPrefix("HTTP/"), let space = line.firstIndex(where: \.isBlank) else { return nil }
         let digits = line[(space + 1)...].prefix { $0.isASCIIDigit }
@@ -59,7 +59,7 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
-    /// The line before that LF, without a CR.
+    /// The line before the LF at this index, without a CR.
     func line(endingAt end: Int) -> UnsafeRawBufferPointer {
         let hasReturn = end > 0 && self[end - 1] == UInt8(ascii: "\r")
         return UnsafeRawBufferPointer(rebasing: self[..<(hasReturn ? end - 1 : end)])
@@ -69,7 +69,7 @@ extension UnsafeRawBufferPointer {
         count >= text.utf8CodeUnitCount && memcmp(baseAddress!, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// The bytes without surrounding blanks. A CR counts as one, as if it were a space.
+    /// The bytes without surrounding blanks. A CR counts as a blank.
     var trimmed: UnsafeRawBufferPointer {
         var (start, end) = (0, count)
         while start < end, self[start].isBlank || self[start] == UInt8(ascii: "\r") { start += 1 }

@@ -5,11 +5,11 @@ import CPulsePlatform
 public import PulseCore
 import Synchronization
 
-/// The transport over the system's sockets, which ``StandardTransport`` uses on Linux.
+/// A transport over the system's sockets; ``StandardTransport`` uses it on Linux.
 ///
 /// It speaks HTTP/1.1 and, over TLS where the server offers it, HTTP/2. One thread waits for the sockets of all
-/// requests, which share connections and TLS sessions; an upgrade has a connection of its own. The transport supports
-/// all bodies and all deliveries. It enforces TLS settings, proxies, and pins over the verified chain.
+/// requests, which share connections and TLS sessions; an upgrade has its own connection. The transport supports all
+/// bodies and all deliveries. It enforces TLS settings, proxies, and pins over the verified chain.
 ///
 /// The first transport loads the system's OpenSSL, 1.1.1 or later, and nghttp2. Without OpenSSL a request over TLS
 /// fails with ``PulseError/unsupported(_:)``. Without nghttp2 all connections speak HTTP/1.1.
@@ -40,8 +40,9 @@ public final class SocketTransport: Transport {
 
     /// A transport whose thread starts with the first connection and ends with ``shutdown()``.
     ///
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 64 by default on Linux. More wait in
-    ///   order, each for its ``TransportRequest/poolTimeout`` at most. Streamed responses do not count.
+    /// - Parameter maximumConnectionsPerHost: the maximum number of concurrent requests to one host, 64 by default on
+    ///   Linux. Others wait in order, each for at most its ``TransportRequest/poolTimeout``. Streamed responses do not
+    ///   count.
     /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name. Nil by
     ///   default.
     public convenience init(
@@ -52,8 +53,8 @@ public final class SocketTransport: Transport {
 
     /// - Parameters:
     ///   - few: ``few``, except in tests.
-    ///   - offersHTTP2: whether TLS may agree on HTTP/2.
-    ///   - authorities: those of requests whose settings have none.
+    ///   - offersHTTP2: whether ALPN offers HTTP/2.
+    ///   - authorities: for requests whose settings have none.
     ///   - environment: the variables that may name a proxy; nil for those of the process.
     init(
         _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, few: Int = SocketTransport.few,
@@ -72,7 +73,7 @@ public final class SocketTransport: Transport {
         TLSContext.isSupported ? [.proxy, .httpVersions, .pinning, .tls] : [.proxy, .httpVersions]
     }
 
-    /// The whole way of a request: a slot of its host, a connection, and an exchange over it.
+    /// Acquires a slot of the host, gets a connection, and runs an exchange over it.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         let start = pulse_monotonic_now()
         guard let url = request.urlRequest.url, let origin = Origin(url) else {
@@ -88,8 +89,8 @@ public final class SocketTransport: Transport {
         defer { underWay.wrappingSubtract(1, ordering: .relaxed) }
         var wasTold = false
         while true {
-            // An idle connection needs no wait, in which a cancellation would be noticed. A request that was told of a
-            // place asks for it in any case, and gives it back.
+            // An idle connection needs no wait, which would notice a cancellation. A request that was woken for a
+            // stream slot takes the slot even if cancelled, and releases it.
             if !wasTold { try Task.checkCancellation() }
             wasTold = false
             var outcome: PulseResponse?
@@ -110,15 +111,15 @@ public final class SocketTransport: Transport {
                     outcome = try await exchange.send(over: sharing, timings, holding: slot)
                 }
             }
-            // Nothing was sent over a stale connection, so that another one can replace it.
+            // Nothing was sent over a stale connection, so another one can replace it.
             guard var response = outcome else { continue }
             response.latency = pulse_monotonic_now() - start
             return response
         }
     }
 
-    /// The thread of the connections. Throws `CancellationError` after shutdown, and ``TransportFailure`` if the system
-    /// has no descriptors left.
+    /// The event loop, started on first use. Throws `CancellationError` after shutdown, and ``TransportFailure`` if the
+    /// system has no descriptors left.
     private func sockets() throws -> SocketLoop {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }

@@ -2,13 +2,18 @@
 
 public import PulseCore
 
-/// The transport of a client that is given none: ``SocketTransport`` on Linux, ``URLSessionTransport`` elsewhere.
+/// The default transport of a client: ``SocketTransport`` on Linux, ``URLSessionTransport`` elsewhere.
 ///
-/// For code that wraps a transport, such as a recorder of cassettes, on every platform.
+/// Use it to wrap a transport on every platform, for example in a cassette recorder.
+///
+/// ```swift
+/// let cassettes = CassetteRecorder(around: StandardTransport(configuration))
+/// let client = PulseClient(configuration: configuration, transport: cassettes)
+/// ```
 public struct StandardTransport: Transport {
     package let base: any Transport
 
-    /// Creates the transport of a client with that configuration, of which it uses
+    /// Creates the transport for a client with this configuration, of which it uses
     /// ``PulseConfiguration/maximumConnectionsPerHost``.
     public init(_ configuration: PulseConfiguration = PulseConfiguration()) {
         #if canImport(CPulsePlatform)

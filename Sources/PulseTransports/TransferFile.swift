@@ -48,7 +48,7 @@ struct FileSource: Sendable {
 }
 
 /// A file that receives a response's body. Its disk writes never block a thread of Swift's pool, and a cancelled task
-/// soon stops waiting for a disk that hangs. Nothing more is written then.
+/// soon stops waiting for a disk that hangs. After that, nothing more is written.
 struct FileSink {
     /// Smaller pieces are merged, since each write costs two thread switches.
     private static let pieceSize = 256 << 10
@@ -59,8 +59,8 @@ struct FileSink {
     private let pool: BlockingThreadPool
     private let clock: any PulseClock
 
-    /// Creates the file, or makes it readable for its user only, and truncates it at the offset. Throws
-    /// ``TransportFailure``, also if the file ends before the offset: the bytes in between would never be fetched.
+    /// Opens the file, or creates it for its user only, and truncates it at the offset. Throws ``TransportFailure``,
+    /// including when the file ends before the offset: the bytes in between would never be fetched.
     init(_ url: URL, offset: Int64, clock: any PulseClock = .system) async throws {
         self.url = url
         self.offset = offset
@@ -81,7 +81,7 @@ struct FileSink {
         let descriptor = systemOpen(url.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // By now the file may be that of a later download.
+        // By now the file may belong to a later download.
         if isAbandoned.withLock({ $0 }) { throw CancellationError() }
         guard try handle.seekToEnd() >= offset else { throw CocoaError(.fileWriteUnknown) }
         try handle.truncate(atOffset: offset)
@@ -150,7 +150,7 @@ extension TransferProgress {
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 
 extension PulseResponse {
-    /// Gives the response its body as the request asks for it: the stream, or a file once the stream is complete.
+    /// Sets the body that the request asks for: the stream, or a file once the stream is complete.
     mutating func deliver(_ stream: ByteStream, for request: TransportRequest) async throws {
         guard case .file(let file, let offset) = request.delivery else {
             body = .stream(stream)

@@ -14,14 +14,14 @@ struct pulse_address {
     uint64_t words[16];
 };
 
-/// The address in numbers that a text is, possibly with a zone; false for a name. Nothing is looked up.
+/// Parses an IP address literal, possibly with a zone; false for a name. Performs no lookup.
 bool pulse_address_parse(const char *text, struct pulse_address *address);
 
-/// The address of a unix-domain socket; false if the path is too long.
+/// The address of a unix-domain socket; false if the path is empty or too long.
 bool pulse_address_of_path(const char *path, struct pulse_address *address);
 
-/// Looks a name up, which may take long. Returns 0 and the number of addresses, in the order of RFC 6724, or an error
-/// of `getaddrinfo`.
+/// Looks up a name, which may block for long. Returns 0 and the number of addresses, in the order of RFC 6724, or an
+/// error of `getaddrinfo`.
 int pulse_address_look_up(const char *name, struct pulse_address *addresses, int capacity, int *count);
 
 void pulse_address_set_port(struct pulse_address *address, uint16_t port);
@@ -31,16 +31,16 @@ int pulse_address_family(const struct pulse_address *address);
 
 enum { PULSE_ADDRESS_TEXT_SIZE = 64 };
 
-/// The numbers of an IP address, without zone and port; false for another family.
+/// Writes an IP address literal, without zone and port; false for another family.
 bool pulse_address_text(const struct pulse_address *address, char text[PULSE_ADDRESS_TEXT_SIZE]);
 
-/// Opens a socket that does not block, and begins to connect it. Returns 0 and the socket, or an errno.
+/// Opens a non-blocking socket, and starts connecting it. Returns 0 and the socket, or an errno.
 int pulse_socket_connect(const struct pulse_address *address, int *socket);
 
-/// 0 for a connected socket, EINPROGRESS for one that connects, or the errno of its failure, once.
+/// Returns 0 for a connected socket, EINPROGRESS while it connects, or the errno of its failure, once.
 int pulse_socket_connect_result(int socket);
 
-/// Runs a function on a thread of its own, which nothing joins. False if the system starts none.
+/// Runs a function on a new detached thread. False if the system cannot start one.
 bool pulse_thread_start(void *(*body)(void *context), void *context);
 
 #endif

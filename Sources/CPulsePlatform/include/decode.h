@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Decoders of content codings, by the system's `libz.so.1`, `libbrotlidec.so.1` and `libzstd.so.1`, loaded at run time.
-// Thread-safe, as long as only one thread at a time uses a `pulse_decoder`.
+// Decoders of content codings, using the system's `libz.so.1`, `libbrotlidec.so.1` and `libzstd.so.1`, loaded at run
+// time. Thread-safe, as long as only one thread at a time uses a `pulse_decoder`.
 
 #ifndef PULSE_DECODE_H
 #define PULSE_DECODE_H
@@ -30,11 +30,11 @@ bool pulse_decoder_load(enum pulse_coding coding);
 
 struct pulse_decoder;
 
-/// A new decoder; NULL without memory or the library.
+/// A new decoder; NULL if out of memory, or without the library.
 struct pulse_decoder *pulse_decoder_new(enum pulse_coding coding);
 
-/// Consumes bytes from the front of the input and produces output, like `pulse_deflate_run`. It may produce bytes
-/// before a failure, too. After the end it starts with the next frame.
+/// Consumes bytes from the front of the input and produces output, like `pulse_deflate_run`. It may also produce bytes
+/// before a failure. After the end of a frame it starts with the next one.
 enum pulse_deflate_result pulse_decoder_run(
     struct pulse_decoder *decoder, const uint8_t *input, size_t *input_count, uint8_t *output, size_t *output_count);
 

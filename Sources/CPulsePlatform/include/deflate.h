@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compression and decompression by the system's `libz.so.1`, loaded at run time. Thread-safe, as long as only one thread
-// at a time uses a `pulse_deflate` or a `pulse_inflate`.
+// Compression and decompression, using the system's `libz.so.1`, loaded at run time. Thread-safe, as long as only one
+// thread at a time uses a `pulse_deflate` or a `pulse_inflate`.
 
 #ifndef PULSE_DEFLATE_H
 #define PULSE_DEFLATE_H
@@ -26,13 +26,12 @@ enum pulse_deflate_result {
     PULSE_DEFLATE_FAILED,
 };
 
-/// The base-two logarithms of the windows of DEFLATE that zlib can limit itself to.
+/// The base-two logarithms of the DEFLATE window sizes that zlib can be limited to.
 enum { PULSE_DEFLATE_SMALLEST_WINDOW = 8, PULSE_DEFLATE_LARGEST_WINDOW = 15 };
 
-/// A new stream whose output needs no larger window to decompress; NULL without memory, or without such a
-/// window.
+/// A new stream whose output needs no larger window to decompress; NULL if out of memory, or for another size.
 ///
-/// zlib cannot search a window of 8 bits: only repetitions of one byte are compressed then, besides the Huffman code.
+/// zlib cannot search a window of 8 bits: it then compresses only repetitions of one byte, besides Huffman coding.
 struct pulse_deflate *pulse_deflate_new(int window_bits);
 
 enum pulse_deflate_flush {
@@ -55,7 +54,7 @@ void pulse_deflate_free(struct pulse_deflate *stream);
 /// Decompresses raw DEFLATE streams (RFC 1951), each of which may refer to the bytes of the previous ones.
 struct pulse_inflate;
 
-/// A new stream for data of windows up to this size; NULL without memory, or without such a window.
+/// A new stream for data with windows up to this size; NULL if out of memory, or for another size.
 struct pulse_inflate *pulse_inflate_new(int window_bits);
 
 /// Like `pulse_deflate_run`. PULSE_DEFLATE_ENDED means that the consumed input ends on a byte boundary with a block,

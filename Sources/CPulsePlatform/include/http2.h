@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The framing of HTTP/2 for a client (RFC 9113), by the system's nghttp2. No I/O; a session is for one thread at a time.
+// HTTP/2 framing for a client (RFC 9113), using the system's nghttp2. No I/O; only one thread at a time may use a
+// session.
 
 #ifndef PULSE_HTTP2_H
 #define PULSE_HTTP2_H
@@ -14,17 +15,19 @@
 bool pulse_http2_load(void);
 
 enum pulse_http2_kind {
-    /// The header of a frame has come that is not ignored: `type`, `count` of its payload. False fails the connection.
+    /// A frame header was received, of a frame that is not ignored: `type`, `count` of its payload. False fails the
+    /// connection.
     PULSE_HTTP2_FRAME,
     /// A header field of a response or its trailers: `name`, `bytes`. False, if it is malformed, resets the stream.
     PULSE_HTTP2_FIELD,
-    /// The fields are complete; `is_end` if END_STREAM came with them. False, if they are malformed, resets the stream.
+    /// The fields are complete; `is_end` if END_STREAM arrived with them. False, if they are malformed, resets the
+    /// stream.
     PULSE_HTTP2_FIELDS_END,
     /// A part of a body: `bytes`.
     PULSE_HTTP2_DATA,
-    /// END_STREAM came with DATA.
+    /// END_STREAM arrived with DATA.
     PULSE_HTTP2_END,
-    /// The stream is over; `code` of RFC 9113, section 7.
+    /// The stream is closed; `code` of RFC 9113, section 7.
     PULSE_HTTP2_CLOSED,
     /// The server accepts no streams above `stream`; `code`.
     PULSE_HTTP2_GOAWAY,
@@ -38,11 +41,11 @@ enum pulse_http2_kind {
     PULSE_HTTP2_SENT,
     /// A SETTINGS or PING frame ends with the next bytes to send.
     PULSE_HTTP2_ACKNOWLEDGED,
-    /// A GOAWAY for an error of the connection ends with the next bytes to send: `code`, `bytes` may say why.
+    /// A GOAWAY for a connection error ends with the next bytes to send: `code`; `bytes` may have the reason.
     PULSE_HTTP2_FAILED,
 };
 
-/// What has happened during a call. The pointers live until the handler returns.
+/// An event during a call. The pointers are valid until the handler returns.
 struct pulse_http2_event {
     enum pulse_http2_kind kind;
     int32_t stream;
@@ -55,51 +58,52 @@ struct pulse_http2_event {
     size_t count;
 };
 
-/// Types of frames (RFC 9113, section 6).
+/// Frame types (RFC 9113, section 6).
 enum { PULSE_HTTP2_TYPE_DATA = 0, PULSE_HTTP2_TYPE_HEADERS = 1, PULSE_HTTP2_TYPE_PUSH_PROMISE = 5,
        PULSE_HTTP2_TYPE_CONTINUATION = 9 };
 
 struct pulse_http2_handler {
-    /// Passed to the functions, which are called during calls of the session's functions, and must call none of these.
+    /// Passed to the functions below, which are called during calls of the session's functions, and must call none of
+    /// these.
     void *context;
-    /// The result matters for the kinds that say so.
+    /// The result matters only for the kinds that document it.
     bool (*handle)(void *context, const struct pulse_http2_event *event);
-    /// Writes the next bytes of a body, at most `count`, and returns their number; -1 if there are none yet. Then
-    /// `pulse_http2_resume` tells that there are some.
+    /// Writes the next bytes of a body, at most `count`, and returns their number; -1 if there are none yet.
+    /// `pulse_http2_resume` then announces more.
     ptrdiff_t (*read)(void *context, int32_t stream, uint8_t *bytes, size_t count, bool *is_end);
 };
 
-/// The HTTP/2 of one connection.
+/// The HTTP/2 session of one connection.
 struct pulse_http2_session;
 
 struct pulse_http2_limits {
-    /// Of each stream, and of the connection.
+    /// The windows of each stream, and of the connection.
     uint32_t stream_window, connection_window;
     /// The size of a response's fields, as RFC 9113, section 6.5.2, counts it.
     uint32_t header_list;
 };
 
-/// A session that has its SETTINGS and the window of the connection to send. The connection's window is given back at
-/// receipt, a stream's by `pulse_http2_consume`. NULL without memory.
+/// A session with its SETTINGS and the connection's window queued. The connection's window is replenished at receipt, a
+/// stream's by `pulse_http2_consume`. NULL if out of memory.
 struct pulse_http2_session *pulse_http2_session_new(
     struct pulse_http2_limits limits, struct pulse_http2_handler handler);
 void pulse_http2_session_free(struct pulse_http2_session *session);
 
-/// Reads bytes of the server. Returns 0, or a negative number: `pulse_http2_error`, which ends the session.
+/// Reads bytes from the server. Returns 0, or a negative number for `pulse_http2_error`, which ends the session.
 int pulse_http2_receive(struct pulse_http2_session *session, const void *bytes, size_t count);
 
-/// The next bytes to send, which live until the next call: at most one frame. Their count; 0 if there are none, or a
+/// The next bytes to send, valid until the next call: at most one frame. Returns their count; 0 if there are none, or a
 /// negative number for an error.
 ptrdiff_t pulse_http2_next(struct pulse_http2_session *session, const uint8_t **bytes);
 
-/// Whether the number is that of too many unsent acknowledgments, or of too many frames of one block of fields.
+/// Whether the error means too many unsent acknowledgments, or too many frames of one field block.
 bool pulse_http2_is_flood(int error);
 
-/// In words; the text lives as long as the process.
+/// The message of an error, never freed.
 const char *pulse_http2_error(int error);
 
-/// Queues the HEADERS of a request. Names and values are one behind the other in `bytes`, which `lengths` divides.
-/// Returns the number of the stream; negative if it cannot be opened.
+/// Queues the HEADERS of a request. Names and values are concatenated in `bytes`, which `lengths` divides. Returns the
+/// stream identifier; negative if the stream cannot be opened.
 int32_t pulse_http2_submit(
     struct pulse_http2_session *session, const uint8_t *bytes, const size_t *lengths, size_t field_count,
     bool has_body);
@@ -107,25 +111,25 @@ int32_t pulse_http2_submit(
 /// Whether a new stream can be opened.
 bool pulse_http2_may_submit(struct pulse_http2_session *session);
 
-/// The body of the stream has more bytes, or its end.
+/// The body of the stream has more bytes, or has ended.
 void pulse_http2_resume(struct pulse_http2_session *session, int32_t stream);
 
-/// Gives back so many bytes of the stream's window.
+/// Replenishes the stream's window by this many bytes.
 void pulse_http2_consume(struct pulse_http2_session *session, int32_t stream, size_t count);
 
-/// Queues RST_STREAM. False without memory.
+/// Queues RST_STREAM. False if out of memory.
 bool pulse_http2_reset(struct pulse_http2_session *session, int32_t stream, uint32_t code);
 
-/// Queues PING. False without memory.
+/// Queues PING. False if out of memory.
 bool pulse_http2_ping(struct pulse_http2_session *session);
 
 /// Queues GOAWAY without an error.
 void pulse_http2_end(struct pulse_http2_session *session);
 
-/// Queues GOAWAY for an error of the connection, unless one is queued. What else comes is ignored.
+/// Queues GOAWAY for a connection error, unless one is queued. Bytes received after that are ignored.
 void pulse_http2_fail(struct pulse_http2_session *session, uint32_t code);
 
-/// How many streams the server allows at once.
+/// The server's limit on concurrent streams.
 uint32_t pulse_http2_maximum_streams(struct pulse_http2_session *session);
 
 #endif

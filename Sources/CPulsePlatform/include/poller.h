@@ -14,14 +14,14 @@ struct pulse_poller {
     int wakeups;
 };
 
-/// The number of the wake-up among epoll's events.
+/// The event number of the wake-up.
 static const uint64_t PULSE_POLLER_WAKE_UP = UINT64_MAX;
 
 /// False where the system has no descriptors left; nothing needs to be closed then.
 bool pulse_poller_open(struct pulse_poller *poller);
 void pulse_poller_close(struct pulse_poller poller);
 
-/// Makes the wait return; without a wait under way, the next one returns at once.
+/// Makes the wait return; without a wait in progress, the next one returns at once.
 void pulse_poller_wake(struct pulse_poller poller);
 
 /// The maximum number of sockets that one wait returns. Few, so that the first of them need not wait for the last.
@@ -32,20 +32,20 @@ struct pulse_poller_event {
     bool is_readable;
     bool is_writable;
     /// The peer has ended its direction, or the connection is broken: a short read does not mean that the next one
-    /// would wait.
+    /// would block.
     bool has_ended;
 };
 
-/// Waits for sockets or a wake-up, or until that time of the monotonic clock. Returns the number of events.
+/// Waits for sockets or a wake-up, or until this time of the monotonic clock. Returns the number of events.
 int pulse_poller_wait(
     struct pulse_poller poller, double until, struct pulse_poller_event events[PULSE_POLLER_TURN]);
 
-/// Reports each time that a socket becomes readable or writable, under a number below UINT64_MAX. False where the
-/// system has no memory for that.
+/// Reports each time that a socket becomes readable or writable, under a number below UINT64_MAX. False if memory is
+/// exhausted.
 bool pulse_poller_add(struct pulse_poller poller, int socket, uint64_t number);
 
-/// Reports once that a descriptor can be read, or written, under a number below UINT64_MAX. Called again, it reports the
-/// next time, in place of what was reported before. False where the system has no memory for that.
+/// Reports once that a descriptor is readable, or writable, under a number below UINT64_MAX. Calling it again rearms
+/// the report, in place of the earlier one. False if out of memory.
 bool pulse_poller_arm(struct pulse_poller poller, int descriptor, uint64_t number, bool writes);
 
 /// Ends the reports of a socket. Closing it alone would leave epoll watching a socket that has another descriptor.

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/// Loads libssl, once per process. Returns whether there is one.
+/// Loads libssl, once per process. Returns whether the system has it.
 bool pulse_openssl_load(void);
 
 /// The address of a function of libssl or libcrypto; NULL without the library, or for a function that it does not have.

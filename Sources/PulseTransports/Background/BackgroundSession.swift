@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// What background transfers need of a `URLSession` whose tasks outlive the process. Its methods and their closures are
-/// called on the queue of its events.
+/// The part of a `URLSession` that background transfers need; its tasks outlive the process. Methods and closures are
+/// called on its event queue.
 package protocol BackgroundSession: AnyObject {
-    /// Finds the tasks that an earlier process, or this one, has left in the system.
+    /// Lists the session's tasks in the system, created by this process or an earlier one.
     func findTasks(_ found: @escaping @Sendable ([BackgroundTask]) -> Void)
     /// Creates a task that is not resumed yet, and returns its identifier.
     func makeTask(_ work: BackgroundWork) -> Int
@@ -13,15 +13,15 @@ package protocol BackgroundSession: AnyObject {
     func resume(_ task: Int)
     /// Cancels a task. Does nothing to a task that is gone.
     func cancel(_ task: Int)
-    /// Cancels a download and hands over what a later task may resume it with; nil if there is nothing.
+    /// Cancels a download and passes the resume data for a later task; nil if there is none.
     func stop(_ task: Int, _ stopped: @escaping @Sendable (_ resumeData: Data?) -> Void)
 }
 
-/// A task of the system.
+/// A task of a background session.
 package struct BackgroundTask: Sendable, Hashable {
-    /// The system's identifier. A later task of the session may get it again.
+    /// The system's identifier. A later task of the session may reuse it.
     package let identifier: Int
-    /// The text that the task was created with.
+    /// The task description, set at creation.
     package let name: String?
 
     package init(identifier: Int, name: String?) {
@@ -29,7 +29,7 @@ package struct BackgroundTask: Sendable, Hashable {
     }
 }
 
-/// What a task does.
+/// The transfer that a task performs.
 package struct BackgroundWork: Sendable {
     package enum Kind: Sendable {
         case download(URLRequest)
@@ -48,26 +48,26 @@ package struct BackgroundWork: Sendable {
     }
 }
 
-/// What happens in a background session. The events of a task come in order, the last one is ``finished(_:_:_:)``.
+/// An event of a background session. The events of a task arrive in order and end with ``finished(_:_:_:)``.
 package enum BackgroundEvent: Sendable {
     case progress(BackgroundTask, TransferProgress)
-    /// The content of a download is in a file, which exists until the handler of the event returns.
+    /// The downloaded file, which exists until the event handler returns.
     case file(BackgroundTask, URL, BackgroundHead?)
-    /// A piece of the body of the response to an upload.
+    /// A chunk of the response body of an upload.
     case body(BackgroundTask, Data)
     case finished(BackgroundTask, BackgroundHead?, BackgroundFailure?)
     /// The system has no more events for this launch.
     case allDelivered
 }
 
-/// The head of a response, in a form for the disk.
+/// A response head that can be stored on disk.
 package struct BackgroundHead: Sendable, Equatable, Codable {
     package var status: Int
     /// The names and values of the header fields, in order.
     package var fields: [[String]]
     /// The scheme of the last redirect, with its colon: a whole URL may be signed.
     package var url: String?
-    /// Whether the system has undone a content coding.
+    /// Whether the system has decoded a content coding.
     package var isDecoded: Bool
 
     package init(status: Int, fields: [[String]], url: String? = nil, isDecoded: Bool = false) {
@@ -91,20 +91,20 @@ package struct BackgroundHead: Sendable, Equatable, Codable {
     }
 }
 
-/// The failure of a task, in a form for the disk.
+/// A task failure that can be stored on disk.
 package struct BackgroundFailure: Sendable, Equatable {
     package let code: URLError.Code
     /// How far the request got.
     package let phase: PulseError.Phase
-    /// What a later task may resume a download with.
+    /// The resume data of a download.
     package var resumeData: Data?
 
     package init(code: URLError.Code, phase: PulseError.Phase, resumeData: Data? = nil) {
         (self.code, self.phase, self.resumeData) = (code, phase, resumeData)
     }
 
-    /// The meaning of an error of `URLSession`. The user ends all tasks of an app by swiping it away: for the app,
-    /// such a task has lost its connection.
+    /// Maps an error of `URLSession`. Swiping an app away cancels all its tasks; the app sees such a task as a lost
+    /// connection.
     package init(_ error: any Error, hasResponse: Bool, resumeData: Data? = nil) {
         // The system repeats requests by itself, and counts the bytes of the last one. What was handed over may have
         // been sent.
@@ -115,7 +115,7 @@ package struct BackgroundFailure: Sendable, Equatable {
             phase: failure?.phase ?? (hasResponse ? .responseStarted : .maybeSent), resumeData: resumeData)
     }
 
-    /// The failure of a task that the system does not know any more.
+    /// The failure of a task that the system no longer knows.
     package static let lost = BackgroundFailure(code: .networkConnectionLost, phase: .maybeSent)
 
     package var asTransportFailure: TransportFailure {
@@ -128,7 +128,7 @@ extension BackgroundFailure: Codable {
         case code, phase
     }
 
-    /// The phases by their distance from the start.
+    /// The phases in order; their indices are stored on disk.
     private static let phases: [PulseError.Phase] = [.beforeSend, .maybeSent, .responseStarted]
 
     package init(from decoder: any Decoder) throws {
@@ -141,7 +141,7 @@ extension BackgroundFailure: Codable {
             phase: Self.phases.indices.contains(phase) ? Self.phases[phase] : .maybeSent)
     }
 
-    /// Without the resume data, which is stored by itself.
+    /// Omits the resume data, which is stored separately.
     package func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(code.rawValue, forKey: .code)

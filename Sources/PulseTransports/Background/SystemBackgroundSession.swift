@@ -3,8 +3,8 @@
 import Dispatch
 import PulseCore
 
-/// Creates the system's background session of that identifier, whose events come on the queue. Throws
-/// ``PulseError/unsupported(_:)`` where there is none.
+/// Creates the system's background session, which reports its events on the queue. Throws
+/// ``PulseError/unsupported(_:)`` on platforms without one.
 package typealias BackgroundSessionMaker =
     @Sendable (
         _ identifier: String, _ settings: BackgroundSettings, _ queue: DispatchQueue,
@@ -14,7 +14,7 @@ package typealias BackgroundSessionMaker =
 /// How the system schedules the transfers of a background session.
 package struct BackgroundSettings: Sendable, Hashable {
     package var isDiscretionary = false
-    /// The seconds for each task, counted from its creation.
+    /// The time limit of each task in seconds, counted from its creation.
     package var resourceTimeout: TimeInterval = 604_800
 
     package init() {}
@@ -97,7 +97,7 @@ package final class SystemBackgroundSession: BackgroundSession {
     }
 }
 
-/// Turns the session's calls into events. It has no method for challenges: the system evaluates certificates itself.
+/// Turns delegate calls into events. It implements no challenge method: the system evaluates certificates itself.
 private final class BackgroundDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     private let handler: @Sendable (BackgroundEvent) -> Void
     private let tasks: Locked<[Int: URLSessionTask]>
@@ -162,7 +162,7 @@ extension URLSessionTask {
 #endif
 
 extension TransferProgress {
-    /// The progress as `URLSession` counts it, which has negative numbers for what it does not know.
+    /// Converts the counts of `URLSession`, which are negative if unknown.
     package init(counted: Int64, expected: Int64) {
         self.init(completed: max(0, counted), total: expected > 0 ? max(expected, counted) : nil)
     }

@@ -7,7 +7,7 @@ struct CertificateAuthorities: Sendable, Hashable {
     private static var begin: [UInt8] { Array("-----BEGIN ".utf8) }
     private static var end: [UInt8] { Array("-----END ".utf8) }
     private static var dashes: [UInt8] { Array("-----".utf8) }
-    /// The labels of a certificate (RFC 7468, section 5.1; OpenSSL has the second one, too).
+    /// The labels of a certificate (RFC 7468, section 5.1; OpenSSL also accepts the second one).
     private static var labels: [Data] { ["CERTIFICATE", "X509 CERTIFICATE"].map { Data($0.utf8) } }
     private static var trusted: Data { Data("TRUSTED CERTIFICATE".utf8) }
     private static var whitespace: [UInt8] { Array(" \t\r\n".utf8) }
@@ -15,7 +15,7 @@ struct CertificateAuthorities: Sendable, Hashable {
     /// In DER, each exactly one certificate.
     let certificates: [Data]
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for an element that is, or has, no certificate.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for an element without a certificate.
     init(_ authorities: [Data]) throws(PulseError) {
         var certificates: [Data] = []
         for (index, data) in authorities.enumerated() {
@@ -28,7 +28,7 @@ struct CertificateAuthorities: Sendable, Hashable {
         self.certificates = certificates
     }
 
-    /// Throws if the system has read fewer of the certificates than there are.
+    /// Throws unless the system has read all certificates.
     func requireReading(of count: Int) throws(PulseError) {
         guard count == certificates.count else {
             throw Self.unusable("the system reads \(count) of \(certificates.count) certificates")
@@ -45,7 +45,7 @@ struct CertificateAuthorities: Sendable, Hashable {
         return found
     }
 
-    /// The certificates in DER, one after the other.
+    /// The certificates in concatenated DER.
     private static func elements(of data: Data) throws(CertificateError) -> [Data] {
         guard data.first == DERReader.Tag.sequence.rawValue else {
             throw CertificateError(reason: .noCertificate, offset: 0)
@@ -61,7 +61,7 @@ struct CertificateAuthorities: Sendable, Hashable {
         while let start = rest.firstIndex(ofPattern: begin) {
             let offset = start - data.startIndex
             let label = rest[(start + begin.count)...].prefix { $0 != UInt8(ascii: "-") }
-            // Its trust may be less than that of an authority.
+            // It may be trusted less than an authority.
             guard label != trusted else { throw CertificateError(reason: .trustSettings, offset: offset) }
             let mark = end + label + dashes
             guard let stop = rest[label.endIndex...].firstIndex(ofPattern: mark) else {
@@ -87,7 +87,7 @@ extension TLSSettings.ClientCertificate {
         .invalidRequest(reason: "`clientCertificate` of the TLS settings cannot be used: \(problem)")
     }
 
-    /// The reason why Security has imported no identity; nil if it has.
+    /// Why Security has imported no identity; nil if it has imported one.
     ///
     /// - Parameter status: a code of Security/SecBase.h.
     static func importProblem(status: Int32, hasIdentity: Bool) -> String? {
@@ -103,7 +103,7 @@ extension TLSSettings.ClientCertificate {
 }
 
 extension TLSSettings.Version {
-    /// The number of the version on the wire (RFC 8446, section 4.2.1), which Apple's enumeration has, too.
+    /// The number of the version on the wire (RFC 8446, section 4.2.1), which Apple's enumeration also uses.
     var number: UInt16 {
         switch self {
         case .tls12: 0x0303

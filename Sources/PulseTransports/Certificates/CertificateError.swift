@@ -14,7 +14,7 @@ package struct CertificateError: Error, Hashable, CustomStringConvertible {
     }
 
     package let reason: Reason
-    /// The index of the byte, from 0.
+    /// The zero-based index of the byte.
     package let offset: Int
 
     package var description: String { "\(reason.rawValue) (byte \(offset))" }

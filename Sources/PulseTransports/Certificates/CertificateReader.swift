@@ -4,10 +4,10 @@ import PulseCore
 
 /// Finds the public key in an X.509 certificate (RFC 5280, section 4.1).
 ///
-/// It verifies the structure down to the key, and no name, date, extension or signature: the system has verified those
-/// of a server's chain, and a pinned certificate counts for its key alone.
+/// It verifies the structure down to the key, but no name, date, extension or signature: the system has verified those
+/// of a server's chain, and only the key of a pinned certificate matters.
 package enum CertificateReader {
-    /// The SubjectPublicKeyInfo, exactly as it is in the certificate: the bytes that a pin is the hash of.
+    /// The SubjectPublicKeyInfo, exactly as it is in the certificate: the bytes that a pin hashes.
     ///
     /// - Parameter certificate: exactly one certificate in DER.
     package static func publicKeyInfo(of certificate: Data) throws(CertificateError) -> Data {

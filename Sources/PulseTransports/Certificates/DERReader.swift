@@ -30,7 +30,7 @@ struct DERReader {
         var elements: DERReader { DERReader(content, origin: origin) }
     }
 
-    /// The first index of all bytes. Slices keep the indices.
+    /// The start index of the whole input. Slices keep its indices.
     private let origin: Data.Index
     private var rest: Data
 
@@ -42,7 +42,7 @@ struct DERReader {
         (self.origin, rest) = (origin, bytes)
     }
 
-    /// Reads the next element, which must have that tag.
+    /// Reads the next element, which must have this tag.
     @discardableResult
     mutating func element(_ tag: Tag) throws(CertificateError) -> Element {
         let start = rest
@@ -54,14 +54,14 @@ struct DERReader {
         return Element(encoding: start.prefix(upTo: content.endIndex), content: content, origin: origin)
     }
 
-    /// Skips the next element if it has that tag.
+    /// Skips the next element if it has this tag.
     mutating func skip(ifPresent tag: Tag) throws(CertificateError) {
         if rest.first == tag.rawValue { try element(tag) }
     }
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Throws if an element is left.
+    /// Throws if bytes remain.
     func finish() throws(CertificateError) {
         guard rest.isEmpty else { throw error(.surplusBytes, at: rest.startIndex) }
     }

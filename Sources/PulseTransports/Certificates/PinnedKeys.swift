@@ -8,7 +8,7 @@ struct PinnedKeys: Sendable, Hashable {
     /// The result of a comparison. `seen` are the hashes of the chain's keys, leaf first.
     enum Verdict: Sendable, Hashable {
         case accepted
-        /// None of the keys is pinned, and the policy only reports.
+        /// None of the keys is pinned, and the policy is report-only.
         case reported(seen: [[UInt8]])
         /// None of the keys is pinned: nothing of the request may be sent.
         case refused(seen: [[UInt8]])
@@ -58,9 +58,9 @@ struct PinnedKeys: Sendable, Hashable {
 }
 
 extension TransportRequest {
-    /// Compares a verified chain with the pins of its connection, and emits the event if none is in it. Throws
-    /// ``PulseError/sslPinningFailed(host:)`` unless the pins only report, and for a connection without this request's
-    /// pins.
+    /// Compares a verified chain with the pins of its connection, and emits the event if none matches. Throws
+    /// ``PulseError/sslPinningFailed(host:)`` unless the pins are report-only, and for a connection opened without this
+    /// request's pins.
     func check(_ chain: [Data], against keys: PinnedKeys?) throws(PulseError) {
         guard let keys else {
             if pins != nil { throw pinningFailure([]) }

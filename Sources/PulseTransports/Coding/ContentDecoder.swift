@@ -8,7 +8,7 @@ extension ContentCoding {
     /// The codings whose libraries the system has.
     static let available: [ContentCoding] = allCases.filter { pulse_decoder_load($0.decoder) }
 
-    /// The coding for its decoder in C. `deflate` may also come without the zlib wrapper.
+    /// The coding for its decoder in C. `deflate` may also be sent without the zlib wrapper.
     var decoder: pulse_coding {
         switch self {
         case .gzip: PULSE_CODING_GZIP
@@ -44,7 +44,7 @@ final class ContentDecoder: @unchecked Sendable {
 
     /// Decodes the next piece, which is valid until the next call; empty once all input is consumed.
     ///
-    /// - Parameter offset: how much of the input is consumed.
+    /// - Parameter offset: the number of input bytes consumed so far.
     func decode(_ input: UnsafeRawBufferPointer, from offset: inout Int) throws -> UnsafeRawBufferPointer {
         guard stages.count <= Self.stageLimit || input.isEmpty else { throw Self.failure }
         return try piece(of: stages.count - 1, input, &offset)
@@ -140,7 +140,7 @@ final class DecoderStage {
         return decoder
     }
 
-    /// Handles bytes after a complete frame: true for padding, which some servers send, as browsers ignore it.
+    /// Handles bytes after a complete frame. Returns true for padding, which some servers send and browsers ignore.
     private func skipsPadding() -> Bool {
         switch coding {
         case .gzip: isPadding = isPadding || input.first != 0x1F

@@ -2,8 +2,8 @@
 
 import PulseCore
 
-/// The reader of a streamed body, which removes its content codings. It decodes only as much as its own reader
-/// requests. So buffered bytes are bytes from the wire, however large they are when decoded.
+/// Reads a streamed body and removes its content codings. It decodes only on demand, so buffered bytes are wire bytes,
+/// however large they are when decoded.
 final class DecodedStream: @unchecked Sendable {
     // Unchecked: every stream has one reader at a time; a lock protects the count.
 
@@ -17,7 +17,7 @@ final class DecodedStream: @unchecked Sendable {
 
     /// - Parameters:
     ///   - codings: in the order of decoding.
-    ///   - response: the head, for the failure of a body that is not coded as it says.
+    ///   - response: the head, for the failure of a body that does not match its declared coding.
     ///   - next: returns the next bytes from the wire, nil after the last.
     init(
         _ codings: [ContentCoding], of response: PulseResponse? = nil,

@@ -4,12 +4,12 @@
 import CPulsePlatform
 import PulseCore
 
-/// Why no connection came about: the cause in a ``TransportFailure``. The text has no credentials.
+/// Why opening a connection failed: the cause in a ``TransportFailure``. The text has no credentials.
 struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
     let text: String
     /// The errno of a socket; 0 for another cause.
     var number: Int32 = 0
-    /// The host and port of the proxy that could not be reached, or that failed before its tunnel stood.
+    /// The host and port of the proxy that could not be reached, or that failed before its tunnel was established.
     var proxy: String?
 
     init(_ text: String, proxy: String? = nil) {
@@ -22,10 +22,10 @@ struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
     var description: String { text + (proxy.map { ", by the proxy \($0)" } ?? "") }
 
-    /// Whether the system had no descriptor or memory left.
+    /// Whether the system ran out of descriptors or memory.
     var isExhaustion: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(number) }
 
-    /// The failure of a host at its last address.
+    /// The failure of a host after its last address.
     func failure(hasTriedBothFamilies: Bool) -> TransportFailure {
         let code: URLError.Code =
             isExhaustion
@@ -35,11 +35,11 @@ struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
         return TransportFailure(code: code, phase: .beforeSend, underlying: self)
     }
 
-    /// The code of a failed connection: only the host itself can refuse; any other failure means that it is
-    /// unreachable.
+    /// The code of a failed connection: an unreachable network or host counts as offline, any other errno as the host's
+    /// failure.
     ///
     /// - Parameter number: the errno of the last address, which hides the others: a host may have refused at its IPv4
-    ///   address while its IPv6 address is unreachable.
+    ///   address, while its IPv6 address is unreachable.
     static func connectCode(
         _ number: Int, hasTriedBothFamilies: Bool, hasDefaultRoute: @autoclosure () -> Bool
     ) -> URLError.Code {
@@ -50,7 +50,7 @@ struct ConnectionFailure: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The failure of a name that was not found.
+    /// The failure of a name lookup.
     static func unresolved(_ error: Int32) -> TransportFailure {
         let cause = ConnectionFailure(String(cString: gai_strerror(error)))
         let code: URLError.Code =

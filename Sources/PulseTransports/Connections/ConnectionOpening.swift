@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// A new connection, and how it came about.
+/// A new connection, with the results of opening it.
 struct ConnectionOpening: Sendable {
     let connection: any ReusableConnection
     let timings: PulseResponse.Timings
-    /// The keys of the verified chain, if none is pinned and the policy only reports.
+    /// The keys of the verified chain, if none is pinned and the policy is report-only.
     var unpinnedKeys: [[UInt8]]?
-    /// Whether TLS has agreed on HTTP/2; HTTP/1.1 otherwise.
+    /// Whether ALPN selected HTTP/2; HTTP/1.1 otherwise.
     var isHTTP2 = false
 }

@@ -3,18 +3,18 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// Which of a host's addresses is tried when (RFC 8305, section 5): a pure value.
+/// Decides which of a host's addresses to try next, and when (RFC 8305, section 5): a pure value.
 struct ConnectionRace {
     enum Step: Equatable {
-        /// Begin to connect to the address at that index, and ask again.
+        /// Start connecting to the address at this index, then call again.
         case attempt(Int)
-        /// Wait for the end of an attempt, until that time at most.
+        /// Wait for an attempt to end, at most until this time.
         case wait(until: TimeInterval)
         /// No address is left.
         case fail
     }
 
-    /// How long an attempt has the field to itself, in seconds.
+    /// The Connection Attempt Delay of RFC 8305, in seconds.
     static let delay: TimeInterval = 0.25
 
     private let count: Int
@@ -22,7 +22,7 @@ struct ConnectionRace {
     private var pendingCount = 0
     private var nextStart = -TimeInterval.infinity
 
-    /// - Parameter count: of the addresses.
+    /// - Parameter count: the number of addresses.
     init(count: Int) {
         self.count = count
     }
@@ -48,11 +48,11 @@ extension SocketLoop {
         case reached(TimeInterval)
     }
 
-    /// Connects to the address of a host that is the first to accept. Throws as ``connect(to:)`` does for the last
-    /// attempt that fails.
+    /// Connects to the first address of a host that accepts. Throws the error of ``connect(to:)`` for the last failed
+    /// attempt.
     func connect(toFirstOf addresses: [SocketAddress], clock: any PulseClock) async throws -> SocketConnection {
         if addresses.count == 1 { return try await connect(to: addresses[0], clock: clock) }
-        // The connections that lose are released, and so closed, before this returns.
+        // The losing connections are released, and thereby closed, before this returns.
         return try await withThrowingTaskGroup(of: RaceEvent.self) { group in
             defer { group.cancelAll() }
             var race = ConnectionRace(count: addresses.count)
@@ -94,8 +94,8 @@ extension SocketLoop {
         }
     }
 
-    /// Does as ``connect(to:)``, and waits while the queue of a unix-domain socket is full: the system reports that at
-    /// once, and no event reports room.
+    /// Connects as ``connect(to:)`` does, and retries while the backlog of a unix-domain socket is full: the system
+    /// reports that at once, and no event reports room.
     private func connect(to address: SocketAddress, clock: any PulseClock) async throws -> SocketConnection {
         var delay: TimeInterval = 0.001
         while true {

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// How a connection gets to its server.
+/// How a connection reaches its server.
 indirect enum ConnectionRoute: Sendable, Hashable {
     case direct
     case proxy(Proxy)
@@ -16,7 +16,7 @@ indirect enum ConnectionRoute: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             /// A tunnel by CONNECT (RFC 9110, section 9.3.6), or requests in absolute form.
             case http
-            /// SOCKS5 (RFC 1928), whose proxy gets the host's name, or one of its addresses.
+            /// SOCKS5 (RFC 1928), whose proxy receives the host's name, or one of its addresses.
             case socks5(resolvesNames: Bool)
         }
 
@@ -26,12 +26,12 @@ indirect enum ConnectionRoute: Sendable, Hashable {
         let port: UInt16
         var credentials: Credentials?
 
-        /// Host and port for texts, without the credentials.
+        /// The host and port for messages, without the credentials.
         var name: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
     }
 
-    /// The proxy that gets the request itself instead of making a tunnel (RFC 9112, section 3.2.2): an HTTP proxy, for
-    /// cleartext. An upgrade has a tunnel, since a proxy drops the fields of the connection.
+    /// The proxy that forwards the request instead of tunneling it (RFC 9112, section 3.2.2): an HTTP proxy, for plain
+    /// HTTP. An upgrade is tunneled, since a proxy drops hop-by-hop fields.
     func forwarder(of request: TransportRequest, isSecure: Bool) -> Proxy? {
         guard case .proxy(let proxy) = self, proxy.kind == .http, !isSecure, request.delivery != .upgrade else {
             return nil
@@ -75,8 +75,8 @@ extension ConnectionRoute {
 }
 
 extension ConnectionRoute.Proxy {
-    /// The value of a variable, such as `http://user:password@proxy.test:3128/`; nil without a host, or with a port
-    /// that is none. Throws ``PulseError/unsupported(_:)`` for another scheme.
+    /// The value of a variable, such as `http://user:password@proxy.test:3128/`; nil without a host, or with an invalid
+    /// port. Throws ``PulseError/unsupported(_:)`` for another scheme.
     init?(variable text: String) throws {
         var rest = Substring(text)
         var scheme = "http"
@@ -97,7 +97,7 @@ extension ConnectionRoute.Proxy {
             digits = rest[colon...].dropFirst()
             rest = rest[..<colon]
         }
-        // The default of most programs.
+        // The default port of most programs.
         let port: UInt16? = if let digits, !digits.isEmpty { UInt16(digits) } else { 1080 }
         guard !rest.isEmpty, let port, port > 0 else { return nil }
         (host, self.port) = (Self.plain(String(rest)), port)

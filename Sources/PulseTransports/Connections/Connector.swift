@@ -5,8 +5,8 @@ import CPulsePlatform
 import PulseCore
 import PulsePlatform
 
-/// Opens connections: finds the addresses, connects to the first that accepts, makes a tunnel through a proxy, and
-/// secures what the tunnel leads to. All of that has the request's connect timeout.
+/// Opens connections: resolves the host, connects to the first address that accepts, tunnels through a proxy, and
+/// performs the TLS handshake. The request's connect timeout covers all of it.
 final class Connector: Sendable {
     private struct State {
         var openings: [UInt64: Task<ConnectionOpening, any Error>] = [:]
@@ -25,8 +25,8 @@ final class Connector: Sendable {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - unixSocketPath: where all connections lead to, whatever their servers are; nil for their servers.
-    ///   - authorities: those of requests whose settings have none.
+    ///   - unixSocketPath: the socket for all connections, whatever their server; nil to connect to the servers.
+    ///   - authorities: for requests whose settings have none.
     ///   - environment: the variables that may name a proxy.
     init(
         unixSocketPath: String? = nil, resolver: NameResolver = .shared, clock: any PulseClock = .system,
@@ -40,8 +40,8 @@ final class Connector: Sendable {
         deadlines = DeadlineHeap(clock: clock, for: .timeout)
     }
 
-    /// How a request gets to the server of a URL. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)`` does,
-    /// and ``PulseError/invalidURL(_:)``.
+    /// The route of a request to the server of a URL. Throws as ``ConnectionRoute/init(_:to:isSecure:environment:)``
+    /// does, and ``PulseError/invalidURL(_:)``.
     func route(
         of request: TransportRequest, to server: @autoclosure () -> String, isSecure: Bool
     ) throws -> ConnectionRoute {
@@ -56,9 +56,9 @@ final class Connector: Sendable {
     /// `.beforeSend`, and `CancellationError`.
     ///
     /// - Parameters:
-    ///   - offersHTTP2: whether TLS may agree on HTTP/2 instead of HTTP/1.1.
-    ///   - queued: the seconds for which the request has waited.
-    ///   - sockets: the thread that gets the connection.
+    ///   - offersHTTP2: whether ALPN offers HTTP/2 beside HTTP/1.1.
+    ///   - queued: how long the request has waited, in seconds.
+    ///   - sockets: the event loop that serves the connection.
     func open(
         to server: String, by route: ConnectionRoute, isSecure: Bool, for request: TransportRequest,
         offersHTTP2: Bool = false, queued: TimeInterval, over sockets: SocketLoop
@@ -108,7 +108,7 @@ final class Connector: Sendable {
         }
     }
 
-    /// Ends all openings with `CancellationError`, and those that come.
+    /// Ends all openings with `CancellationError`, including later ones.
     func shutdown() {
         let openings = state.withLock { state in
             state.isShutDown = true
@@ -118,7 +118,7 @@ final class Connector: Sendable {
         deadlines.shutdown()
     }
 
-    /// The number of openings under way.
+    /// The number of openings in progress.
     var openingCount: Int { state.withLock { $0.openings.count } }
 }
 
@@ -135,12 +135,12 @@ struct TLSContexts: Sendable {
     private let authorities: TLSAuthorities?
     private let all = Locked<[Key: TLSContext]>([:])
 
-    /// - Parameter authorities: those of settings that have none; nil without OpenSSL.
+    /// - Parameter authorities: for settings that have none; nil without OpenSSL.
     init(_ authorities: TLSAuthorities?) {
         self.authorities = authorities
     }
 
-    /// Throws ``PulseError`` for settings that cannot be used, and ``TransportFailure`` without memory.
+    /// Throws ``PulseError`` for settings that cannot be used, and ``TransportFailure`` if out of memory.
     func context(for request: TransportRequest, offersHTTP2: Bool) throws -> TLSContext {
         let key = Key(tls: request.tls, pins: request.pins, offersHTTP2: offersHTTP2)
         if let known = all.withLock({ $0[key] }) { return known }
@@ -152,7 +152,7 @@ struct TLSContexts: Sendable {
         defer { withExtendedLifetime(dropped) {} }
         return all.withLock { all in
             if let known = all[key] { return known }
-            // Those in use come back, without their sessions.
+            // Those in use are made again, without their sessions.
             if all.count >= Self.limit { swap(&all, &dropped) }
             all[key] = made
             return made
@@ -160,7 +160,7 @@ struct TLSContexts: Sendable {
     }
 }
 
-/// One connection on its way to its server.
+/// One connection that is being opened.
 private struct Way: Sendable {
     let server: ServerAddress
     let route: ConnectionRoute
@@ -190,7 +190,7 @@ private struct Way: Sendable {
             isHTTP2: session.protocolName == "h2")
     }
 
-    /// Connects to the server, to the end of a tunnel that leads to it, or to the proxy that forwards the request.
+    /// Connects to the server, directly or through a tunnel, or to the proxy that forwards the request.
     private func connect(
         over sockets: SocketLoop, _ resolver: NameResolver, _ clock: any PulseClock,
         _ timings: inout PulseResponse.Timings
@@ -243,8 +243,7 @@ private struct Way: Sendable {
 
     // MARK: Tunnels
 
-    /// What the proxy gets: the server's name, or its addresses one after the other, those of IPv4 first, which more
-    /// proxies reach.
+    /// The targets for the proxy: the server's name, or its addresses in turn, IPv4 first, which more proxies reach.
     private func targets(_ resolver: NameResolver) async throws -> [String] {
         guard proxy?.kind == .socks5(resolvesNames: false) else { return [server.plainHost] }
         let addresses = try await resolver.addresses(of: server.plainHost, port: server.port)
@@ -287,7 +286,7 @@ private struct Way: Sendable {
         var head = "CONNECT \(host):\(server.port) HTTP/1.1\r\nHost: \(host):\(server.port)\r\n"
         if let credentials = proxy.credentials { head += "Proxy-Authorization: Basic \(credentials.basic)\r\n" }
         try await connection.write(Data((head + "\r\n").utf8))
-        // The response to CONNECT has no body, as that to HEAD, whatever its fields say.
+        // Like a response to HEAD, a response to CONNECT has no body, whatever its fields say.
         var parser = HTTP1ResponseParser(HTTP1ResponseParser.RequestTraits(isHead: true), limit: 0)
         while !parser.isComplete {
             let bytes = try await received(from: connection)
@@ -297,7 +296,7 @@ private struct Way: Sendable {
             let reason = parser.status.map { PulseError.ProxyRefusal.Reason.status($0) } ?? .unknown
             throw PulseError.proxyRefused(PulseError.ProxyRefusal(proxy: proxy.name, reason: reason))
         }
-        // A server that speaks before its client speaks no protocol of ours.
+        // In no supported protocol does the server send first.
         guard parser.surplus.isEmpty else { throw HTTP1ResponseParser.Malformed() }
     }
 
@@ -320,7 +319,7 @@ private struct Way: Sendable {
 
     // MARK: TLS
 
-    /// Secures the connection. Throws as the session does, and for keys that are not pinned.
+    /// Performs the TLS handshake. Throws as the session does, and for unpinned keys.
     private func secure(_ connection: SocketConnection, with context: TLSContext) async throws -> TLSSession {
         do {
             let session = try TLSSession(context, host: server.host, descriptor: connection.descriptor)
@@ -333,7 +332,7 @@ private struct Way: Sendable {
 }
 
 extension PulseError {
-    /// Whether a proxy does not reach the address, and may reach another one of the same host (RFC 1928, section 6).
+    /// Whether the proxy cannot reach the address, but may reach another one of the same host (RFC 1928, section 6).
     fileprivate var isOfAddress: Bool {
         guard case .proxyRefused(let refusal) = self else { return false }
         return [.socksReply(3), .socksReply(4), .socksReply(8)].contains(refusal.reason)

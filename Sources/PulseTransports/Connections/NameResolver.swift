@@ -4,11 +4,11 @@
 import CPulsePlatform
 import PulseCore
 
-/// Finds the addresses of hosts.
+/// Resolves host names to addresses.
 ///
-/// Each lookup has a thread of its own, which ends with it: `getaddrinfo` blocks, and cannot be stopped. A name has one
-/// lookup at a time, whose result all share that wait for it. So a name server that hangs costs a thread for each name,
-/// and delays no other name. A waiter leaves as soon as its task is cancelled; the lookup runs to its end.
+/// Each lookup runs on its own thread, because `getaddrinfo` blocks and cannot be cancelled. Lookups are single-flight:
+/// all waiters for a name share one result. So a hanging name server costs one thread per name and delays no other
+/// name. A cancelled waiter returns at once; the lookup runs to its end.
 final class NameResolver: Sendable {
     typealias Outcome = Result<[SocketAddress], any Error>
 
@@ -18,7 +18,7 @@ final class NameResolver: Sendable {
         var nextID: UInt64 = 0
     }
 
-    /// The one of all transports, which so share lookups.
+    /// The resolver of all transports, which thus share lookups.
     static let shared = NameResolver()
 
     /// The maximum number of addresses of a name.
@@ -27,7 +27,7 @@ final class NameResolver: Sendable {
     private let lookUp: @Sendable (String) -> Outcome
     private let state = Locked(State())
 
-    /// - Parameter lookUp: looks a name up, and blocks meanwhile: the system's, except in tests.
+    /// - Parameter lookUp: looks up a name and blocks meanwhile: the system's lookup, except in tests.
     init(lookUp: @escaping @Sendable (String) -> Outcome = system) {
         self.lookUp = lookUp
     }
@@ -35,7 +35,7 @@ final class NameResolver: Sendable {
     /// The addresses of a host, in the order in which to try them. Throws ``TransportFailure``, and
     /// `CancellationError`.
     ///
-    /// An address in numbers, and `localhost` (RFC 6761, section 6.3), are not looked up.
+    /// IP address literals and `localhost` (RFC 6761, section 6.3) are not looked up.
     func addresses(of host: String, port: UInt16) async throws -> [SocketAddress] {
         if let address = SocketAddress(host, port: port) { return [address] }
         if Self.isLocalhost(host) { return ["::1", "127.0.0.1"].compactMap { SocketAddress($0, port: port) } }
@@ -68,7 +68,7 @@ final class NameResolver: Sendable {
 
     private func join(_ name: String, _ id: UInt64, _ resume: @escaping @Sendable (Outcome) -> Void) {
         let isFirst = state.withLock { state -> Bool? in
-            // A cancellation that came earlier has found no waiter.
+            // An earlier cancellation found no waiter to resume.
             guard !Task.isCancelled else { return nil }
             let isFirst = state.lookups[name] == nil
             state.lookups[name, default: [:]][id] = resume

@@ -3,17 +3,17 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The environment variables that name proxies, and the hosts without one: as most programs read them.
+/// The environment variables for proxies, and for the hosts that bypass them, read as most programs do.
 ///
 /// | Variable | |
 /// |---|---|
 /// | `https_proxy`, `HTTPS_PROXY` | for `https` |
 /// | `http_proxy` | for `http`; not in upper case, since a CGI server would set that from a request's field `Proxy` |
 /// | `all_proxy`, `ALL_PROXY` | for both, if the others are empty |
-/// | `no_proxy`, else `NO_PROXY` | hosts without a proxy, after commas or blanks; `*` alone for all |
+/// | `no_proxy`, else `NO_PROXY` | hosts without a proxy, separated by commas or blanks; `*` alone for all |
 ///
 /// A name in the list stands for its subdomains too; an address may have a prefix length: `10.0.0.0/8`.
-/// ``settings(_:for:environment:)`` reads the entries with ports or brackets.
+/// ``settings(_:for:environment:)`` handles the entries with ports or brackets.
 struct ProxyVariables {
     private let environment: (String) -> String?
 
@@ -28,13 +28,13 @@ struct ProxyVariables {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { value($0) != nil }
     }
 
-    /// Reads the variables, or none if none of them names a proxy now.
+    /// Reads the variables; nil for all if none names a proxy now.
     static var current: @Sendable (String) -> String? {
         if isInEnvironment { return { ProxyVariables.value($0) } }
         return { _ in nil }
     }
 
-    /// The settings for a URL: direct if it is excluded, also by an entry of the variables with a port or brackets.
+    /// The settings for a URL: direct if it is excluded, even by a `no_proxy` entry with a port or brackets.
     static func settings(
         _ proxy: ProxySettings, for url: URL?, environment: (String) -> String? = value
     ) -> ProxySettings {

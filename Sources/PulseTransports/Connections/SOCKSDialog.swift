@@ -39,7 +39,7 @@ struct SOCKSDialog {
         }
     }
 
-    /// What is sent first: the methods of authentication.
+    /// The first message: the authentication methods.
     var greeting: [UInt8] { [Self.version] + (credentials == nil ? [1, 0] : [2, 0, 2]) }
 
     /// Whether the proxy has connected.
@@ -54,12 +54,12 @@ struct SOCKSDialog {
             received.removeFirst(count)
             outgoing += try respond(to: message)
         }
-        // A server that speaks before its client speaks no protocol of ours.
+        // In no supported protocol does the server send first.
         guard !isComplete || received.isEmpty else { throw Failure.invalid("the proxy sent bytes behind its reply") }
         return outgoing
     }
 
-    /// The length of the next message, as far as it can be seen; nil at the end.
+    /// The length of the next message, as far as it is known; nil at the end.
     private var neededCount: Int? {
         get throws {
             switch position {
@@ -114,9 +114,9 @@ struct SOCKSDialog {
     }
 }
 
-/// IP addresses in numbers.
+/// IP address literals.
 enum IPNumbers {
-    /// The 4 or 16 bytes of an address without a zone; nil for another text.
+    /// The 4 or 16 bytes of an address without a zone; nil for any other text.
     static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let text = String(text)
         var buffer = [UInt8](repeating: 0, count: 16)

@@ -8,12 +8,12 @@ import PulseCore
 struct SocketAddress: Sendable {
     private var raw: pulse_address
 
-    /// An address of a name, without a port.
+    /// A resolved address, without a port.
     init(_ raw: pulse_address) {
         self.raw = raw
     }
 
-    /// An IP address in numbers, possibly with a zone; nil for a name.
+    /// An IP address literal, possibly with a zone; nil for a name.
     init?(_ text: String, port: UInt16 = 0) {
         raw = pulse_address()
         guard pulse_address_parse(text, &raw) else { return nil }
@@ -38,7 +38,7 @@ struct SocketAddress: Sendable {
         return pulse_address_family(&raw)
     }
 
-    /// The numbers, without zone and port; nil for a unix-domain socket.
+    /// The address literal, without zone and port; nil for a unix-domain socket.
     var text: String? {
         var raw = raw
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PULSE_ADDRESS_TEXT_SIZE)) { text in
@@ -47,7 +47,7 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// Opens a socket and begins to connect it. Throws ``ConnectionFailure``.
+    /// Opens a socket and starts connecting it. Throws ``ConnectionFailure``.
     func startConnecting() throws -> Int32 {
         var raw = raw
         var descriptor: Int32 = -1
@@ -56,7 +56,7 @@ struct SocketAddress: Sendable {
         return descriptor
     }
 
-    /// The addresses by turns of their families, beginning with that of the first one (RFC 8305, section 4).
+    /// Interleaves the address families, starting with that of the first address (RFC 8305, section 4).
     static func interleaved(_ addresses: [SocketAddress]) -> [SocketAddress] {
         guard let first = addresses.first?.family else { return [] }
         var queues = [addresses.filter { $0.family == first }, addresses.filter { $0.family != first }].map { $0[...] }

@@ -4,14 +4,14 @@ import PulseCore
 
 /// A partial buffered body, without its content codings and within the limit.
 struct BufferedBody {
-    /// The maximum of bytes on the wire beyond the limit: a coded body may be larger than its decoded form, and endless
-    /// padding or empty blocks decode to nothing.
+    /// The maximum number of bytes on the wire beyond the limit: a coded body may be larger than its decoded form, and
+    /// endless padding or empty blocks decode to nothing.
     private static let codingOverhead: Int64 = 64 << 10
     /// The byte interval between two checks of the limit, counted from the body's start. A decoding failure loses the
     /// bytes decoded before it. The interval makes the resulting error independent of how the bytes are split.
     private static let stride: Int64 = 64
 
-    /// As many missing bytes are received into their place.
+    /// The minimum number of missing bytes to receive in place.
     private static let largeCount = 64 << 10
 
     private let limit: Int
@@ -37,13 +37,13 @@ struct BufferedBody {
 
     var decodedCount: Int64 { Int64(data.count + takenCount) }
 
-    /// Counts bytes that a reader gets as they are.
+    /// Counts bytes that are passed to a reader unchanged.
     mutating func note(passed count: Int) {
         receivedCount += Int64(count)
         takenCount += count
     }
 
-    /// Moves out what has come.
+    /// Takes the bytes received so far.
     mutating func takeData() -> Data {
         defer { (data, takenCount) = (Data(), takenCount + data.count) }
         return data
@@ -93,13 +93,13 @@ struct BufferedBody {
         }
     }
 
-    /// The length with so many more bytes, if they are many, not coded and within the limit.
+    /// The length with `more` further bytes; nil if they are few, coded, or beyond the limit.
     func length(with more: Int64) -> Int? {
         guard decoder == nil, !isBeyondLimit, more >= Self.largeCount, more <= limit - data.count else { return nil }
         return data.count + Int(more)
     }
 
-    /// Replaces what has come by the whole.
+    /// Replaces the bytes received so far with the whole body.
     mutating func take(whole bytes: Data) {
         receivedCount += Int64(bytes.count - data.count)
         data = bytes
@@ -136,8 +136,8 @@ struct BufferedBody {
                 data = Data(bytes)
                 return
             }
-            // Memory that is freed soon would make the allocator return pages. The row of `Benchmarks/transports` with
-            // 1 MiB in cleartext shows it.
+            // A short-lived reservation would make the allocator return pages. The 1 MiB cleartext row of
+            // `Benchmarks/transports` shows it.
             let isCompletedHere = !isCompletedInPlace || expectedCount - bytes.count < Self.largeCount
             if isCompletedHere { data.reserveCapacity(expectedCount) }
         }

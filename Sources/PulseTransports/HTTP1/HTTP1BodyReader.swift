@@ -2,12 +2,12 @@
 
 import PulseCore
 
-/// The body of a streamed response on its way from a connection of HTTP/1.1 to the reader of the stream.
+/// Reads the body of a streamed response from an HTTP/1.1 connection.
 final class HTTP1BodyReader: BodyReader, @unchecked Sendable {
     // Unchecked: a stream has one reader at a time, which alone uses the parser; a lock protects the rest.
 
     private struct State {
-        /// Nil once the connection is in the pool again, or closed: an ended stream keeps nothing alive.
+        /// Nil once the connection is back in the pool, or closed: an ended stream keeps nothing alive.
         var source: Source?
         var timings: PulseResponse.Timings
         var trailers = HTTPHeaders()
@@ -26,7 +26,7 @@ final class HTTP1BodyReader: BodyReader, @unchecked Sendable {
     private let startedAt: TimeInterval
     private var parser: HTTP1ResponseParser
     private var readCount = 0
-    /// The bytes of the latest read, if they are of the body as they are.
+    /// The bytes of the latest read, if they belong to the body unchanged.
     private var passed: Data?
     private var failure: (any Error)?
     private let state: Locked<State>
@@ -54,7 +54,7 @@ final class HTTP1BodyReader: BodyReader, @unchecked Sendable {
             if let piece = takePiece() { return piece }
             if let failure { throw failure }
             if parser.isComplete {
-                // The server may read on after its response.
+                // The server may keep reading after its response.
                 try await state.withLock({ $0.source })?.upload?.end()
                 completeIfPossible(isOver: true)
                 return nil
@@ -102,12 +102,12 @@ final class HTTP1BodyReader: BodyReader, @unchecked Sendable {
         completeIfPossible()
     }
 
-    /// Gives the connection back as soon as the exchange is over, whether or not its last bytes are read.
+    /// Returns the connection to the pool as soon as the exchange is over, whether or not its last bytes are read.
     ///
     /// - Parameter isOver: whether nothing more will be sent.
     private func completeIfPossible(isOver: Bool = false) {
         let now = SystemClock().uptime
-        // Asked without the lock: the connection has one of its own.
+        // Read outside the lock: the connection has its own lock.
         let current = parser.isComplete ? state.withLock { $0.source } : nil
         let (isSent, sentAt) = (current?.isSent == true, current?.pooled.connection.sent.time ?? 0)
         let ended = state.withLock { state -> Source? in

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// One request over HTTP/1.1, on its sender's task. An upgrade has a new connection, which it keeps.
+/// Performs one request over HTTP/1.1, on the sender's task. An upgrade uses a new connection and keeps it.
 struct HTTP1Exchange: Sendable {
     private let request: TransportRequest
     private let outgoing: HTTP1Request
@@ -11,7 +11,7 @@ struct HTTP1Exchange: Sendable {
     private let pool: (any IdleConnections)?
     private let startedAt: TimeInterval
 
-    /// - Parameter pool: what gets the connection back; nil if it is closed after the response.
+    /// - Parameter pool: receives the connection after the response; nil to close it instead.
     init(
         _ request: TransportRequest, _ outgoing: HTTP1Request, _ feed: BodyFeed?, _ pool: (any IdleConnections)?,
         startedAt: TimeInterval
@@ -27,7 +27,7 @@ struct HTTP1Exchange: Sendable {
     /// - Parameters:
     ///   - timings: has the phases of the opening, if the connection is new.
     ///   - isBatched: whether the loop sends the request, together with others.
-    ///   - slot: kept until the response is complete, or its stream has ended.
+    ///   - slot: held until the response is complete, or its stream has ended.
     func run(
         over pooled: PooledConnection, _ timings: PulseResponse.Timings, isReused: Bool, isBatched: Bool = false,
         holding slot: ConnectionSlots.Slot
@@ -63,7 +63,7 @@ struct HTTP1Exchange: Sendable {
         }
         do {
             try await read(from: connection, upload, into: &parser, &timings)
-            // The server may read on after a response that does not refuse the body.
+            // The server may keep reading after a response that does not refuse the body.
             if let upload, !parser.isStreaming, !parser.refusesBody { try await upload.end() }
             return Received(pooled: pooled, upload: upload, parser: parser, timings: timings)
         } catch {
@@ -134,7 +134,7 @@ struct HTTP1Exchange: Sendable {
         timings.remoteAddress = connection.remoteAddress
         let now = SystemClock().uptime
         let sent = connection.sent
-        // The response may have come before the whole request was sent.
+        // The response may have arrived before the whole request was sent.
         let isSent = received.upload?.isSent ?? (sent.count == outgoing.bytes.count)
         if isSent { timings.requestSent = sent.time - startedAt }
         if parser.isStreaming { return try await stream(received, timings, holding: slot) }
@@ -143,7 +143,7 @@ struct HTTP1Exchange: Sendable {
         timings.bytesDecoded = Int64(parser.body.data.count)
         var response = try response(parser, timings, data: parser.body.data)
         if parser.isUpgrade {
-            // A server cannot accept a request that it has not got.
+            // A server cannot accept a request that it has not received.
             guard isSent else { throw TransportFailure(code: .badServerResponse, phase: .responseStarted) }
             connection.upgrade(unread: parser.surplus)
             response.body = .connection(connection)
@@ -209,7 +209,7 @@ extension HTTP1ResponseParser {
     /// Whether the status says that the server does not want the rest of the request's body.
     fileprivate var refusesBody: Bool { status.map { $0 >= 300 } ?? false }
 
-    /// Reads bytes. A body that is truncated at its limit is no error.
+    /// Reads bytes. Truncation of the body at its limit is not an error.
     fileprivate mutating func readOrTruncate(_ bytes: Data) throws {
         do {
             try bytes.withUnsafeBytes { try read($0) }

@@ -16,14 +16,14 @@ struct HTTP1Request {
     /// Throws ``PulseError`` for a request that cannot be sent.
     ///
     /// - Parameters:
-    ///   - feed: what sends the body; nil for one that is sent with the head.
-    ///   - proxy: the HTTP proxy that gets the request; nil for the server itself.
+    ///   - feed: sends the body; nil for a body that is sent with the head.
+    ///   - proxy: the HTTP proxy that forwards the request; nil to send it to the server.
     init(
         _ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed? = nil,
         proxy: ConnectionRoute.Proxy? = nil
     ) throws {
         var text = url.absoluteString
-        // Before a very long URL is looked through.
+        // Before a very long URL is scanned.
         if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else {
@@ -72,7 +72,7 @@ struct HTTP1Request {
     }
 }
 
-/// The bytes of a head, and what is known of its fields.
+/// Writes the bytes of a head, and notes properties of its fields.
 private struct Writer {
     var bytes: [UInt8] = []
     private(set) var hasAuthorization = false
@@ -97,7 +97,7 @@ private struct Writer {
         var host = url[start..<end]
         guard host.allSatisfy(ASCIISet.plainAuthority.contains) else { return nil }
         if host.last == UInt8(ascii: ":") { host = host.dropLast() }
-        // Omits the default port, as is usual.
+        // Omits the default port, as usual.
         if host.count > defaultPort.count, host.suffix(defaultPort.count).elementsEqual(defaultPort) {
             host = host.dropLast(defaultPort.count)
         }
@@ -119,7 +119,7 @@ private struct Writer {
         bytes += "\r\n"
     }
 
-    /// All fields of an upgrade but those of the framing and of proxies are sent as given.
+    /// An upgrade sends all fields as given, except those for framing and for proxies.
     mutating func add(
         _ fields: [String: String], host: String, isUpgrade: Bool, isSecure: Bool, _ proxy: ConnectionRoute.Proxy?
     ) throws {
@@ -131,11 +131,11 @@ private struct Writer {
         var connection: String?
         for (name, value) in fields {
             switch name.utf8.count {
-            // The framing is done here: a length that differs from the body would enable request smuggling.
+            // Framing fields are set here: a length that differs from the body would enable request smuggling.
             case 14 where name.equalsIgnoringASCIICase("Content-Length"): continue
             case 17 where name.equalsIgnoringASCIICase("Transfer-Encoding"): continue
             case 15 where name.equalsIgnoringASCIICase("Accept-Encoding"):
-                // An empty value would accept any coding.
+                // An empty value counts as unset.
                 if value.isEmpty { continue }
                 hasAcceptEncoding = true
             case 5 where name.equalsIgnoringASCIICase("Range"): hasRange = true
@@ -157,7 +157,7 @@ private struct Writer {
                 continue
             case 13 where name.equalsIgnoringASCIICase("Authorization"): hasAuthorization = true
             case 19 where name.equalsIgnoringASCIICase("Proxy-Authorization"):
-                // A tunnel gets its own one with CONNECT: an origin must not see it.
+                // A tunnel receives its own with CONNECT: an origin must not see it.
                 if proxy == nil { continue }
                 hasProxyAuthorization = true
             case 16 where name.equalsIgnoringASCIICase("Proxy-Connection"): continue
@@ -167,7 +167,7 @@ private struct Writer {
             add(name, value)
         }
         if hasTE, !isUpgrade, connection?.hasOption("TE") != true {
-            // Without it, the next proxy would take the field for one of its own (RFC 9110, section 10.1.4).
+            // Without it, an intermediary would forward the field (RFC 9110, section 10.1.4).
             connection = connection.map { $0.isEmpty ? "TE" : $0 + ", TE" } ?? "TE"
         }
         if let connection { add("Connection", connection) }
@@ -192,7 +192,7 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Whether a list, as `Connection` has one, names that option.
+    /// Whether a list, such as `Connection`, contains the option.
     fileprivate func hasOption(_ option: String) -> Bool {
         split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces).equalsIgnoringASCIICase(option) }
     }

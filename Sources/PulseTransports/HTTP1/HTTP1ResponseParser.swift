@@ -30,7 +30,7 @@ struct HTTP1ResponseParser {
     /// The maximum size of a chunk-size line in bytes. Most of a long line is unknown extensions.
     private static let chunkLineLimit = 16 << 10
 
-    /// What the request says about its response.
+    /// How the request affects the parsing of its response.
     struct RequestTraits {
         /// Whether the method is HEAD, whose response has no body.
         var isHead = false
@@ -48,7 +48,7 @@ struct HTTP1ResponseParser {
     private var framing = ResponseFraming()
     private(set) var body: BufferedBody
     private(set) var hasBegun = false
-    /// The content codings that the body has no longer, or that its reader removes; the one applied last first.
+    /// The content codings removed from the body, or left for its reader to remove; the last applied first.
     private(set) var codings: [ContentCoding] = []
     private let isStreamed: Bool
     /// The status; nil until the head is complete.
@@ -56,14 +56,14 @@ struct HTTP1ResponseParser {
     /// Whether ``takeBody()`` returns the body piece by piece: the head is complete.
     private(set) var isStreaming = false
     private var isConnectionOver = false
-    /// The bytes that came after the end, which belong to no response. After a 101 they are of the other protocol.
+    /// The bytes received after the end, which belong to no response. After a 101 they belong to the other protocol.
     private(set) var surplus = Data()
     private var chunk = ChunkLine()
-    /// The trailer fields, and what checks their lines: apart from the head, whose framing they must not change.
+    /// The trailer fields and the checks of their lines, apart from the head, whose framing they must not change.
     private var trailer: (head: ResponseHead, framing: ResponseFraming)?
 
     /// - Parameters:
-    ///   - cuts: whether a body beyond the limit is truncated there, so that it is a success.
+    ///   - cuts: whether a body beyond the limit is truncated there and counts as a success.
     ///   - isStreamed: whether the body of a 2xx response is taken piece by piece, without a limit, with its codings.
     init(_ traits: RequestTraits = RequestTraits(), limit: Int, cuts: Bool = false, isStreamed: Bool = false) {
         self.traits = traits
@@ -75,7 +75,7 @@ struct HTTP1ResponseParser {
         if case .end = position { true } else { false }
     }
 
-    /// The length of a body of which much is missing, if all of it only has to be copied.
+    /// The length of a body whose large missing part only has to be copied; nil otherwise.
     var lengthToCopy: Int? {
         guard case .bytes(let left) = position, codings.isEmpty, !isStreaming else { return nil }
         return body.length(with: left)
@@ -89,10 +89,10 @@ struct HTTP1ResponseParser {
 
     var isVersion10: Bool { framing.isVersion10 }
 
-    /// For how many seconds the server keeps an idle connection; nil if it does not say.
+    /// How long the server keeps an idle connection, in seconds; nil if unspecified.
     var idleLimit: TimeInterval? { framing.idleLimit }
 
-    /// The fields behind the chunks (RFC 9112, section 7.1.2). Whole once the response is complete.
+    /// The trailer fields after the chunks (RFC 9112, section 7.1.2). Complete once the response is.
     var trailers: HTTPHeaders { trailer?.head.headers ?? HTTPHeaders() }
 
     /// Consumes received bytes. Throws ``Malformed``, or the errors of ``BufferedBody``.
@@ -123,7 +123,7 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// Handles the end of the connection. False if it truncates the response.
+    /// Handles the end of the connection. Returns false if it truncates the response.
     mutating func readEnd() throws -> Bool {
         isConnectionOver = true
         if case .rest = position { try finish() }
@@ -195,7 +195,7 @@ struct HTTP1ResponseParser {
         case .none:
             try finish()
         case .bytes(let length):
-            // The pieces of a stream need no room for the whole.
+            // A streamed body needs no memory for the whole.
             try body.begin(codings: decoded, length: isStreaming ? nil : length, isCompletedInPlace: true)
             position = .bytes(length)
             if length == 0 { try finish() }
@@ -210,7 +210,8 @@ struct HTTP1ResponseParser {
 
     // MARK: Body
 
-    /// Whether all of so many bytes belong to a streamed body as they are. They count as read then, without a copy.
+    /// Whether the next `count` bytes all belong to a streamed body unchanged. If so, they count as read, without a
+    /// copy.
     mutating func passes(_ count: Int) throws -> Bool {
         guard isStreaming, body.data.isEmpty else { return false }
         switch position {
@@ -226,7 +227,7 @@ struct HTTP1ResponseParser {
         }
     }
 
-    /// Takes the whole of a body with a ``lengthToCopy``, which begins with what was read of it, and the bytes behind.
+    /// Takes a whole body with a ``lengthToCopy``, including the bytes already read, and any bytes after it.
     mutating func take(whole bytes: Data) throws {
         guard case .bytes(let left) = position, let length = lengthToCopy, length <= bytes.count else {
             throw Malformed()
@@ -236,7 +237,7 @@ struct HTTP1ResponseParser {
         surplus.append(contentsOf: bytes.dropFirst(length))
     }
 
-    /// Moves out what has come of a streamed body.
+    /// Takes the bytes received so far of a streamed body.
     mutating func takeBody() -> Data { body.takeData() }
 
     private mutating func takeBody(_ bytes: UnsafeRawBufferPointer, from index: Int, upTo left: Int64) throws -> Int {

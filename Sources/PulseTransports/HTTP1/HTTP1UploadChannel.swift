@@ -22,7 +22,7 @@ struct HTTP1UploadChannel: UploadChannel {
             if !chunk.isEmpty { try await connection.write(chunk) }
             return
         }
-        // Without bytes it is the end of the chunks (RFC 9112, section 7.1).
+        // An empty chunk is the last one (RFC 9112, section 7.1).
         var framed = Data("\(String(chunk.count, radix: 16))\r\n".utf8)
         framed.append(chunk)
         framed.append(contentsOf: "\r\n".utf8)

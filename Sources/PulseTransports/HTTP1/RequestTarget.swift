@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The parts of a URL on the wire: where the request goes, and what it says of its target.
+/// The parts of a URL for the wire: the server to connect to, and the request target.
 struct RequestTarget {
     let isSecure: Bool
     /// `http` or `https`, the plain host and the target.
@@ -32,7 +32,7 @@ struct RequestTarget {
         return Data("\(parts[0]):\(parts.count > 1 ? parts[1] : "")".utf8).base64EncodedString()
     }
 
-    /// The host of the Host field: decoded, without the zone of an IPv6 address (RFC 6874, section 4).
+    /// The host for the `Host` field: decoded, without the zone of an IPv6 address (RFC 6874, section 4).
     private static func plain(_ host: Substring) -> String {
         guard host.hasPrefix("[") else { return host.removingPercentEncoding ?? String(host) }
         guard let zone = host.firstIndex(of: "%"), let end = host.lastIndex(of: "]"), zone < end else {

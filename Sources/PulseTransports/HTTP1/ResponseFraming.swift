@@ -24,7 +24,7 @@ struct ResponseFraming {
 
     private(set) var status = 0
     private(set) var isVersion10 = false
-    /// For how many seconds the server keeps an idle connection; nil if it does not say.
+    /// How long the server keeps an idle connection, in seconds; nil if unspecified.
     private(set) var idleLimit: TimeInterval?
     private var lengths = ContentLengths()
     private var transferCodings: TransferCodings?
@@ -145,7 +145,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether the line is a field of that name, which is in lower case.
+    /// Whether the line is a field with this lowercase name.
     fileprivate func isField(_ name: StaticString, _ colon: Int) -> Bool {
         colon == name.utf8CodeUnitCount && UnsafeRawBufferPointer(rebasing: self[..<colon]).isText(name)
     }

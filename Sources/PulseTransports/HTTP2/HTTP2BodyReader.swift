@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The body of a streamed response on its way from a stream of HTTP/2 to the reader.
+/// Reads the body of a streamed response from an HTTP/2 stream.
 final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
     // Unchecked: a stream has one reader at a time, which alone uses the pieces; a lock protects the rest.
 
@@ -25,11 +25,11 @@ final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
         }
     }
 
-    /// How many bytes are taken at a time. The peer can send as many more meanwhile.
+    /// The number of bytes to take at a time. Meanwhile the peer can send as many more.
     private static let portion = 64 << 10
 
     private let startedAt: TimeInterval
-    /// Those that are taken and not read, in reverse order.
+    /// The pieces that are taken but not read, in reverse order.
     private var pieces: [Data] = []
     private var readCount = 0
     private let state: Locked<State>
@@ -61,7 +61,7 @@ final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
                 pieces = next.reversed()
                 return pieces.popLast()
             }
-            // The server may read on after its response.
+            // The server may keep reading after its response.
             try await source.upload?.end()
         } catch let ended as HTTP2Stream.Ended {
             throw source.upload?.failure ?? ended.failureOfBody
@@ -86,7 +86,7 @@ final class HTTP2BodyReader: BodyReader, @unchecked Sendable {
 }
 
 extension PulseResponse.Timings {
-    /// Notes what is known of a stream.
+    /// Copies the measurements of a stream.
     mutating func note(_ stream: HTTP2Connection.StreamState, startedAt: TimeInterval) {
         firstByte = stream.firstByteAt.map { $0 - startedAt }
         lastByte = stream.lastByteAt.map { $0 - startedAt }
@@ -96,7 +96,7 @@ extension PulseResponse.Timings {
 }
 
 extension HTTP2Stream.Ended {
-    /// The error of a body whose head had come.
+    /// The error of a body whose head was received.
     fileprivate var failureOfBody: any Error {
         let progress = HTTP2Outcome.Progress(isBegun: true, hasHead: true)
         guard case .failed(let error) = HTTP2Outcome(of: cause, progress) else { return CancellationError() }

@@ -7,17 +7,17 @@ import PulsePlatform
 extension HTTP2Connection {
     typealias Waiter = CheckedContinuation<Void, Never>
 
-    /// What to do once the lock is released.
+    /// Actions for after the lock is released.
     struct Effects {
         var waiters: [Waiter] = []
-        /// Whether a place has become free, or none will any more.
+        /// Whether a stream slot has become free, or none ever will again.
         var tellsOwner = false
-        /// Whether there is something to send that was not there before.
+        /// Whether there are new bytes to send.
         var sends = false
         /// Whether to close the socket, and what to send before that if it has room.
         var closes = false
         var lastBytes: Data?
-        /// When to look for waits that have taken too long, in place of the earlier alarm.
+        /// When to check for waits that have timed out, replacing the earlier alarm.
         var check: TimeInterval?
         var obsolete: DeadlineHeap.Alarm?
 
@@ -26,40 +26,40 @@ extension HTTP2Connection {
         }
     }
 
-    /// The session with its streams. Its methods decide, and return what the connection does outside the lock.
+    /// The session with its streams. Its methods decide, and return the effects to perform outside the lock.
     struct State {
         let session: HTTP2Session
         var streams: [Int32: StreamState] = [:]
         /// The streams that a task uploads to.
         private var uploads: Set<Int32> = []
-        /// The streams that the session still has. Only they count for the peer's limit.
+        /// The number of open streams. Only these count toward the peer's limit.
         private(set) var openCount = 0
         private(set) var reservedCount = 0
-        /// When the latest place was given back, or the connection was made.
+        /// When the latest stream slot was released, or the connection was made.
         private var freedAt: TimeInterval
-        /// Whether no further place is reserved.
+        /// Whether no more stream slots can be reserved.
         private(set) var isRetired = false
         /// Why the connection has ended.
         private(set) var end: HTTP2Outcome.Cause?
-        /// How many streams the peer probably allows, until its SETTINGS came.
+        /// The stream limit that the peer probably has, until its SETTINGS arrive.
         private let expectedLimit: Int
         private var hasSettings = false
-        /// The reason that the peer's GOAWAY gave.
+        /// The error code of the peer's GOAWAY.
         private var goAwayCode = HTTP2Session.ErrorCode.noError
-        /// How often bytes have come.
+        /// The number of reads.
         private var receiveCount = 0
-        /// What is being handed to the socket.
+        /// The bytes being handed to the socket.
         private var outgoing: HTTP2Session.Outgoing?
         /// Whether the loop is about to send.
         var isPosted = false
-        /// When the waits for the peer are checked next. One alarm serves all streams: their deadlines mostly come in
+        /// When the waits for the peer are checked next. One alarm serves all streams: their deadlines are mostly in
         /// order, and few expire.
         private var nextCheck = TimeInterval.infinity
         private(set) var alarm: DeadlineHeap.Alarm?
 
         init(_ session: HTTP2Session, expectedLimit: Int?, now: TimeInterval) {
             self.session = session
-            // One place at least, for the request that has opened the connection.
+            // At least one, for the request that has opened the connection.
             self.expectedLimit = max(1, expectedLimit ?? .max)
             freedAt = now
         }
@@ -69,11 +69,11 @@ extension HTTP2Connection {
 extension HTTP2Connection.State {
     typealias Effects = HTTP2Connection.Effects
 
-    // MARK: Places
+    // MARK: Stream slots
 
     var isOpen: Bool { !isRetired && end == nil && session.mayOpenStreams }
 
-    /// How many streams the peer allows; nil until its SETTINGS came.
+    /// The peer's stream limit; nil until its SETTINGS arrive.
     var streamLimit: Int? { hasSettings ? session.maximumStreams : nil }
 
     mutating func reserve() -> Bool {
@@ -83,7 +83,7 @@ extension HTTP2Connection.State {
         return true
     }
 
-    /// Since when there has been neither a stream nor a reserved place; nil if there is one.
+    /// The time since which there has been no stream or reserved slot; nil if there is one.
     var idleSince: TimeInterval? { openCount + reservedCount == 0 ? freedAt : nil }
 
     mutating func giveBack(now: TimeInterval) -> Effects {
@@ -108,7 +108,7 @@ extension HTTP2Connection.State {
 
     private mutating func freePlace(_ effects: inout Effects, now: TimeInterval) {
         effects.tellsOwner = true
-        // The numbers of streams are finite too.
+        // Stream identifiers can run out too.
         if !session.mayOpenStreams { isRetired = true }
         freedAt = now
         closeIfUnused(&effects)
@@ -124,7 +124,7 @@ extension HTTP2Connection.State {
 
     // MARK: Streams
 
-    /// Turns a reserved place into a stream. Nil if no stream can be opened.
+    /// Opens a stream in a reserved slot. Returns nil if no stream can be opened.
     mutating func open(
         _ request: HTTP2Request, isFed: Bool, idleTimeout: TimeInterval, now: TimeInterval
     ) -> (stream: Int32?, Effects) {
@@ -143,7 +143,7 @@ extension HTTP2Connection.State {
         return (id, effects)
     }
 
-    /// Ends a stream that its exchange is done with, and forgets it.
+    /// Ends a stream that its exchange no longer needs, and removes it.
     mutating func release(_ id: Int32, now: TimeInterval) -> Effects {
         var effects = Effects()
         guard let stream = streams.removeValue(forKey: id) else { return effects }
@@ -168,17 +168,17 @@ extension HTTP2Connection.State {
         return effects
     }
 
-    /// For how many seconds a cancelled stream must have waited to say something of the peer. A call that is cancelled
-    /// at once, as a search while the user types, needs no new connection.
+    /// How long a cancelled stream must have waited to cast doubt on the peer, in seconds. A call that is cancelled
+    /// sooner, such as a search while the user types, needs no new connection.
     private static let patience: TimeInterval = 1
 
-    /// Takes no more streams if nothing has come since the stream was opened: the peer may be gone. Then the socket may
-    /// have no room for the request either.
+    /// Takes no more streams if nothing was received since the stream was opened: the peer may be gone. The socket may
+    /// then have no room for the request either.
     private mutating func doubt(_ stream: HTTP2Connection.StreamState, _ effects: inout Effects) {
         if stream.receiveCount == receiveCount { retire(&effects) }
     }
 
-    /// Notes that nothing more comes on a stream, and that nothing can be sent.
+    /// Notes that a stream has ended in both directions.
     private mutating func endStream(
         _ id: Int32, _ cause: HTTP2Outcome.Cause, _ effects: inout Effects, now: TimeInterval
     ) {
@@ -187,7 +187,7 @@ extension HTTP2Connection.State {
         closeStream(id, &effects, now: now)
     }
 
-    /// Notes that the session has a stream no longer.
+    /// Notes that the session no longer has a stream.
     private mutating func closeStream(_ id: Int32, _ effects: inout Effects, now: TimeInterval) {
         guard streams[id]?.isOpen == true else { return }
         streams[id]?.isOpen = false
@@ -217,7 +217,7 @@ extension HTTP2Connection.State {
     ) {
         switch event {
         case .interim(let id):
-            // The server is at work. The limit of a head bounds how often it says so.
+            // The server is working. The head limit bounds the interim responses.
             streams[id]?.lastActivity = now
         case .head(let id, let head, let framing, let isEnd):
             streams[id]?.take(HTTP2Connection.Head(head: head, framing: framing), now: now, time: time, &effects)
@@ -227,7 +227,7 @@ extension HTTP2Connection.State {
         case .end(let id, let trailers):
             endResponse(id, trailers, &effects, now: now, time: time)
         case .closed(let id, let code, let isUnprocessed):
-            // The reason stands in the frame for the whole connection.
+            // The reason is in the GOAWAY, which is for the whole connection.
             let isForAll = isUnprocessed && goAwayCode == .http11Required
             endStream(
                 id, .reset(isForAll ? goAwayCode : code, isUnprocessed: isUnprocessed), &effects, now: now)
@@ -242,7 +242,7 @@ extension HTTP2Connection.State {
         }
     }
 
-    /// Notes END_STREAM of the peer.
+    /// Notes the peer's END_STREAM.
     private mutating func endResponse(
         _ id: Int32, _ trailers: HTTPHeaders, _ effects: inout Effects, now: TimeInterval, time: TimeInterval
     ) {
@@ -261,7 +261,7 @@ extension HTTP2Connection.State {
         guard end == nil else { return }
         effects.lastBytes = lastBytes(after: cause)
         (end, isRetired, openCount, uploads) = (cause, true, 0, [])
-        // Whether the socket takes these is not known yet.
+        // It is not known yet whether the socket accepts these.
         let undecided = outgoing?.begun ?? []
         for id in streams.keys {
             streams[id]?.isOpen = false
@@ -270,14 +270,14 @@ extension HTTP2Connection.State {
         (effects.closes, effects.tellsOwner, effects.obsolete) = (true, true, alarm.take())
     }
 
-    /// What to send before the socket is closed: a GOAWAY, but no request that passes for unsent.
+    /// What to send before the socket is closed: a GOAWAY, but no request that counts as unsent.
     private func lastBytes(after cause: HTTP2Outcome.Cause) -> Data? {
         if case .lost = cause { return nil }
         guard outgoing == nil, !streams.values.contains(where: { $0.isOpen && !$0.isBegun }) else { return nil }
         return try? session.takeOutgoing(atMost: 64 << 10).bytes
     }
 
-    /// Ends streams of which it was not known whether they are sent, if the connection has ended meanwhile.
+    /// Ends streams that may or may not have been sent, if the connection has ended meanwhile.
     private mutating func endIfOver(_ undecided: [Int32], _ effects: inout Effects) {
         guard let end else { return }
         for id in undecided { streams[id]?.end(end, &effects) }
@@ -285,15 +285,15 @@ extension HTTP2Connection.State {
 
     // MARK: Sending
 
-    /// Notes that the loop is to send. False if it knows already.
+    /// Notes that the loop must send. False if noted before.
     mutating func willPost() -> Bool {
         defer { isPosted = true }
         return !isPosted
     }
 
-    /// What to hand to the socket next; nil if there is nothing, or if another task does it.
+    /// The bytes to hand to the socket next; nil if there are none, or if another task is sending.
     ///
-    /// - Parameter isNext: whether the caller has handed over what it got before.
+    /// - Parameter isNext: whether the caller has handed over its previous bytes.
     mutating func takeOutgoing(isNext: Bool, now: TimeInterval, time: TimeInterval) -> (bytes: Data?, Effects) {
         var effects = Effects()
         if isNext { noteTaken(&effects, time: time) }
@@ -318,7 +318,7 @@ extension HTTP2Connection.State {
         }
     }
 
-    /// Notes that the socket has got what was taken for it.
+    /// Notes that the socket has accepted all outgoing bytes.
     private mutating func noteTaken(_ effects: inout Effects, time: TimeInterval) {
         guard let taken = outgoing.take() else { return }
         noteTaken(taken.begun, &effects)
@@ -326,7 +326,7 @@ extension HTTP2Connection.State {
         closeIfUnused(&effects)
     }
 
-    /// Notes that the socket has a part of what was taken for it.
+    /// Notes that the socket has accepted a part of the outgoing bytes.
     mutating func noteStarted() -> Effects {
         var effects = Effects()
         noteTaken(outgoing?.begun ?? [], &effects)
@@ -342,8 +342,8 @@ extension HTTP2Connection.State {
         endIfOver(begun, &effects)
     }
 
-    /// Notes that the socket takes nothing more. The reader finds the end of the connection: the bytes before it may be
-    /// a response, or say what the peer has not processed.
+    /// Notes that the socket accepts nothing more. The reader detects the end of the connection: the bytes before it
+    /// may be a response, or report what the peer has not processed.
     mutating func finishSending(_ error: any Error) -> Effects {
         var effects = Effects()
         let failure = error as? TransportFailure
@@ -351,7 +351,7 @@ extension HTTP2Connection.State {
         if failure?.phase == .beforeSend {
             for id in begun { streams[id]?.isBegun = false }
         }
-        // What is kept as outgoing keeps others from sending.
+        // A non-nil `outgoing` keeps other tasks from sending.
         outgoing?.begun = []
         outgoing?.ended = []
         if failure == nil { finish(.lost(error), &effects) } else { retire(&effects) }
@@ -366,7 +366,7 @@ extension HTTP2Connection.State {
 
     // MARK: Exchanges
 
-    /// Adds bytes to the body of a request. False if nothing more can be sent on the stream.
+    /// Adds bytes to the body of a request. Returns false if nothing more can be sent on the stream.
     mutating func send(_ bytes: Data, isLast: Bool, on id: Int32, now: TimeInterval) -> (Bool, Effects) {
         var effects = Effects()
         guard streams[id]?.isOpen == true else { return (false, effects) }
@@ -378,7 +378,7 @@ extension HTTP2Connection.State {
         return (true, effects)
     }
 
-    /// Says whether the request's body waits for its source, for which the server is not to blame.
+    /// Sets whether the request's body waits for its source. That time does not count as the server's.
     mutating func setWaitsForSource(_ waits: Bool, _ id: Int32, now: TimeInterval) -> Effects {
         var effects = Effects()
         streams[id]?.waitsForSource = waits
@@ -387,7 +387,7 @@ extension HTTP2Connection.State {
         return effects
     }
 
-    /// The head of the response; nil if it has not come. Throws ``HTTP2Stream/Ended``.
+    /// The head of the response; nil until it arrives. Throws ``HTTP2Stream/Ended``.
     mutating func takeHead(of id: Int32) throws -> HTTP2Connection.Head? {
         guard let stream = streams[id] else { throw HTTP2Stream.Ended(cause: .closed, isBegun: false) }
         if let head = stream.head { return head }
@@ -402,7 +402,7 @@ extension HTTP2Connection.State {
         case nothingYet
     }
 
-    /// The bytes of the response that have come, which make room for more. Throws ``HTTP2Stream/Ended``.
+    /// Takes the response bytes received so far, which opens the window for more. Throws ``HTTP2Stream/Ended``.
     ///
     /// - Parameter limit: the last piece may exceed it.
     mutating func takeBytes(upTo limit: Int, of id: Int32) throws -> Portion {
@@ -419,7 +419,7 @@ extension HTTP2Connection.State {
 
     // MARK: Waits
 
-    /// Keeps the waiter until the goal is met, or the stream has ended.
+    /// Holds the waiter until the goal is met, or the stream has ended.
     mutating func wait(
         _ waiter: HTTP2Connection.Waiter, for goal: HTTP2Connection.Goal, of id: Int32, isCancelled: Bool,
         now: TimeInterval
@@ -430,7 +430,7 @@ extension HTTP2Connection.State {
             return effects
         }
         if goal.isReading { streams[id]?.reader = waiter } else { streams[id]?.writer = (waiter, goal) }
-        // The time without a waiting task is not the peer's.
+        // Time without a waiting task does not count as the peer's.
         streams[id]?.lastActivity = now
         arm(id, &effects)
         return effects
@@ -440,20 +440,20 @@ extension HTTP2Connection.State {
         goal.isReading ? streams[id]?.reader.take() : streams[id]?.writer.take()?.waiter
     }
 
-    /// Sets the alarm for the wait of a stream, unless it comes early enough.
+    /// Sets the alarm for a stream's wait, unless the current one is early enough.
     private mutating func arm(_ id: Int32, _ effects: inout Effects) {
         guard let deadline = streams[id]?.deadline, deadline < nextCheck, end == nil else { return }
         (nextCheck, effects.check) = (deadline, deadline)
     }
 
-    /// Notes the alarm that was set for a check. Returns the one that is needed no more.
+    /// Notes the alarm that was set for a check. Returns the alarm that is no longer needed.
     mutating func note(_ alarm: DeadlineHeap.Alarm, at time: TimeInterval) -> DeadlineHeap.Alarm? {
         guard nextCheck == time, end == nil else { return alarm }
         defer { self.alarm = alarm }
         return self.alarm
     }
 
-    /// Ends the streams whose peer was silent for too long, and lets the alarm follow the latest bytes of the others.
+    /// Ends the streams whose peer was silent for too long, and rearms the alarm for the others.
     mutating func checkWaits(at time: TimeInterval, now: TimeInterval) -> Effects {
         var effects = Effects()
         if nextCheck == time { (nextCheck, alarm) = (.infinity, nil) }

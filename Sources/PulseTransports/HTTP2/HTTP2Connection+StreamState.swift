@@ -16,9 +16,9 @@ extension HTTP2Connection {
         case head
         /// More of its body, or its end.
         case body
-        /// The request's header fields are with the socket.
+        /// The socket has accepted the request's header fields.
         case taken
-        /// Few bytes of the request's body are unsent.
+        /// The unsent bytes of the body are within the limit.
         case room
         /// The whole request is sent.
         case sent
@@ -27,15 +27,15 @@ extension HTTP2Connection {
         var isReading: Bool { self == .head || self == .body }
     }
 
-    /// What has come on one stream and is not yet taken, and who waits for it.
+    /// The received, unread data of one stream, and the tasks that wait for it.
     struct StreamState {
-        /// The number of unsent bytes of a body from which its source has to wait.
+        /// The number of unsent bytes of a body above which its source has to wait.
         static let sendLimit = 256 << 10
         /// Pieces up to this size are joined: a peer may send one byte at a time.
         private static let smallCount = 4 << 10
 
         private let idleTimeout: TimeInterval
-        /// How often bytes had come on the connection when the stream was opened.
+        /// The connection's receive count when the stream was opened.
         let receiveCount: Int
         let openedAt: TimeInterval
         /// Whether the session still has the stream.
@@ -43,9 +43,9 @@ extension HTTP2Connection {
 
         /// Whether the header fields of the request may have been sent.
         var isBegun = false
-        /// Whether the socket has got them.
+        /// Whether the socket has accepted them.
         var isTaken = false
-        /// When the socket got the end of the request.
+        /// When the socket accepted the end of the request.
         var sentAt: TimeInterval?
         var unsentCount = 0
         /// Whether the request's body waits for its source.
@@ -56,12 +56,12 @@ extension HTTP2Connection {
         /// The index of the first piece that is not taken.
         private var firstPiece = 0
         private(set) var receivedCount: Int64 = 0
-        /// Whether the response is whole.
+        /// Whether the response is complete.
         private(set) var hasEnded = false
         private(set) var trailers = HTTPHeaders()
         private(set) var firstByteAt: TimeInterval?
         private(set) var lastByteAt: TimeInterval?
-        /// Why nothing more comes, and nothing can be sent.
+        /// Why the stream has ended in both directions.
         private(set) var end: HTTP2Outcome.Cause?
 
         var reader: Waiter?
@@ -77,7 +77,7 @@ extension HTTP2Connection {
 extension HTTP2Connection.StreamState {
     typealias Effects = HTTP2Connection.Effects
 
-    /// When a wait for the peer has taken too long; infinity without one.
+    /// When the wait for the peer times out; infinity without one.
     var deadline: TimeInterval {
         guard end == nil, reader != nil || writer != nil, !waitsForSource || unsentCount > 0 else { return .infinity }
         return lastActivity + idleTimeout
@@ -127,7 +127,7 @@ extension HTTP2Connection.StreamState {
         effects.resume(reader.take())
     }
 
-    /// The pieces that have come; nil without any.
+    /// Takes the pieces received so far; nil without any.
     mutating func takePieces(upTo limit: Int) -> (pieces: [Data], count: Int)? {
         guard firstPiece < pieces.count else { return nil }
         var count = 0
@@ -141,7 +141,7 @@ extension HTTP2Connection.StreamState {
             return (firstPiece == 0 ? pieces : Array(pieces[firstPiece...]), count)
         }
         let taken = Array(pieces[firstPiece..<index])
-        // Those behind move rarely.
+        // The rest is rarely moved.
         if index > pieces.count / 2 {
             pieces.removeFirst(index)
             firstPiece = 0

@@ -6,10 +6,9 @@ import PulsePlatform
 
 /// One HTTP/2 connection, which many requests share (RFC 9113).
 ///
-/// A task on the loop's thread reads, and puts what comes into the state of each stream, from where the tasks of the
-/// exchanges take it. Any task or thread that has something to send writes without waiting, one at a time: the one that
-/// writes also sends what others add meanwhile. The owner keeps the connection; without an owner and a stream, it
-/// closes.
+/// A task on the loop's thread reads into the state of each stream, from where the tasks of the exchanges take the
+/// data. Any task or thread with something to send writes without waiting, one at a time: the current writer also sends
+/// what others add meanwhile. The owner retains the connection; without an owner and a stream, it closes.
 final class HTTP2Connection: Sendable {
     /// What the tasks of the connection hold between two steps.
     private struct Reference {
@@ -22,15 +21,14 @@ final class HTTP2Connection: Sendable {
     private let onChange: @Sendable (HTTP2Connection) -> Void
     private let state: Locked<State>
 
-    /// Throws ``TransportFailure`` without memory.
+    /// Throws ``TransportFailure`` if out of memory.
     ///
     /// - Parameters:
-    ///   - connection: secured, with `h2` agreed on.
-    ///   - deadlines: over the same clock.
-    ///   - expectedLimit: how many streams the server probably allows, until its SETTINGS came; nil if nothing is known
-    ///     of it.
-    ///   - onChange: called when a place has become free, when the peer may allow more of them, and when there will be
-    ///     no more.
+    ///   - connection: secured, with `h2` negotiated.
+    ///   - deadlines: uses the same clock.
+    ///   - expectedLimit: the server's probable stream limit, until its SETTINGS arrive; nil if unknown.
+    ///   - onChange: called when a stream slot becomes free, when the peer may allow more of them, and when there will
+    ///     be no more.
     init(
         _ connection: any ReusableConnection & EagerConnection, clock: any PulseClock, deadlines: DeadlineHeap,
         expectedLimit: Int? = nil, onChange: @escaping @Sendable (HTTP2Connection) -> Void
@@ -50,7 +48,7 @@ final class HTTP2Connection: Sendable {
 
     /// Sends the preface and starts to read.
     func start() {
-        // Each stream has a timeout of its own.
+        // Each stream has its own timeout.
         socket.begin(idleTimeout: .infinity)
         pump()
         let reference = Reference(connection: self)
@@ -60,28 +58,28 @@ final class HTTP2Connection: Sendable {
         }
     }
 
-    /// Takes a place for a stream. False if there is none now.
+    /// Reserves a slot for a stream. Returns false if none is free now.
     func reserve() -> Bool {
         state.withLock { $0.reserve() }
     }
 
-    /// How many streams the server allows; nil until its SETTINGS came.
+    /// The server's stream limit; nil until its SETTINGS arrive.
     var streamLimit: Int? { state.withLock { $0.streamLimit } }
 
-    /// Gives back a reserved place that no exchange uses.
+    /// Releases a reserved slot that no exchange uses.
     func giveBack() {
         let now = clock.uptime
         perform(state.withLock { $0.giveBack(now: now) })
     }
 
-    /// Whether the connection takes new streams, now or later. Never true again once it was false.
+    /// Whether the connection takes new streams, now or later. Once false, it stays false.
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Since when the connection has had neither a stream nor a reserved place, in seconds of the clock; nil if it has
+    /// The time since which the connection has had no stream or reserved slot, in seconds of the clock; nil if it has
     /// one.
     var idleSince: TimeInterval? { state.withLock { $0.idleSince } }
 
-    /// Takes no new streams, and closes after the last. Places that are reserved can still be used.
+    /// Accepts no new streams, and closes after the last one. Reserved slots can still be used.
     func retire() {
         perform(state.withLock { $0.retire() })
     }
@@ -97,10 +95,10 @@ final class HTTP2Connection: Sendable {
 
     // MARK: Streams
 
-    /// Sends a request on a reserved place. Nil if no stream can be opened; nothing is sent then.
+    /// Sends a request in a reserved slot. Returns nil, with nothing sent, if no stream can be opened.
     ///
     /// - Parameters:
-    ///   - isFed: whether the body follows by ``send(_:isLast:on:)``.
+    ///   - isFed: whether ``send(_:isLast:on:)`` sends the body afterward.
     ///   - isBatched: whether the loop sends the request, together with others.
     func open(_ request: HTTP2Request, isFed: Bool, isBatched: Bool, idleTimeout: TimeInterval) -> HTTP2Stream? {
         let now = clock.uptime
@@ -115,12 +113,12 @@ final class HTTP2Connection: Sendable {
         return stream
     }
 
-    /// What is known of a stream; nil once it is released.
+    /// The state of a stream; nil once it is released.
     func stream(_ id: Int32) -> StreamState? {
         state.withLock { $0.streams[id] }
     }
 
-    /// Ends a stream, with a RST_STREAM unless both sides have ended it, and forgets it.
+    /// Ends a stream, with a RST_STREAM unless both sides have ended it, and removes it.
     func release(_ id: Int32) {
         let now = clock.uptime
         let effects = state.withLock { $0.release(id, now: now) }
@@ -135,7 +133,7 @@ final class HTTP2Connection: Sendable {
         pump()
     }
 
-    /// For tests: of how many streams something is kept, here or in the session.
+    /// For tests: the number of streams in memory, here or in the session.
     var keptCount: Int { state.withLock { max($0.streams.count, $0.session.streams.count) } }
 
     func takeHead(of id: Int32) throws -> Head? {
@@ -148,7 +146,7 @@ final class HTTP2Connection: Sendable {
         return portion
     }
 
-    /// Adds bytes to the body of a request. False if nothing more can be sent on the stream.
+    /// Adds bytes to the body of a request. Returns false if nothing more can be sent on the stream.
     func send(_ bytes: Data, isLast: Bool, on id: Int32) -> Bool {
         let now = clock.uptime
         let (isTaken, effects) = state.withLock { $0.send(bytes, isLast: isLast, on: id, now: now) }
@@ -169,7 +167,7 @@ final class HTTP2Connection: Sendable {
                 let now = clock.uptime
                 perform(
                     state.withLock { state in
-                        // A cancellation that came earlier has found no waiter.
+                        // An earlier cancellation found no waiter to resume.
                         state.wait(waiter, for: goal, of: id, isCancelled: Task.isCancelled, now: now)
                     })
             }
@@ -211,12 +209,12 @@ final class HTTP2Connection: Sendable {
             do { result = .success(try await socket.read()) } catch { result = .failure(error) }
             guard let connection = reference.connection, connection.take(result) else { return }
             readCount += 1
-            // Other connections have the same thread.
+            // Other connections share the thread.
             if readCount % 8 == 0 { await Task.yield() }
         }
     }
 
-    /// Returns whether more can come.
+    /// Returns whether more can arrive.
     private func take(_ result: Result<Data?, any Error>) -> Bool {
         let (now, time) = (clock.uptime, SystemClock().uptime)
         let (effects, isOver) = state.withLock { state -> (Effects, Bool) in
@@ -236,12 +234,12 @@ final class HTTP2Connection: Sendable {
 
     // MARK: Writing
 
-    /// Sends what there is to send, unless another task does so already.
+    /// Sends all pending bytes, unless another task is already sending.
     private func pump() {
         send(isNext: false)
     }
 
-    /// Sends what others have left to the loop.
+    /// Sends what others have posted to the loop.
     private func pumpPosted() {
         state.withLock { $0.isPosted = false }
         pump()
@@ -267,7 +265,7 @@ final class HTTP2Connection: Sendable {
         return bytes
     }
 
-    /// Waits until the socket has room, and sends on.
+    /// Waits until the socket has room, and continues to send.
     private func finishInTask() {
         perform(state.withLock { $0.noteStarted() })
         let reference = Reference(connection: self)

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// One request over HTTP/2, on its sender's task.
+/// Performs one request over HTTP/2, on the sender's task.
 struct HTTP2Exchange: Sendable {
     /// The server processes the request over HTTP/1.1 only, and has not processed it.
     struct RequiresHTTP1: Error {}
@@ -15,7 +15,7 @@ struct HTTP2Exchange: Sendable {
 
     /// Throws ``PulseError`` for a request that cannot be sent.
     ///
-    /// - Parameter feed: what sends the body; nil for one that is sent with the header fields.
+    /// - Parameter feed: sends the body; nil for a body that is sent with the header fields.
     init(
         _ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed?, startedAt: TimeInterval
     ) throws {
@@ -24,15 +24,15 @@ struct HTTP2Exchange: Sendable {
         (self.request, self.feed, self.startedAt) = (request, feed, startedAt)
     }
 
-    /// Runs over a reserved place of the connection, which it uses up in any case. Nil if nothing was sent and another
-    /// connection can take the request. Throws ``RequiresHTTP1`` too.
+    /// Runs in a reserved slot of the connection, which it uses up in any case. Returns nil if nothing was sent and
+    /// another connection can take the request. Also throws ``RequiresHTTP1``.
     ///
     /// - Parameters:
-    ///   - timings: those of the opening, and the wait before it.
+    ///   - timings: those of the opening, and of the wait before it.
     ///   - isReused: whether the connection had carried other requests, or others may have used it first.
     ///   - isBatched: whether the loop sends the request, together with others.
-    ///   - unpinnedKeys: the keys of the verified chain, if none is pinned and the policy only reports.
-    ///   - slot: kept until the response is complete, or its stream has ended.
+    ///   - unpinnedKeys: the keys of the verified chain, if none is pinned and the policy is report-only.
+    ///   - slot: held until the response is complete, or its stream has ended.
     func run(
         over connection: HTTP2Connection, _ timings: PulseResponse.Timings, isReused: Bool, isBatched: Bool = false,
         unpinnedKeys: [[UInt8]]?, holding slot: ConnectionSlots.Slot
@@ -52,7 +52,7 @@ struct HTTP2Exchange: Sendable {
         var received = HTTP2Response(to: request.delivery, isHeadRequest: outgoing.isHead)
         do {
             try await read(from: stream, upload, into: &received)
-            // The server may read on after a response that does not refuse the body.
+            // The server may keep reading after a response that does not refuse the body.
             if let upload, !received.isStreaming, !received.refusesBody, !received.body.isTruncated {
                 try await upload.end()
             }
@@ -72,7 +72,7 @@ struct HTTP2Exchange: Sendable {
         return try await response(received, from: stream, upload, timings, holding: slot)
     }
 
-    /// Reads until the response is complete or cut, or the head of a streamed one.
+    /// Reads until the response is complete or truncated, or the head of a streamed one.
     private func read(
         from stream: HTTP2Stream, _ upload: BodyUpload?, into received: inout HTTP2Response
     ) async throws {
@@ -101,7 +101,7 @@ struct HTTP2Exchange: Sendable {
         }
         let known = stream.state
         upload?.cancel()
-        // The rest of a body that is cut is of no use, nor is that of a request that was refused.
+        // The rest of a truncated body is not needed, nor is that of a refused request.
         stream.release()
         var timings = timings
         if let known { timings.note(known, startedAt: startedAt) }
@@ -130,7 +130,7 @@ struct HTTP2Exchange: Sendable {
     ) async throws -> PulseResponse {
         let reader = HTTP2BodyReader(timings, from: source, upload, startedAt: startedAt)
         let head = received.head?.response(to: request.urlRequest)
-        // Created before anything can fail: dropping the stream cancels that of the connection.
+        // Created before anything can fail: dropping the stream cancels the HTTP/2 stream.
         let stream = reader.stream(received.codings, of: head, holding: slot)
         var response = try response(received, reader.timings)
         try await response.deliver(stream, for: request)

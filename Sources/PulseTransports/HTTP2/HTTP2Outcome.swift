@@ -3,15 +3,15 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// What a stream that ended without a whole response means for its request. A pure decision.
+/// The outcome of a request whose stream ended without a complete response: a pure decision.
 enum HTTP2Outcome {
     /// Why the stream ended.
     enum Cause: Sendable {
-        /// A RST_STREAM of either side, or a stream error that the session has found.
+        /// A RST_STREAM from either side, or a stream error that the session has detected.
         ///
         /// - Parameter isUnprocessed: whether the server says that it did not process the request.
         case reset(HTTP2Session.ErrorCode, isUnprocessed: Bool)
-        /// The server has broken the rules of the connection.
+        /// The server has caused a connection error.
         case broken(HTTP2Session.Failure)
         /// The connection has ended, or failed with this error.
         case lost(any Error)
@@ -24,7 +24,7 @@ enum HTTP2Outcome {
     struct Progress: Sendable, Equatable {
         /// Whether the header fields of the request may have been sent.
         var isBegun = false
-        /// Whether those of the response have come.
+        /// Whether those of the response were received.
         var hasHead = false
         /// Whether the connection had carried other requests.
         var isReused = false
@@ -84,7 +84,7 @@ extension HTTP2Outcome.Cause {
         if let failure = error as? HTTP2Session.Failure { self = .broken(failure) } else { self = .lost(error) }
     }
 
-    /// The code of a reset, for texts.
+    /// The code of a reset, for messages.
     fileprivate var text: HTTP2Session.Failure? {
         guard case .reset(let code, _) = self else { return nil }
         return HTTP2Session.Failure(code: code, text: "the stream was reset")

@@ -13,10 +13,10 @@ struct HTTP2Request: Sendable {
 
     /// Throws ``PulseError`` for a request that cannot be sent.
     ///
-    /// - Parameter feed: what sends the body; nil for one that is sent with the fields.
+    /// - Parameter feed: sends the body; nil for a body that is sent with the fields.
     init(_ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed? = nil) throws {
         let text = url.absoluteString
-        // Before a very long URL is looked through.
+        // Before a very long URL is scanned.
         if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else {
@@ -28,7 +28,7 @@ struct HTTP2Request: Sendable {
         body = if feed == nil, case .bytes(let data) = request.body { data } else { Data() }
         isHead = method == "HEAD"
         let given = request.urlRequest.allHTTPHeaderFields ?? [:]
-        // The field names the host that the caller means, as over HTTP/1.1.
+        // The `Host` field names the host that the caller intends, as over HTTP/1.1.
         let host = given.first { $0.key.equalsIgnoringASCIICase("Host") }
         if let host { try HTTPHeaders.validate(name: host.key, value: host.value) }
         fields.reserveCapacity(given.count + 8)
@@ -50,16 +50,16 @@ struct HTTP2Request: Sendable {
             try HTTPHeaders.validate(name: name, value: value)
             let name = name.asciiLowercased
             switch name {
-            // The framing is done here: a length that differs from the body is malformed.
+            // Framing fields are set here: a length that differs from the body is malformed.
             case "content-length", "host": continue
-            // Fields of one connection are malformed (RFC 9113, section 8.2.2).
+            // Connection-specific fields are malformed (RFC 9113, section 8.2.2).
             case "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings",
                 "proxy-authorization":
                 continue
             case "te":
                 let members = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
                 if members.contains(where: { $0.equalsIgnoringASCIICase("trailers") }) { add(name, "trailers") }
-            // An empty value would accept any coding.
+            // An empty value counts as unset.
             case "accept-encoding" where value.isEmpty: continue
             case _ where perHop.contains(name): continue
             case "cookie":
@@ -124,7 +124,7 @@ struct HTTP2Request: Sendable {
             guard rest.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
             path = (rest.first == UInt8(ascii: "/") ? "" : "/") + String(Substring(rest))
             if host.last == ":" { host = host.dropLast() }
-            // Omits the default port, as is usual.
+            // Omits the default port, as usual.
             let port = origin.scheme == "https" ? ":443" : ":80"
             if host.count > port.count, host.hasSuffix(port) { host = host.dropLast(port.count) }
             self.authority = String(host)

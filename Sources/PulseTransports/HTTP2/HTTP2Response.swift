@@ -3,12 +3,12 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// The response of one stream as far as its exchange has read it: a pure value.
+/// The response of one stream, as far as its exchange has read it: a pure value.
 struct HTTP2Response {
     private let isHeadRequest: Bool
     private let isStreamed: Bool
     private(set) var head: ResponseHead?
-    /// The content codings that the body has no longer, or that its reader removes; the one applied last first.
+    /// The content codings removed from the body, or left for its reader to remove; the last applied first.
     private(set) var codings: [ContentCoding] = []
     /// Whether the body is taken piece by piece.
     private(set) var isStreaming = false
@@ -45,14 +45,14 @@ struct HTTP2Response {
         }
     }
 
-    /// Consumes bytes of a body that is not streamed. One that is cut at its limit is no error.
+    /// Consumes bytes of a body that is not streamed. Truncation at the limit is not an error.
     mutating func take(_ bytes: Data) throws {
         do {
             try bytes.withUnsafeBytes { try body.take($0) }
         } catch  where body.isTruncated {}
     }
 
-    /// Throws if the body's codings are incomplete.
+    /// Throws if the coded body is incomplete.
     mutating func finish() throws {
         try body.finish()
     }

@@ -4,7 +4,7 @@
 import CPulsePlatform
 import PulseCore
 
-/// What nghttp2 tells during a call. Nothing here calls it: it is not reentrant.
+/// The callbacks of nghttp2. They do not call nghttp2, which is not reentrant.
 extension HTTP2Session {
     static func handler(_ context: UnsafeMutableRawPointer) -> pulse_http2_handler {
         pulse_http2_handler(
@@ -23,7 +23,7 @@ extension HTTP2Session {
             })
     }
 
-    /// The result is what the kind of the event says; true if it says nothing.
+    /// Returns the result that the kind of the event defines; true if it defines none.
     private func handle(_ event: pulse_http2_event) -> Bool {
         switch event.kind {
         case PULSE_HTTP2_FRAME: return admits(Int(event.type), event.count)
@@ -47,13 +47,13 @@ extension HTTP2Session {
 
     // MARK: Limits
 
-    /// False for a frame that must not come.
+    /// Returns false for a frame that is not allowed.
     private func admits(_ type: Int, _ count: Int) -> Bool {
         switch type {
         case PULSE_HTTP2_TYPE_HEADERS: fieldBlockCount = count
         case PULSE_HTTP2_TYPE_CONTINUATION: fieldBlockCount += count
         case PULSE_HTTP2_TYPE_PUSH_PROMISE:
-            // The first request comes after ENABLE_PUSH 0: the server knew it (RFC 9113, section 8.4).
+            // The first request follows ENABLE_PUSH 0, so the server knew it (RFC 9113, section 8.4).
             fault = Failure(code: .protocolError, text: "PUSH_PROMISE: push is disabled")
         default: break
         }
@@ -71,7 +71,7 @@ extension HTTP2Session {
 
     private func readField(_ event: pulse_http2_event) -> Bool {
         let name = UnsafeRawBufferPointer(start: event.name, count: event.name_count)
-        // Fields of streams that are over only keep the state of the compression.
+        // Fields of closed streams only update the compression state.
         guard let stream = streams[event.stream] else { return true }
         return stream.readField(name, event.content) || reject(stream)
     }
@@ -116,7 +116,7 @@ extension HTTP2Session {
         close(id, code, isUnprocessed: code == .refusedStream && streams[id]?.hasHead == false)
     }
 
-    /// Forgets a stream. What this side has reset keeps its code.
+    /// Removes a stream. A stream that this side has reset keeps its code.
     func close(_ id: Int32, _ code: ErrorCode, isUnprocessed: Bool) {
         guard let stream = streams.removeValue(forKey: id) else { return }
         sendingBodies.remove(id)
@@ -129,7 +129,7 @@ extension HTTP2Session {
     private func leave(lastStream: Int32, _ code: ErrorCode) {
         hasGoAway = true
         pendingEvents.append(.goAway(lastStream: lastStream, code: code))
-        // nghttp2 closes those that it has sent. The others may wait behind the limit of concurrent streams.
+        // nghttp2 closes the streams that it has sent. The others may be waiting for the limit of concurrent streams.
         for id in streams.filter({ !$0.value.isBegun }).keys.sorted() {
             close(id, .refusedStream, isUnprocessed: true)
         }
@@ -151,14 +151,14 @@ extension HTTP2Session {
     }
 
     private func noteSent(_ event: pulse_http2_event) {
-        // An upload of any length lets the server send any number of WINDOW_UPDATE frames.
+        // During an upload of any length, the server may send any number of WINDOW_UPDATE frames.
         if Int(event.type) == PULSE_HTTP2_TYPE_DATA, event.count > 0 { noteProgress() }
         if event.is_end { unsent.end(event.stream) }
     }
 
     private func readBody(of id: Int32, into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)? {
         guard let stream = streams[id] else { return nil }
-        // A turn is a frame: nghttp2 1.67 and later would send one body to its end before they begin the next.
+        // A turn is one frame: nghttp2 1.67 and later would send one body to its end before starting the next.
         guard !isHoldingBodies, sendingBodies.count <= 1 || turns.insert(id).inserted else {
             heldBodies.append(id)
             return nil

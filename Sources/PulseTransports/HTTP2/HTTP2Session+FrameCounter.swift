@@ -2,12 +2,12 @@
 
 #if canImport(CPulsePlatform)
 extension HTTP2Session {
-    /// Counts the frames in received bytes, those that nghttp2 ignores without a word included: frames of unknown types
-    /// and of streams that are over.
+    /// Counts the frames in received bytes, including those that nghttp2 silently ignores: frames of unknown types and
+    /// of closed streams.
     struct FrameCounter {
-        /// The number of frame headers since it was set to 0.
+        /// The number of frame headers since the last reset to 0.
         var count = 0
-        /// How many bytes of the current frame's header have come (RFC 9113, section 4.1).
+        /// The number of bytes received of the current frame's header (RFC 9113, section 4.1).
         private var headerCount = 0
         private var length = 0
 

@@ -5,14 +5,14 @@ import CPulsePlatform
 import PulseCore
 
 extension HTTP2Session {
-    /// What one call of nghttp2 returns at most: a frame of the smallest maximum size (RFC 9113, section 4.2).
+    /// The most bytes that one call of nghttp2 returns: a frame of the smallest maximum size (RFC 9113, section 4.2).
     private static let largestFrame = 9 + 16 << 10
 
-    /// The next bytes for the socket, at most so many; empty if there is nothing to send. Throws ``Failure`` if no more
+    /// The next bytes for the socket, up to the limit; empty if there is nothing to send. Throws ``Failure`` if no more
     /// can be sent.
     ///
-    /// A stream that ends with what is sent is ``Event/closed(stream:code:isUnprocessed:)`` by the next
-    /// ``receive(_:)``.
+    /// For a stream that ends with these bytes, the next ``receive(_:)`` returns
+    /// ``Event/closed(stream:code:isUnprocessed:)``.
     func takeOutgoing(atMost limit: Int) throws -> Outgoing {
         let wasFine = failure == nil
         while limit > 0, unsent.isEmpty || unsent.count + Self.largestFrame <= limit {
@@ -22,8 +22,8 @@ extension HTTP2Session {
         return unsent.take(atMost: limit)
     }
 
-    /// Moves all that nghttp2 has to send, without bodies, to the unsent bytes. So a stream that it resets is over with
-    /// the bytes that it resets it for, and a connection error is known.
+    /// Moves all pending frames of nghttp2, except bodies, to the unsent bytes. So a stream reset or a connection error
+    /// is known together with the received bytes that cause it.
     func moveFrames() {
         isHoldingBodies = true
         while moveFrame() {}
@@ -34,10 +34,10 @@ extension HTTP2Session {
         }
     }
 
-    /// Lets nghttp2 ask for the held bodies again. False without any.
+    /// Lets nghttp2 request the held bodies again. False if there are none.
     ///
-    /// - Parameter endsTurns: whether all have had theirs. Otherwise the first would have one more after each frame of
-    ///   the peer, and the last none.
+    /// - Parameter endsTurns: whether all have had their turn. Otherwise the first would get one more after each frame
+    ///   of the peer, and the last none.
     @discardableResult
     private func resumeBodies(endsTurns: Bool) -> Bool {
         guard !heldBodies.isEmpty else { return false }
@@ -47,7 +47,7 @@ extension HTTP2Session {
         return true
     }
 
-    /// Moves at most one frame of nghttp2. False if there is none.
+    /// Moves at most one frame of nghttp2. Returns false if there is none.
     private func moveFrame() -> Bool {
         var bytes: UnsafePointer<UInt8>?
         let count = pulse_http2_next(session, &bytes)
@@ -57,7 +57,7 @@ extension HTTP2Session {
         return true
     }
 
-    /// Bytes that nghttp2 has framed and no call has taken.
+    /// The bytes that nghttp2 has framed and no call has taken.
     struct Unsent {
         private var bytes = Data()
         /// Where the HEADERS of streams begin.

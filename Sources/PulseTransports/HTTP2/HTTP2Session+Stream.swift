@@ -4,25 +4,25 @@
 import PulseCore
 
 extension HTTP2Session {
-    /// What a session knows of a stream that is not over.
+    /// The session's state of a stream that is not closed.
     final class Stream {
-        /// What a block of fields was.
+        /// A complete field block.
         enum Fields {
             case interim
             case head(ResponseHead, ResponseFraming)
             case trailers(HTTPHeaders)
         }
 
-        /// What each field counts for beside its bytes (RFC 9113, section 6.5.2).
+        /// The overhead of each field besides its bytes (RFC 9113, section 6.5.2).
         private static let fieldOverhead = 32
 
-        /// Whether the final head has come.
+        /// Whether the final head was received.
         private(set) var hasHead = false
         /// Whether the HEADERS are framed.
         var isBegun = false
         /// Why this side has reset the stream.
         var resetCode: ErrorCode?
-        /// What is to be sent.
+        /// The body to send.
         var body = Body()
 
         /// The incomplete head, or the trailers as the fields of one.
@@ -32,7 +32,7 @@ extension HTTP2Session {
         private var fieldByteCount = 0
         private var line: [UInt8] = []
 
-        /// Reads a field, which nghttp2 has checked. False if it is malformed, or if the fields are too large.
+        /// Reads a field that nghttp2 has checked. Returns false if it is malformed, or if the fields are too large.
         func readField(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
             fieldByteCount += name.count + value.count + Self.fieldOverhead
             guard fieldByteCount <= HTTP1ResponseParser.headLimit else { return false }
@@ -64,7 +64,7 @@ extension HTTP2Session {
             (Array("HTTP/2 ".utf8) + status).withUnsafeBytes { ResponseHead(statusLine: $0) }
         }
 
-        /// Ends a block of fields. Nil if it is malformed.
+        /// Ends a field block. Returns nil if it is malformed.
         func takeFields() -> Fields? {
             guard !hasHead else {
                 defer { head = nil }
@@ -80,7 +80,7 @@ extension HTTP2Session {
         }
     }
 
-    /// The bytes of a request's body that are not framed.
+    /// The bytes of a request's body that are not framed yet.
     struct Body {
         private var chunks: [Data] = []
         /// The index of the first chunk that is not read, and how many bytes of it are.
@@ -97,7 +97,7 @@ extension HTTP2Session {
             count += bytes.count
         }
 
-        /// Moves out what fits. Nil if there is nothing yet.
+        /// Moves out the bytes that fit. Nil if there are none yet.
         mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isEnd: Bool)? {
             guard count > 0 || isComplete else { return nil }
             var filled = 0
@@ -107,7 +107,7 @@ extension HTTP2Session {
                 filled += chunk.count
                 offset += chunk.count
                 if offset == chunks[next].count {
-                    // Frees the memory: the rest may wait for long.
+                    // Frees the memory: the rest may wait for a long time.
                     chunks[next] = Data()
                     (next, offset) = (next + 1, 0)
                 }

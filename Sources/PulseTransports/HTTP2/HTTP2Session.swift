@@ -4,11 +4,11 @@
 import CPulsePlatform
 import PulseCore
 
-/// The HTTP/2 of one client connection (RFC 9113), framed by the system's nghttp2. Bytes in, events and bytes out: no
-/// socket, clock, task or lock.
+/// The HTTP/2 engine of one client connection (RFC 9113), framed by the system's nghttp2. Bytes in, events and bytes
+/// out: no socket, clock, task or lock.
 ///
 /// nghttp2 checks frames and header fields. This class adds the limits, and turns fields into the heads that both HTTP
-/// engines share. A stream whose body is not read holds back only itself: the connection's window is given back at
+/// engines share. A stream whose body is not read blocks only itself: the connection's window is replenished at
 /// receipt, a stream's by ``consume(_:of:)``.
 final class HTTP2Session: @unchecked Sendable {
     // Unchecked: the owner calls it under one lock.
@@ -34,19 +34,19 @@ final class HTTP2Session: @unchecked Sendable {
     }
 
     enum Event {
-        /// The header fields of an interim response, which nobody reads.
+        /// The header fields of an interim response, which are discarded.
         case interim(stream: Int32)
-        /// The final header fields, without those of interim responses. `isEnd`: END_STREAM came with them.
+        /// The final header fields, without those of interim responses. `isEnd`: END_STREAM arrived with them.
         case head(stream: Int32, head: ResponseHead, framing: ResponseFraming, isEnd: Bool)
         case data(stream: Int32, bytes: Data)
         /// END_STREAM after the head, with the trailers. Not sent if the head had `isEnd`.
         case end(stream: Int32, trailers: HTTPHeaders)
-        /// The stream is over. `code` is that of a RST_STREAM, of either side; ``ErrorCode/noError`` without one.
+        /// The stream is closed. `code` is that of a RST_STREAM from either side; ``ErrorCode/noError`` without one.
         /// `isUnprocessed`: refused, or above the last stream of a GOAWAY.
         case closed(stream: Int32, code: ErrorCode, isUnprocessed: Bool)
         /// No new streams may be opened from now on.
         case goAway(lastStream: Int32, code: ErrorCode)
-        /// The peer's SETTINGS came: ``maximumStreams`` may have changed.
+        /// The peer's SETTINGS arrived: ``maximumStreams`` may have changed.
         case settings
         case pong
     }
@@ -71,31 +71,31 @@ final class HTTP2Session: @unchecked Sendable {
     static let streamWindow = 1 << 20
     /// Refilled at receipt, so it only has to cover a fast connection's round trip.
     private static let connectionWindow = 16 << 20
-    /// The maximum number of frames between two pieces of progress: a head, bytes of a body, or an end, of either
-    /// side. A server that pings an idle stream every ten seconds reaches it after a day.
+    /// The maximum number of frames between two signs of progress: a head, body bytes, or an end, from either side. A
+    /// server that pings an idle stream every ten seconds reaches it after a day.
     static let quietFrameLimit = 10_000
     /// The maximum number of PING and SETTINGS frames that wait for the socket.
     static let acknowledgmentLimit = 1000
-    /// The maximum size of a block of fields in frames, decoded fields or not. Above what fields within the
-    /// limit of a head take, so that a head that is too large fails its stream and not the connection.
+    /// The maximum size of a field block in frames, decoded or not. It exceeds what a head within its limit takes, so
+    /// that an oversized head fails its stream and not the connection.
     static let fieldBlockLimit = 2 * HTTP1ResponseParser.headLimit
 
     /// Whether the system has nghttp2 1.40 or later.
     static var isSupported: Bool { pulse_http2_load() }
 
-    /// Nil without memory.
+    /// Nil if out of memory.
     private(set) var session: OpaquePointer?
-    /// The streams that are not over.
+    /// The streams that are not closed.
     var streams: [Int32: Stream] = [:]
-    /// What ``receive(_:)`` returns next. After it has thrown: the events before the fault.
+    /// The next events of ``receive(_:)``. After it has thrown: the events before the fault.
     var pendingEvents: [Event] = []
     var unsent = Unsent()
     /// The streams whose bodies have unsent bytes, and those that have had their turn.
     var sendingBodies: Set<Int32> = []
     var turns: Set<Int32> = []
-    /// Whether bodies stay out of what is sent.
+    /// Whether bodies are held back from sending.
     var isHoldingBodies = false
-    /// The streams that nghttp2 has asked for their body in vain.
+    /// The streams whose held bodies nghttp2 has requested.
     var heldBodies: [Int32] = []
     var failure: Failure?
     /// Why a handler has stopped nghttp2.
@@ -107,14 +107,14 @@ final class HTTP2Session: @unchecked Sendable {
     var hasGoAway = false
     private var isEnding = false
 
-    /// Queues the preface, the SETTINGS and the connection's window. Throws ``TransportFailure`` without memory or
-    /// nghttp2.
+    /// Queues the preface, the SETTINGS and the connection's window. Throws ``TransportFailure`` if memory is
+    /// exhausted, or without nghttp2.
     init() throws {
         guard Self.isSupported else { throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend) }
         let limits = pulse_http2_limits(
             stream_window: UInt32(Self.streamWindow), connection_window: UInt32(Self.connectionWindow),
             header_list: UInt32(HTTP1ResponseParser.headLimit))
-        // The session frees what has this pointer when it ends.
+        // `deinit` frees the C session, which holds this pointer.
         session = pulse_http2_session_new(limits, Self.handler(Unmanaged.passUnretained(self).toOpaque()))
         guard session != nil else { throw TransportFailure(code: .resourceUnavailable, phase: .beforeSend) }
     }
@@ -125,7 +125,7 @@ final class HTTP2Session: @unchecked Sendable {
 
     // MARK: The connection
 
-    /// Reads bytes of the server. Throws ``Failure``; the events before the fault are ``pendingEvents`` then.
+    /// Reads bytes from the server. Throws ``Failure``; ``pendingEvents`` then has the events before the fault.
     func receive(_ bytes: UnsafeRawBufferPointer) throws -> [Event] {
         if let failure { throw failure }
         if !bytes.isEmpty {
@@ -140,10 +140,10 @@ final class HTTP2Session: @unchecked Sendable {
         return pendingEvents
     }
 
-    /// The maximum number of concurrent streams, which the peer sets; 100 until its SETTINGS came.
+    /// The maximum number of concurrent streams, which the peer sets; 100 until its SETTINGS arrive.
     var maximumStreams: Int { Int(clamping: pulse_http2_maximum_streams(session)) }
 
-    /// Whether new streams may be opened: no GOAWAY of either side, no failure, and stream numbers left.
+    /// Whether new streams may be opened: no GOAWAY from either side, no failure, and stream identifiers left.
     var mayOpenStreams: Bool { failure == nil && !isEnding && !hasGoAway && pulse_http2_may_submit(session) }
 
     func ping() {
@@ -166,7 +166,7 @@ final class HTTP2Session: @unchecked Sendable {
 
     // MARK: Streams
 
-    /// Queues HEADERS, and returns the stream's number. Pseudo-fields come first. Throws ``Failure`` if no stream can
+    /// Queues HEADERS, and returns the stream identifier. Pseudo-fields come first. Throws ``Failure`` if no stream can
     /// be opened.
     func submit(_ fields: [(name: String, value: [UInt8])], hasBody: Bool) throws -> Int32 {
         guard mayOpenStreams else { throw failure ?? Failure.noMoreStreams }
@@ -184,7 +184,7 @@ final class HTTP2Session: @unchecked Sendable {
         return stream
     }
 
-    /// Whether the HEADERS of the stream are framed, and are sent also if it is reset now.
+    /// Whether the HEADERS of the stream are framed, and are sent even if it is reset now.
     func isBegun(_ stream: Int32) -> Bool { streams[stream]?.isBegun != false }
 
     /// Adds bytes to the body of a stream, and ends it with the last. They are sent as flow control allows.
@@ -195,23 +195,23 @@ final class HTTP2Session: @unchecked Sendable {
         pulse_http2_resume(session, stream)
     }
 
-    /// How many bytes of the body are queued that ``takeOutgoing(atMost:)`` has not framed.
+    /// The number of queued body bytes that ``takeOutgoing(atMost:)`` has not framed.
     func unsentCount(of stream: Int32) -> Int { streams[stream]?.body.count ?? 0 }
 
-    /// Opens the stream's window by bytes that its reader has taken.
+    /// Opens the stream's window by the bytes that its reader has taken.
     func consume(_ count: Int, of stream: Int32) {
         if failure == nil, count > 0 { pulse_http2_consume(session, stream, count) }
     }
 
-    /// Queues a RST_STREAM. Nothing more comes of the stream but its ``Event/closed(stream:code:isUnprocessed:)``, with
-    /// what is received next.
+    /// Queues a RST_STREAM. The only later event of the stream is ``Event/closed(stream:code:isUnprocessed:)``, which
+    /// the next ``receive(_:)`` returns.
     func reset(_ stream: Int32, _ code: ErrorCode) {
         guard failure == nil, let ended = streams[stream], ended.resetCode == nil else { return }
         ended.resetCode = code
         ended.body = Body()
         sendingBodies.remove(stream)
         guard pulse_http2_reset(session, stream, code.rawValue) else { return fail(.noMemory) }
-        // nghttp2 would say so only when the HEADERS had their turn.
+        // nghttp2 would report that only when the HEADERS were due.
         if !ended.isBegun { close(stream, code, isUnprocessed: true) }
     }
 }

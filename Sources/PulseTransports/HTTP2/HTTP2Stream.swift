@@ -3,10 +3,9 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// One stream of a connection: the side of its exchange, which reads with one task and uploads with another. Dropping
-/// it cancels the stream.
+/// An exchange's handle to one stream: one task reads, another one uploads. Dropping it cancels the stream.
 final class HTTP2Stream: Sendable {
-    /// The stream has ended before what was asked of it.
+    /// The stream has ended too early.
     struct Ended: Error {
         let cause: HTTP2Outcome.Cause
         /// Whether the header fields of the request may have been sent.
@@ -24,7 +23,7 @@ final class HTTP2Stream: Sendable {
         release()
     }
 
-    /// What is known of the stream; nil once it is released.
+    /// The state of the stream; nil once it is released.
     var state: HTTP2Connection.StreamState? { connection.stream(id) }
 
     /// Ends the stream, with a RST_STREAM unless both sides have ended it.
@@ -43,7 +42,7 @@ final class HTTP2Stream: Sendable {
     }
 
     /// Waits for bytes of the body, and takes them, so that the peer can send as many more; nil at its end. Throws
-    /// ``Ended`` behind the last bytes, and `CancellationError`.
+    /// ``Ended`` after the last bytes, and `CancellationError`.
     ///
     /// - Parameter limit: the last piece may exceed it.
     func bytes(upTo limit: Int) async throws -> [Data]? {
@@ -65,7 +64,7 @@ final class HTTP2Stream: Sendable {
 }
 
 extension HTTP2Stream: UploadChannel {
-    /// The connection takes nothing more for the stream.
+    /// The connection accepts nothing more for the stream.
     private struct Closed: Error {}
 
     var hasHead: Bool { state?.isTaken == true }

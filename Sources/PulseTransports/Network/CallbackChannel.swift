@@ -2,17 +2,17 @@
 
 import PulseCore
 
-/// A stream of bytes that reports by callbacks, as `NWConnection` does. The callbacks may come on any thread.
+/// A stream of bytes that reports by callbacks, as `NWConnection` does. The callbacks may run on any thread.
 protocol CallbackChannel: AnyObject, Sendable {
-    /// Begins to connect. Called once, before all other methods but ``cancel()``.
+    /// Starts connecting. Called once, before all other methods except ``cancel()``.
     func start(_ report: @escaping @Sendable (CallbackChannelEvent) -> Void)
 
-    /// Asks for at least one byte and at most `limit`. Calls `completion` once, after a failure and ``cancel()``, too.
-    /// Bytes that come together with the end of the peer's direction, or with a failure, precede it.
+    /// Receives at least one byte and at most `limit`. Calls `completion` once, even after a failure or ``cancel()``.
+    /// Bytes that arrive together with the end of the peer's direction, or with a failure, precede it.
     func receive(
         upTo limit: Int, _ completion: @escaping @Sendable (_ bytes: Data?, _ isEnd: Bool, CallbackFailure?) -> Void)
 
-    /// Sends bytes after those of earlier calls. Calls `completion` once, when the system has taken them all.
+    /// Sends bytes after those of earlier calls. Calls `completion` once, when the system has accepted them all.
     func send(_ bytes: Data, _ completion: @escaping @Sendable (CallbackFailure?) -> Void)
 
     /// Ends this side's direction after the bytes that were sent.
@@ -28,10 +28,10 @@ enum CallbackChannelEvent: Sendable {
     /// The channel cannot connect now, and would wait for a change of the network.
     case waiting(CallbackFailure)
     case failed(CallbackFailure)
-    /// The server's certificates were refused, with an error of the transport's.
+    /// The server's certificates were refused, with an error of the transport.
     case refused(any Error)
 
-    /// The report of a failure, whose cause may be the refusal.
+    /// The event for a failure, or for the refusal that caused it.
     static func failure(
         _ failure: CallbackFailure, isWaiting: Bool, refusal: (any Error)?
     ) -> CallbackChannelEvent {
@@ -50,7 +50,7 @@ struct ChannelSettings {
     let configuration: URLSessionConfiguration
     let minimumVersion: TLSSettings.Version
     let proxy: ProxySettings
-    /// In DER, in place of the system's, unless there are none.
+    /// In DER; they replace the system's, unless there are none.
     let authorities: [Data]
     let identity: URLCredential?
     /// Throws for a verified chain, in DER, that the request does not accept.

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension CallbackConnection {
-    /// What a task waits for; one task for each.
+    /// What a task waits for; one task for each role.
     enum Role: Hashable {
         case opening, reading, writing
     }
@@ -11,22 +11,22 @@ extension CallbackConnection {
     enum ReadStep {
         case bytes(Data)
         case end
-        /// Asks the channel for bytes, and waits.
+        /// Requests bytes from the channel, and waits.
         case asks
-        /// Waits for what an earlier read has asked for.
+        /// Waits for the bytes that an earlier read has requested.
         case waits
     }
 
-    /// The bytes of a write.
+    /// The progress of a write.
     enum Sending {
         case none
-        /// The channel gets them.
+        /// Handed to the channel, or about to be, and not completed.
         case handedOver
         case done
         case failed
     }
 
-    /// What the callbacks and the tasks of a connection have brought it to. At most one receive is under way, and a
+    /// The state of a connection, which its callbacks and tasks change. At most one receive is in progress, and a
     /// cancelled or failed read loses no bytes.
     struct State {
         var waiters: [Role: Waiter] = [:]
@@ -38,7 +38,7 @@ extension CallbackConnection {
         private var failure: CallbackFailure?
 
         private var isReading = false
-        /// Whether the channel owes the completion of a receive. A cancelled read leaves it to the next one.
+        /// Whether a receive is pending. A cancelled read leaves it to the next one.
         private var isReceiving = false
         private var arrived = Data()
         /// Whether the peer has ended its direction after the bytes that have arrived.
@@ -48,11 +48,11 @@ extension CallbackConnection {
 
         private var isWriting = false
         private var sending = Sending.none
-        /// Whether a task passes bytes to the channel, which must get them before the end of the direction.
+        /// Whether a task is passing bytes to the channel, which must precede the end of the direction.
         private var isHandingOver = false
         private var isFinished = false
 
-        /// The bytes of the exchange that the channel has got, and when it got the last of them.
+        /// The number of bytes of the exchange handed to the channel, and when the last of them were.
         private(set) var sentCount = 0
         private(set) var sentAt: TimeInterval = 0
 
@@ -94,7 +94,7 @@ extension CallbackConnection.State {
         }
     }
 
-    /// A reader is not resumed: the channel completes its receive, maybe with bytes that came before the failure.
+    /// A reader is not resumed: the channel completes its receive, possibly with bytes that arrived before the failure.
     private mutating func fail(_ failure: CallbackFailure) -> [Waiter?] {
         self.failure = self.failure ?? failure
         return [waiters.removeValue(forKey: .opening), waiters.removeValue(forKey: .writing)]
@@ -108,7 +108,7 @@ extension CallbackConnection.State {
 
     // MARK: Reading
 
-    /// Whether a read need not wait for a callback.
+    /// Whether a read can proceed without a callback.
     var mayRead: Bool { end != nil || !isReceiving }
 
     /// What a reading task does next. While it waits and calls again, no other task may read.
@@ -161,7 +161,7 @@ extension CallbackConnection.State {
         (isWriting, isHandingOver, sending) = (true, true, .handedOver)
     }
 
-    /// Notes that the channel has got the bytes of a write. True if the direction ends after them.
+    /// Notes that the channel has the bytes of a write. Returns whether the direction ends after them.
     mutating func isFinishedByHandOver() -> Bool {
         isHandingOver = false
         return isFinished && end == nil
@@ -173,7 +173,7 @@ extension CallbackConnection.State {
         return [writer] + (failure.map { fail($0) } ?? [])
     }
 
-    /// Throws `CancellationError` for a write that waited in vain.
+    /// Throws `CancellationError` for a write that was cancelled.
     mutating func endWriting() throws {
         defer { (isWriting, sending) = (false, .none) }
         guard sending != .done else { return }
@@ -182,7 +182,7 @@ extension CallbackConnection.State {
         throw CancellationError()
     }
 
-    /// True if the direction ends now; it ends later if a task passes bytes to the channel.
+    /// Whether the direction ends now; it ends later if a task is passing bytes to the channel.
     mutating func finishes() -> Bool {
         guard end == nil, !isFinished else { return false }
         isFinished = true
@@ -191,7 +191,7 @@ extension CallbackConnection.State {
 
     // MARK: The exchange
 
-    /// True if the channel may get the bytes of a request.
+    /// Returns whether the channel may get the bytes of a request.
     mutating func handOver(_ count: Int, now: TimeInterval) -> Bool {
         guard end == nil, failure == nil else { return false }
         sentCount += count
@@ -231,7 +231,7 @@ extension CallbackConnection.State {
 }
 
 extension TransportFailure {
-    /// The same failure for bytes of which none are sent.
+    /// The same failure for bytes that were not sent.
     fileprivate init(unsent failure: TransportFailure) {
         self.init(code: failure.code, phase: .beforeSend, underlying: failure.underlying)
     }

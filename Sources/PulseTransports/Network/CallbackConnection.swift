@@ -26,7 +26,7 @@ final class CallbackConnection: ReusableConnection {
     var remoteAddress: String? { state.withLock { $0.remoteAddress } }
 
     /// Connects; called once. Throws ``TransportFailure``, or `CancellationError` after ``close()`` or if the task is
-    /// cancelled; then the connection is closed.
+    /// cancelled; the connection is then closed.
     func open(timeout: TimeInterval) async throws {
         do {
             try Task.checkCancellation()
@@ -113,7 +113,7 @@ final class CallbackConnection: ReusableConnection {
 
     func endReading() {}
 
-    /// The channel keeps the order of what it has got.
+    /// Returns at once: the channel keeps the order of its bytes.
     func finishSending() async throws {}
 
     func upgrade(unread: Data) {
@@ -122,12 +122,12 @@ final class CallbackConnection: ReusableConnection {
 
     // MARK: Waiting
 
-    /// Waits as long as there is a reason to, and not after a cancellation.
+    /// Waits until resumed, unless there is no reason to or the task is cancelled.
     private func wait(_ role: Role, while isWaiting: (State) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let waits = state.withLock { state in
-                    // A cancellation that came earlier has found no waiter.
+                    // An earlier cancellation found no waiter to resume.
                     guard isWaiting(state), !Task.isCancelled else { return false }
                     state.waiters[role] = waiter
                     return true
@@ -146,7 +146,7 @@ extension Locked<CallbackConnection.State> {
         for waiter in withLock(body) { waiter?.resume() }
     }
 
-    /// Begins to limit the time without a byte, in place of earlier limits.
+    /// Limits the time without a byte from now on, replacing earlier limits.
     fileprivate func limit(to timeout: TimeInterval, _ clock: any PulseClock) {
         let now = clock.uptime
         withLock { $0.limit(to: timeout, now: now) }

@@ -37,7 +37,7 @@ struct CallbackFailure: Sendable {
         }
     }
 
-    /// Only the host itself can refuse.
+    /// An unreachable network or host counts as offline.
     private static func connectCode(_ code: POSIXErrorCode) -> URLError.Code {
         switch code {
         case .ENETUNREACH, .EHOSTUNREACH, .ENETDOWN, .EHOSTDOWN: .notConnectedToInternet

@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// What a channel tells the system about its TLS.
+/// The TLS options that a channel sets.
 struct ChannelTLS: Sendable, Hashable {
     /// The name in the handshake; nil for an IP address.
     let serverName: String?
     /// The name or address that the certificate must be for.
     let certifiedName: String
-    /// The only one: TLS might agree on HTTP/2 otherwise.
+    /// The only protocol offered: otherwise ALPN could select HTTP/2.
     let applicationProtocol = "http/1.1"
     /// The numbers of the versions on the wire.
     let minimumVersion: UInt16

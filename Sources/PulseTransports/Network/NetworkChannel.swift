@@ -5,7 +5,7 @@ import Network
 import PulseCore
 import Security
 
-/// A connection of Network.framework's.
+/// A channel over a connection of Network.framework.
 final class NetworkChannel: CallbackChannel, @unchecked Sendable {
     // Unchecked: an NWConnection is not Sendable in every SDK, but may be used on any thread. Its handler is set once,
     // before it starts.
@@ -77,7 +77,7 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
                 complete(false)
             }
         }
-        // Not the queue of the connection: an evaluation may wait for a server of revocations.
+        // Not the queue of the connection: an evaluation may wait for a revocation server.
         sec_protocol_options_set_verify_block(options, verify, DispatchQueue(label: "PulseKit.NetworkChannel.trust"))
         sec_protocol_options_set_tls_resumption_enabled(options, plan.resumesSessions)
         return tls

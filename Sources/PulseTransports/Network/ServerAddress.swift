@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// The host and port of a server, to connect to.
+/// The host and port of a server to connect to.
 struct ServerAddress: Sendable, Hashable {
-    /// A name, or an IP address without brackets, maybe with a zone. One of IPv4 has its usual form.
+    /// A name, or an IP address without brackets, possibly with a zone. An IPv4 address is in dotted-quad form.
     let host: String
     let port: UInt16
     /// The name in the TLS handshake (RFC 6066, section 3): without the final dot; nil for an IP address.
     let serverName: String?
 
-    /// The host as others know it: without the zone of an IPv6 address, which names an interface of this machine (RFC
-    /// 6874, section 1).
+    /// The host as other machines know it: without the zone of an IPv6 address, which names an interface of this
+    /// machine (RFC 6874, section 1).
     var plainHost: String {
         host.utf8.contains(UInt8(ascii: ":")) ? String(host.prefix { $0 != "%" }) : host
     }
 
-    /// The server of a URL. Throws ``PulseError/invalidURL(_:)`` without a host, or with a port that is none.
+    /// The server of a URL. Throws ``PulseError/invalidURL(_:)`` without a host, or with an invalid port.
     init(_ url: String, isSecure: Bool) throws {
         let rest = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let authority = rest.prefix { !"/?#".contains($0) }
@@ -30,7 +30,7 @@ struct ServerAddress: Sendable, Hashable {
         guard !host.isEmpty, tail.isEmpty || tail.first == ":", let port, port > 0 else {
             throw PulseError.invalidURL("a host, and a port from 1 to 65535, are needed")
         }
-        // Otherwise the same address would have another proxy, or a certificate.
+        // Otherwise another notation of it could get another proxy or certificate.
         let address = isBracketed ? nil : IPv4Text.dottedQuad(host)
         (self.host, self.port) = (address ?? host, port)
         // No domain ends in a number (RFC 3696, section 2).

@@ -6,7 +6,7 @@ import PulseCore
 import Security
 
 extension URLSessionConfiguration {
-    /// Sets the minimum version of TLS, and the one of its two settings for proxies that the route needs.
+    /// Sets the minimum TLS version, and whichever of the two proxy settings the route needs.
     func apply(_ tls: TLSSettings, _ proxy: SessionProxy) throws {
         tlsMinimumSupportedProtocolVersion = tls_protocol_version_t(
             number: tls.minimumVersion.raising(tlsMinimumSupportedProtocolVersion.rawValue))
@@ -18,7 +18,7 @@ extension URLSessionConfiguration {
         }
     }
 
-    /// Whether the configuration itself names proxies, beside those in its dictionary.
+    /// Whether the configuration itself names proxies, besides those in its dictionary.
     var hasProxyConfigurations: Bool {
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: only there
             !proxyConfigurations.isEmpty
@@ -29,7 +29,7 @@ extension URLSessionConfiguration {
 }
 
 extension tls_protocol_version_t {
-    /// The version with that number on the wire; the latest for an unknown one.
+    /// The version with this number on the wire; the latest for an unknown one.
     init(number: UInt16) {
         self = tls_protocol_version_t(rawValue: number) ?? .TLSv13
     }
@@ -43,7 +43,7 @@ extension SessionProxy {
     @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)  // newer: ProxyConfiguration
     func configurations() throws -> [ProxyConfiguration] {
         guard case .configuration(let kind, let host, let number, let account) = self else { return [] }
-        // An empty list would pass the proxy by.
+        // An empty list would bypass the proxy.
         guard let port = NWEndpoint.Port(rawValue: number) else { throw PulseError.unsupported("this proxy's port") }
         let endpoint = NWEndpoint.hostPort(host: NWEndpoint.Host(host), port: port)
         var configuration =
@@ -51,7 +51,7 @@ extension SessionProxy {
             case .http: ProxyConfiguration(httpCONNECTProxy: endpoint)
             case .socks5: ProxyConfiguration(socksv5Proxy: endpoint)
             }
-        // No proxy, no request.
+        // Never bypasses the proxy.
         configuration.allowFailover = false
         if let account { configuration.applyCredential(username: account.username, password: account.password) }
         return [configuration]

@@ -3,22 +3,22 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// A connection of HTTP/2, which requests share. None of its members waits or calls back.
+/// An HTTP/2 connection that requests share. Its members neither wait nor call back.
 protocol SharedConnection: AnyObject, Sendable {
-    /// Takes a place for a stream; false if it has none now.
+    /// Reserves a slot for a stream; false if none is free now.
     func reserve() -> Bool
-    /// How many streams its server allows; nil until that is known.
+    /// The number of streams that its server allows; nil until known.
     var streamLimit: Int? { get }
     /// Whether it takes new streams, now or later.
     var isOpen: Bool { get }
-    /// Since when no stream uses it, in monotonic seconds; nil while one does.
+    /// The time since which no stream uses it, in monotonic seconds; nil while one does.
     var idleSince: TimeInterval? { get }
 }
 
 extension HTTP2Connection: SharedConnection {}
 
 extension ConnectionPool {
-    /// What a request allows.
+    /// A request's constraints on its connection.
     struct Demand: Sendable {
         /// Whether the connection may speak HTTP/2.
         var mayShare = false
@@ -29,7 +29,7 @@ extension ConnectionPool {
         var wasMisdirected = false
     }
 
-    /// How the opening of a connection has ended.
+    /// The result of opening a connection.
     enum Opened<Shared: SharedConnection>: Sendable {
         case http2(State<Shared>.Sharing)
         /// With HTTP/1.1, although HTTP/2 was offered.
@@ -38,10 +38,10 @@ extension ConnectionPool {
     }
 
     /// The decisions of a pool: which connection a request gets, or whether it waits or opens one. No I/O, clock, task
-    /// or lock; the owner closes what is dropped, and wakes whom it is told to.
+    /// or lock; the owner closes the dropped connections, and wakes the returned waiters.
     ///
-    /// As long as it is not known that the servers of a key speak HTTP/1.1 alone, one request at a time opens a
-    /// connection to them. The others wait for its end, and ask again.
+    /// Unless the servers of a key are known to speak HTTP/1.1 only, one request at a time opens a connection to them.
+    /// The others wait for the result, then retry.
     struct State<Shared: SharedConnection>: Sendable {
         typealias WaiterID = UInt64
 
@@ -57,19 +57,20 @@ extension ConnectionPool {
 
         /// What a request does next.
         enum Step: Sendable {
-            /// Sends over an idle connection, which is its own until it is given back.
+            /// Sends over an idle connection, which the request owns until it returns it.
             case reuse(PooledConnection)
-            /// Sends over a connection that others use too. A place is reserved.
+            /// Sends over a shared connection. A stream slot is reserved.
             case share(Sharing)
-            /// Waits for the connection that another request opens, and asks again.
+            /// Waits for the connection that another request opens, then retries.
             case wait(WaiterID)
-            /// Opens a connection. If others may wait for it, it says how that has ended.
+            /// Opens a connection. If others may wait for it, the request reports the result.
             case open(offersHTTP2: Bool, isAwaited: Bool)
         }
 
         /// How long an idle connection is kept, in seconds: after that time many servers and routers have dropped it.
         static var maximumIdleTime: TimeInterval { 118 }
-        /// The most keys and origins to remember as HTTP/1.1 alone. The servers show again what they speak.
+        /// The maximum number of keys, and of origins, remembered as HTTP/1.1 only. Beyond it, all are forgotten and
+        /// relearned.
         static var memoryLimit: Int { 256 }
 
         private let limit: Int
@@ -84,7 +85,7 @@ extension ConnectionPool {
         /// The waiters for each opening that may lead to HTTP/2, in order.
         private var openings: [ConnectionKey: [WaiterID]] = [:]
         private var lastID: WaiterID = 0
-        /// The keys whose latest connection has agreed on no more than HTTP/1.1.
+        /// The keys whose latest connection has negotiated HTTP/1.1 only.
         private var http1Keys: Set<ConnectionKey> = []
         /// The origins that have refused HTTP/2 with HTTP_1_1_REQUIRED.
         private var http1Origins: Set<Origin> = []
@@ -101,14 +102,14 @@ extension ConnectionPool {
             !http1Keys.contains(key) && !http1Origins.contains(key.origin)
         }
 
-        /// How many streams the next connection to a key probably allows: as many as the others to the same server. Nil
-        /// without another one. Without it, all who wait would go to the new connection before the server says how many
-        /// it takes, and it would refuse the rest.
+        /// The number of streams that the next connection to a key probably allows: as many as the others to the same
+        /// server; nil without another one. Otherwise all waiters would use the new connection before its limit is
+        /// known, and the server would refuse the rest.
         func expectedLimit(_ key: ConnectionKey) -> Int? {
             shared[key]?.reversed().lazy.compactMap(\.connection.streamLimit).first
         }
 
-        /// Throws `CancellationError` once closed. A waiter that is told to wait is in the queue already.
+        /// Decides what a request does next, and queues one that must wait. Throws `CancellationError` once closed.
         mutating func next(
             _ key: ConnectionKey, _ demand: Demand, now: TimeInterval, dropped: inout [IdleConnection]
         ) throws -> Step {
@@ -132,7 +133,7 @@ extension ConnectionPool {
             return .wait(lastID)
         }
 
-        /// Ends an opening. Returns who waits for it. The connection must be closed if the state is.
+        /// Ends an opening, and returns its waiters. The connection must be closed if the state is.
         mutating func end(_ key: ConnectionKey, isAwaited: Bool, _ opened: Opened<Shared>) -> [WaiterID] {
             switch opened {
             case .http2(let sharing):
@@ -157,8 +158,8 @@ extension ConnectionPool {
             openings[key]?.contains(id) ?? false
         }
 
-        /// Removes a waiter that does not ask again. If it was already told to, the place that it was told of would
-        /// stay free: then returns the next waiter, which asks again instead.
+        /// Removes a waiter that gives up. If it was already woken, its stream slot would stay free: then returns the
+        /// next waiter to wake instead.
         mutating func leave(_ id: WaiterID, _ key: ConnectionKey) -> WaiterID? {
             if isWaiting(id, for: key) {
                 openings[key]?.removeAll { $0 == id }
@@ -167,8 +168,8 @@ extension ConnectionPool {
             return openings[key]?.isEmpty == false ? openings[key]?.removeFirst() : nil
         }
 
-        /// A shared connection has got a free place, or takes no more streams. Returns the waiter that asks again, and
-        /// the connections that are of no use any more; one that still carries streams is kept, for the shutdown.
+        /// Handles a shared connection that has a free slot, or accepts no more streams. Returns the waiter to wake,
+        /// and the connections that are no longer usable; one that still carries streams is kept for the shutdown.
         mutating func change(_ connection: Shared, of key: ConnectionKey) -> (woken: WaiterID?, ended: [Shared]) {
             guard !connection.isOpen else {
                 return (openings[key]?.isEmpty == false ? openings[key]?.removeFirst() : nil, [])
@@ -182,8 +183,7 @@ extension ConnectionPool {
 
         // MARK: Idle connections
 
-        /// Takes out the shared connections that have been idle for too long or are too many, and says when the next
-        /// one will have been.
+        /// Removes the shared connections that are idle for too long or surplus, and returns when the next one expires.
         mutating func takeIdleShared(now: TimeInterval) -> (expired: [Shared], next: TimeInterval) {
             let all = shared.values.joined()
             let times = all.compactMap(\.connection.idleSince).sorted()
@@ -219,7 +219,7 @@ extension ConnectionPool {
             return nil
         }
 
-        /// Takes out all idle connections of a key.
+        /// Removes all idle connections of a key.
         mutating func takeIdle(_ key: ConnectionKey) -> [IdleConnection] {
             guard let index = idle.index(forKey: key) else { return [] }
             defer { idle.remove(at: index) }
@@ -235,7 +235,7 @@ extension ConnectionPool {
             return connections
         }
 
-        /// Keeps a connection. Returns those that are no longer kept.
+        /// Keeps an idle connection. Returns those that are no longer kept.
         mutating func keep(_ pooled: PooledConnection, now: TimeInterval) -> [IdleConnection] {
             let connection = IdleConnection(pooled: pooled, since: now)
             guard !isClosed else { return [connection] }
@@ -271,7 +271,7 @@ extension ConnectionPool {
 
         // MARK: End
 
-        /// Keeps and opens nothing from now on. Returns all that must be closed, and all who wait.
+        /// Keeps and opens nothing from now on. Returns all connections to close, and all waiters.
         mutating func close() -> (idle: [IdleConnection], shared: [Shared], waiters: [WaiterID]) {
             isClosed = true
             defer { (idle, shared, openings, count) = ([:], [:], [:], 0) }
@@ -280,7 +280,7 @@ extension ConnectionPool {
 
         var allShared: [Shared] { shared.values.joined().map(\.connection) }
 
-        /// For tests: what is kept, and who waits.
+        /// For tests: the sizes of the collections.
         var sizes: (idle: Int, shared: Int, openings: Int, waiters: Int) {
             (count, allShared.count, openings.count, openings.values.reduce(0) { $0 + $1.count })
         }

@@ -4,7 +4,10 @@
 import PulseCore
 import PulsePlatform
 
-/// The connections of a transport: those of HTTP/1.1 that are idle, and those of HTTP/2, which requests share.
+/// The connections of a transport: idle HTTP/1.1 connections, and HTTP/2 connections, which requests share.
+///
+/// All exchanges of a transport share it to save round trips. It keeps up to `limit` idle connections of each version,
+/// each for 118 seconds or as `Keep-Alive` allows.
 ///
 /// The pool's lock is taken before that of a shared connection, never after it.
 final class ConnectionPool: IdleConnections {
@@ -13,10 +16,10 @@ final class ConnectionPool: IdleConnections {
     private struct Guarded: Sendable {
         var machine: Machine
         var continuations: [Machine.WaiterID: CheckedContinuation<Void, Never>] = [:]
-        /// When the shared connections are looked through for idle ones.
+        /// When the shared connections are next checked for idle ones.
         var nextCheck = TimeInterval.infinity
 
-        /// The continuations of waiters that have left the queue; the others have not come to wait yet.
+        /// Removes the continuations of dequeued waiters; those without one have not suspended yet.
         mutating func take(_ ids: [Machine.WaiterID]) -> [CheckedContinuation<Void, Never>] {
             ids.compactMap { continuations.removeValue(forKey: $0) }
         }
@@ -56,7 +59,7 @@ final class ConnectionPool: IdleConnections {
         state.withLock { $0.machine.requireHTTP1(origin) }
     }
 
-    /// Waits until the request should ask again. Returns for how many seconds it has waited. Throws
+    /// Waits until the request should call ``next(_:_:now:)`` again. Returns the seconds waited. Throws
     /// `CancellationError`, and ``TransportFailure`` after the timeout.
     func wait(
         _ id: Machine.WaiterID, for key: ConnectionKey, within timeout: TimeInterval
@@ -74,7 +77,7 @@ final class ConnectionPool: IdleConnections {
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 let waits = state.withLock { state -> Bool in
-                    // What came earlier has found no continuation.
+                    // An earlier cancellation or timeout found no continuation.
                     guard !Task.isCancelled, !isLate.withLock({ $0 }) else { return false }
                     guard state.machine.isWaiting(id, for: key) else { return false }
                     state.continuations[id] = continuation
@@ -95,7 +98,7 @@ final class ConnectionPool: IdleConnections {
         state.withLock { $0.continuations.removeValue(forKey: id) }?.resume()
     }
 
-    /// Lets a waiter go that does not ask again. If it was just told to, the next one is told instead.
+    /// Removes a waiter that gives up. If it was just woken, the next one is woken instead.
     private func leave(_ id: Machine.WaiterID, _ key: ConnectionKey) {
         let woken = state.withLock { state in
             let next = state.machine.leave(id, key)
@@ -106,7 +109,7 @@ final class ConnectionPool: IdleConnections {
 
     // MARK: Connections
 
-    /// Says how an opening has ended. False after ``close()``.
+    /// Reports the result of an opening. Returns false after ``close()``.
     @discardableResult
     func end(_ key: ConnectionKey, isAwaited: Bool, _ opened: Opened<HTTP2Connection>) -> Bool {
         let (isClosed, woken) = state.withLock { state in
@@ -117,7 +120,7 @@ final class ConnectionPool: IdleConnections {
         return !isClosed
     }
 
-    /// Ends an opening with a connection of HTTP/2, with a place for the request that has opened it. Throws
+    /// Ends an opening with an HTTP/2 connection, and reserves a stream slot for the request that opened it. Throws
     /// ``TransportFailure``, and `CancellationError` after ``close()``.
     func share(_ opening: ConnectionOpening, _ key: ConnectionKey, isAwaited: Bool) throws -> Machine.Sharing {
         guard let connection = opening.connection as? any ReusableConnection & EagerConnection else {
@@ -153,7 +156,7 @@ final class ConnectionPool: IdleConnections {
         if connection.isOpen, let since = connection.idleSince { checkIdleShared(at: since + Machine.maximumIdleTime) }
     }
 
-    /// Connections of HTTP/1.1 close by themselves; see ``ReusableConnection/rest(for:)``.
+    /// HTTP/1.1 connections close by themselves; see ``ReusableConnection/rest(for:)``.
     private func checkIdleShared(at time: TimeInterval) {
         let isFirst = state.withLock { state -> Bool in
             guard time < state.nextCheck, !state.machine.isClosed else { return false }
@@ -188,13 +191,13 @@ final class ConnectionPool: IdleConnections {
     /// For tests.
     var sizes: (idle: Int, shared: Int, openings: Int, waiters: Int) { state.withLock { $0.machine.sizes } }
 
-    /// For tests: of how many streams something is kept, and the pending alarms.
+    /// For tests: the numbers of streams in memory and of pending alarms.
     var remains: (streams: Int, alarms: Int) {
         let shared = state.withLock { $0.machine.allShared }
         return (shared.reduce(0) { $0 + $1.keptCount }, deadlines.count)
     }
 
-    /// Closes all connections, and keeps none from now on. Those who wait are cancelled.
+    /// Closes all connections, and keeps none from now on. Waiters are cancelled.
     func close() {
         let (all, woken) = state.withLock { state in
             let all = state.machine.close()

@@ -2,16 +2,16 @@
 
 import PulseCore
 
-/// What requests must have in common to use the same connection.
+/// The properties that requests must share to use the same connection.
 struct ConnectionKey: Sendable, Hashable {
     let origin: Origin
-    /// How the connection is secured and routed; nil for one in cleartext.
+    /// How the connection is secured and routed; nil for cleartext.
     var policies: TransportRequest.Policies?
-    /// How a connection in cleartext gets to its server.
+    /// How a cleartext connection reaches its server.
     var route = ConnectionRoute.direct
 }
 
-/// Where connections of HTTP/1.1 wait for their next exchange.
+/// Keeps HTTP/1.1 connections between exchanges.
 protocol IdleConnections: AnyObject, Sendable {
     /// Keeps a connection for the next exchange.
     func keep(_ pooled: PooledConnection, now: TimeInterval)
@@ -19,16 +19,16 @@ protocol IdleConnections: AnyObject, Sendable {
     func dropIdle(_ key: ConnectionKey)
 }
 
-/// A connection for one exchange after another.
+/// A connection that carries one exchange after another.
 struct PooledConnection: Sendable {
     let connection: any ReusableConnection
     let key: ConnectionKey
-    /// The keys of the verified chain, if none is pinned and the policy only reports.
+    /// The keys of the verified chain, if none is pinned and the policy is report-only.
     var unpinnedKeys: [[UInt8]]?
-    /// For how many seconds the server keeps it idle; infinity if it does not say.
+    /// How long the server keeps it idle, in seconds; infinity if unspecified.
     var idleLimit = TimeInterval.infinity
 
-    /// Ends an exchange: the pool keeps the connection if it can carry another one; else it is closed.
+    /// Ends an exchange: the pool keeps the connection if it can carry another one; otherwise it is closed.
     ///
     /// - Parameter isSent: whether the whole request is sent.
     func release(

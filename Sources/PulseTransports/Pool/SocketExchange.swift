@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// One request, over whichever version of HTTP its connection speaks, and how it gets a connection.
+/// Performs one request over whichever HTTP version its connection speaks, and obtains that connection.
 struct SocketExchange: Sendable {
     /// A connection that this request has opened.
     enum NewConnection: Sendable {
@@ -14,7 +14,7 @@ struct SocketExchange: Sendable {
     let key: ConnectionKey
     /// Whether the loop sends the request, together with others.
     var isBatched = false
-    /// The seconds of the connect timeout that the request has spent waiting for another one's connection.
+    /// The seconds of the connect timeout spent waiting for another request's connection.
     var waited: TimeInterval = 0
 
     private let request: TransportRequest
@@ -28,13 +28,13 @@ struct SocketExchange: Sendable {
     private let startedAt: TimeInterval
     /// When the request got its slot.
     private let queuedAt = SystemClock().uptime
-    /// The exchange over the version that is likely; the other one is made if it is needed.
+    /// The exchange over the likely version; the other one is made if needed.
     private var http1: HTTP1Exchange?
     private var http2: HTTP2Exchange?
 
     /// Throws ``PulseError`` for a request that cannot be sent.
     ///
-    /// - Parameter file: the opened file, which a body that is a file needs.
+    /// - Parameter file: the open file of a file body.
     init(
         _ request: TransportRequest, _ url: URL, _ origin: Origin, _ file: FileSource?, _ connector: Connector,
         _ pool: ConnectionPool, offersHTTP2: Bool, startedAt: TimeInterval
@@ -66,18 +66,18 @@ struct SocketExchange: Sendable {
         try HTTP2Exchange(request, url, origin, feed, startedAt: startedAt)
     }
 
-    /// How the request gets its connection; an upgrade has one of its own. Throws `CancellationError` after shutdown.
+    /// How the request gets its connection; an upgrade opens its own. Throws `CancellationError` after shutdown.
     func next() throws -> ConnectionPool.Machine.Step {
         if request.delivery == .upgrade { return .open(offersHTTP2: false, isAwaited: false) }
         return try pool.next(key, demand, now: SystemClock().uptime)
     }
 
-    /// What is left of the connect timeout, in seconds.
+    /// The rest of the connect timeout, in seconds.
     var connectTimeout: TimeInterval { request.connectTimeout - waited }
 
     // MARK: Opening
 
-    /// Opens a connection, and tells the pool how that has ended, whatever it is.
+    /// Opens a connection, and reports the result to the pool.
     func open(
         offersHTTP2: Bool, isAwaited: Bool, over sockets: () throws -> SocketLoop
     ) async throws -> NewConnection {
@@ -111,13 +111,13 @@ struct SocketExchange: Sendable {
         return timings
     }
 
-    /// Sends over HTTP/1.1. Nil if an idle connection turned out stale before anything was sent.
+    /// Sends over HTTP/1.1. Returns nil if an idle connection turned out stale before anything was sent.
     ///
     /// - Parameter timings: of the opening; nil for a connection that was idle.
     func send(
         over pooled: PooledConnection, _ timings: PulseResponse.Timings? = nil, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse? {
-        // No wait comes any more in which a cancellation would be noticed.
+        // No later wait would notice a cancellation.
         guard !Task.isCancelled else {
             pooled.connection.close()
             throw CancellationError()
@@ -127,7 +127,8 @@ struct SocketExchange: Sendable {
             over: pooled, timings ?? reusedTimings, isReused: timings == nil, isBatched: isBatched, holding: slot)
     }
 
-    /// Sends over HTTP/2, at the reserved place. Nil if the connection takes no more requests, and nothing was sent.
+    /// Sends over HTTP/2, in the reserved slot. Returns nil, with nothing sent, if the connection accepts no more
+    /// requests.
     ///
     /// - Parameter timings: of the opening; nil for a connection that was open before.
     func send(
@@ -150,9 +151,9 @@ struct SocketExchange: Sendable {
             pool.requireHTTP1(origin)
             throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
         }
-        // Whatever it says of itself: the pool does not offer it again.
+        // Whatever its state: the pool must not offer it again.
         sharing.connection.retire()
-        // A server that ends each connection would have the client open one after the other.
+        // A server that ends every connection would make the client open one after another.
         if timings != nil { throw TransportFailure(code: .networkConnectionLost, phase: .beforeSend) }
         return nil
     }

@@ -10,7 +10,7 @@ final class BodyBuffer: @unchecked Sendable {
 
     /// The most bytes to receive under the lock at a time.
     private static let turn = 64 << 10
-    /// The memory for an announced body of which nothing has come. More is added as it comes.
+    /// The maximum initial memory for a declared body. It grows as bytes arrive.
     private static let trusted = 1 << 20
 
     private let total: Int
@@ -18,11 +18,11 @@ final class BodyBuffer: @unchecked Sendable {
     private var memory: UnsafeMutableRawPointer?
     private var capacity: Int
 
-    /// Nil without memory.
+    /// Nil if out of memory.
     ///
     /// - Parameters:
-    ///   - begun: the bytes that have come, fewer than all.
-    ///   - count: of all bytes.
+    ///   - begun: the bytes received so far, fewer than all.
+    ///   - count: the number of all bytes.
     init?(_ begun: Data, count: Int) {
         (total, self.count) = (count, begun.count)
         capacity = min(count, max(begun.count, Self.trusted))
@@ -35,7 +35,7 @@ final class BodyBuffer: @unchecked Sendable {
         free(memory)
     }
 
-    /// The room for the next bytes, which is not empty; nil without memory.
+    /// The free space for the next bytes, which is not empty; nil if out of memory.
     func room() -> UnsafeMutableRawBufferPointer? {
         if count == capacity {
             let wanted = min(total, 2 * capacity)
@@ -46,7 +46,7 @@ final class BodyBuffer: @unchecked Sendable {
         return UnsafeMutableRawBufferPointer(start: memory + count, count: min(capacity - count, Self.turn))
     }
 
-    /// Counts bytes that were written into the room. Returns all once they have come.
+    /// Counts bytes that were written into ``room()``. Returns the body once it is complete.
     func add(_ length: Int) -> Data? {
         count += length
         guard count == total, let memory = memory.take() else { return nil }

@@ -3,7 +3,7 @@
 #if canImport(CPulsePlatform)
 import PulseCore
 
-/// Holds tasks back until it opens, once: here for the end of a loop's thread.
+/// Makes tasks wait until it opens, once: here for the end of a loop's thread.
 struct Latch: Sendable {
     private struct State {
         var isOpen = false

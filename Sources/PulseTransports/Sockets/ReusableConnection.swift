@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// A connection that carries one exchange after another, until it carries another protocol.
+/// A connection that carries one exchange after another, until it is upgraded to another protocol.
 protocol ReusableConnection: DuplexConnection {
     /// Begins an exchange, for which ``sent`` counts from zero.
     ///
@@ -10,48 +10,47 @@ protocol ReusableConnection: DuplexConnection {
     ///   `.timedOut`.
     func begin(idleTimeout: TimeInterval)
 
-    /// Begins to limit the time without a byte in either direction, in place of earlier limits.
+    /// Limits the time without a byte in either direction from now on, replacing earlier limits.
     func limitIdleTime(to timeout: TimeInterval)
 
-    /// Sends bytes without waiting: what the system does not take at once is sent when it has room. A read that finds
+    /// Sends bytes without waiting: what the system does not accept at once is sent when it has room. A read that finds
     /// no bytes throws the failure to send them.
     ///
     /// - Parameters:
-    ///   - ifIdle: sends nothing if the connection has ended or has something to read. The next read throws a failure
-    ///     with ``TransportFailure/isStaleConnection`` then.
+    ///   - ifIdle: sends nothing if the connection has ended or has something to read. The next read then throws a
+    ///     failure with ``TransportFailure/isStaleConnection``.
     ///   - isBatched: sends on the connection's own thread, together with other connections.
     func send(_ bytes: Data, ifIdle: Bool, isBatched: Bool)
 
-    /// Returns when the system has taken what ``send(_:ifIdle:isBatched:)`` has got, so that ``write(_:)`` may follow.
-    /// Throws as that.
+    /// Returns when the system has accepted the bytes of ``send(_:ifIdle:isBatched:)``, so that ``write(_:)`` may
+    /// follow. Throws as it does.
     func finishSending() async throws
 
-    /// The bytes of the exchange that the system has taken, and when it took the last of them, in seconds of the
-    /// monotonic clock.
+    /// The number of bytes of the exchange that the system has accepted, and when it accepted the last, in monotonic
+    /// seconds.
     var sent: (count: Int, time: TimeInterval) { get }
 
-    /// Whether the peer may have got a byte of the exchange. TLS may have sent a part of what it has not taken.
+    /// Whether the peer may have received a byte of the exchange. TLS may have sent a part of what it has not accepted.
     var mayHaveSent: Bool { get }
 
-    /// Reads a whole body into one buffer: the bytes that were read of it, and those that come. The result has as many
-    /// bytes as announced, or those behind it too; nil at the end of the connection. Throws as ``read()`` does.
+    /// Reads a whole body into one buffer, which starts with the bytes already read. The result has `count` bytes, or
+    /// more if bytes after the body were read too; nil if the connection ends before. Throws as ``read()`` does.
     func read(_ begun: Data, upTo count: Int) async throws -> Data?
 
-    /// Says that the rest of the exchange is a stream: reads return more bytes at a time, in memory that is reused.
+    /// Notes that the rest of the exchange is a stream: reads return more bytes at a time, in memory that is reused.
     func beginStreaming()
 
-    /// Says that no task reads until the next exchange: bytes that wait to be read are no sign of life then, and the
+    /// Notes that no task reads until the next exchange: unread bytes then do not prove that the peer is alive, and the
     /// memory of a stream is freed.
     func endReading()
 
-    /// Says that the connection waits for its next exchange. It closes if the peer ends it, or after so many seconds:
-    /// an application that sends nothing keeps no dead sockets. A next exchange that comes too late is one over a stale
-    /// connection.
+    /// Notes that the connection is idle. It closes if the peer ends it, or after this time: an application that sends
+    /// nothing keeps no dead sockets. A later exchange finds a stale connection.
     func rest(for seconds: TimeInterval)
 
     /// Ends the exchanges: no wait times out from now on.
     ///
-    /// - Parameter unread: the bytes that came behind the last response, which the next read returns.
+    /// - Parameter unread: the bytes received after the last response, which the next read returns.
     func upgrade(unread: Data)
 }
 

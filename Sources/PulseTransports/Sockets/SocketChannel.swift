@@ -4,9 +4,9 @@
 import CPulsePlatform
 import PulseCore
 
-/// What moves the bytes of a connection: its socket, or TLS over it.
+/// Moves the bytes of a connection, over its socket or over TLS.
 ///
-/// Nothing here waits. One task at a time may use it.
+/// It never blocks. Only one task at a time may use it.
 struct SocketChannel: Sendable {
     enum Outcome {
         case bytes(Int)
@@ -32,8 +32,8 @@ struct SocketChannel: Sendable {
         self.session = session
     }
 
-    /// Whether bytes may wait here that have left the socket, and whether a read may have to wait for room or a write
-    /// for bytes, as in TLS.
+    /// Whether bytes that have left the socket may be buffered here, and whether a read may have to wait for room or a
+    /// write for bytes, as in TLS.
     var isIndirect: Bool { session != nil }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
@@ -47,7 +47,7 @@ struct SocketChannel: Sendable {
         session?.send(bytes) ?? Self.outcome(pulse_socket_send(descriptor, bytes.baseAddress, bytes.count))
     }
 
-    /// Whether a part of the bytes of a blocked or failed send may be sent, or is bound to be.
+    /// Whether a part of the bytes of a blocked or failed send may have been sent, or will be.
     var mayHaveSent: Bool { session?.mayHaveSent == true }
 
     /// Whether the socket is open with nothing to read.
@@ -57,9 +57,10 @@ struct SocketChannel: Sendable {
         return count < 0 && Self.isBlocked(errno)
     }
 
-    /// Whether nothing can be read before the next request is sent. What can be is lost: the connection ends then.
+    /// Whether nothing can be read before the next request is sent. Any byte read here is lost: the connection then
+    /// ends.
     ///
-    /// Over TLS the socket may have a ticket or a key update, which is no end; and an alert may have left the socket.
+    /// Over TLS the socket may have a ticket or a key update, which is no end, and an alert may have left the socket.
     var isIdle: Bool {
         guard isIndirect else { return isSilent }
         var byte: UInt8 = 0
@@ -67,8 +68,8 @@ struct SocketChannel: Sendable {
         return if case .blocked = outcome { true } else { false }
     }
 
-    /// Ends this side's direction, if the peer can be told that without ending the other one: in TLS 1.2 the alert
-    /// would end both.
+    /// Ends this side's direction, if that is possible without ending the other one: in TLS 1.2 the alert would end
+    /// both.
     func finishWriting() {
         if session == nil { shutdown(descriptor, Int32(SHUT_WR)) }
     }

@@ -11,9 +11,9 @@ extension SocketConnection {
     }
 
     struct Reading {
-        /// Where bytes go.
+        /// Where received bytes go.
         enum Target {
-            /// Memory of their own.
+            /// Newly allocated memory.
             case pieces
             /// The memory of a stream.
             case stream(ByteBlocks)
@@ -29,7 +29,7 @@ extension SocketConnection {
         var arrival: Arrival?
         /// Whether a read may find something: the loop gets one event for each arrival.
         var isReadable: Bool
-        /// Whether the end of the peer's direction, or a failure, comes after the bytes that can be read.
+        /// Whether the end of the peer's direction, or a failure, follows the bytes that can be read.
         var hasEnded = false
         /// Whether the latest read has returned many bytes: a slow stream holds no block.
         var isFast = false
@@ -45,15 +45,15 @@ extension SocketConnection.State {
     /// Whether the connection is open with nothing to read.
     var isSilent: Bool { channel?.isSilent == true }
 
-    /// Reads without waiting; nil if there is nothing to read. The task then waits and calls again, until it gets
-    /// something else.
+    /// Reads without waiting; nil if there is nothing to read. The task then waits and calls again, until it is not
+    /// nil.
     mutating func read(isAgain: Bool) throws -> SocketConnection.Arrival? {
         guard isAgain || reading.turn.isFree else { throw PulseError.invalidRequest(reason: "another task reads") }
         reading.turn = .free
         try Task.checkCancellation()
         let arrival = try nextArrival()
         if arrival == nil { reading.turn = .taken }
-        // The time without a reader is not the peer's.
+        // Time without a reader does not count as the peer's.
         if arrival == nil, !isAgain { lastActivity = pulse_monotonic_now() }
         return arrival
     }
@@ -88,7 +88,7 @@ extension SocketConnection.State {
 
     private var mayReceive: Bool { reading.arrival == nil && end == nil }
 
-    /// Receives a part of a whole body, which becomes the bytes once it is complete.
+    /// Receives a part of a whole body, which is delivered once it is complete.
     private mutating func receive(into body: BodyBuffer, now: TimeInterval) {
         guard let room = body.room() else {
             return fail(TransportFailure(code: .resourceUnavailable, phase: .maybeSent))
@@ -126,7 +126,7 @@ extension SocketConnection.State {
         lastActivity = pulse_monotonic_now()
     }
 
-    /// Receives what there is, up to the buffer's size, and notes what comes behind it. Returns the number of bytes.
+    /// Receives the available bytes, up to the buffer's size, and notes what follows them. Returns the number of bytes.
     private mutating func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let channel else { return 0 }
         var count = 0

@@ -5,7 +5,7 @@ import CPulsePlatform
 import PulseCore
 
 extension SocketConnection {
-    /// What a connection is doing. ``State`` has what both directions share, ``Reading`` and ``Writing`` the rest.
+    /// The state of a connection: what both directions share. ``Reading`` and ``Writing`` have the rest.
     struct State {
         /// The life of a connection.
         enum Phase {
@@ -13,7 +13,7 @@ extension SocketConnection {
             case open(SocketChannel)
             /// The connection waits for its next exchange, up to a time of the monotonic clock.
             case resting(SocketChannel, until: TimeInterval)
-            /// Nothing can be read or sent any more. The owner closes the connection.
+            /// Nothing more can be read or sent. The owner closes the connection.
             case failed(SocketChannel, any Error)
             /// Closed while a task uses the channel without the lock. That task closes the channel.
             case closing(SocketChannel, any Error)
@@ -28,7 +28,7 @@ extension SocketConnection {
 
         init(_ channel: SocketChannel) {
             phase = .open(channel)
-            // No event tells of bytes that have left the socket already.
+            // No event reports bytes that have already left the socket.
             reading = Reading(isReadable: channel.isIndirect)
         }
     }
@@ -38,7 +38,7 @@ extension SocketConnection {
     /// The turn to read, or to write: one task at a time has it.
     enum Turn {
         case free
-        /// A task is between two steps, so that no other one takes its place.
+        /// A task is between two steps, and keeps the turn.
         case taken
         case waiting(Waiter)
 
@@ -57,7 +57,7 @@ extension SocketConnection {
 extension SocketConnection.State {
     var deadline: TimeInterval { lastActivity + idleTimeout }
 
-    /// The channel; throws what has ended the connection.
+    /// The channel; throws the error that has ended the connection.
     var openChannel: SocketChannel {
         get throws {
             switch phase {
@@ -75,7 +75,7 @@ extension SocketConnection.State {
         }
     }
 
-    /// Why nothing can be read or sent any more.
+    /// Why nothing more can be read or sent.
     var end: (any Error)? {
         switch phase {
         case .open, .resting: nil
@@ -104,7 +104,7 @@ extension SocketConnection.State {
         (writing.mayHaveSent, writing.sent.count, reading.target) = (false, 0, .pieces)
     }
 
-    /// Begins to wait for the next exchange. Returns whether the connection is closed instead.
+    /// Makes the connection idle. Returns whether it is closed instead.
     mutating func rest(until deadline: TimeInterval, _ poller: pulse_poller) -> Bool {
         do {
             phase = .resting(try openChannel, until: deadline)
@@ -115,14 +115,13 @@ extension SocketConnection.State {
         }
     }
 
-    /// Closes a connection that waits for its next exchange, if the peer has ended it or its time is over. Returns
-    /// whether it is closed.
+    /// Closes an idle connection if the peer has ended it or its time is over. Returns whether it is closed.
     mutating func endRestIfOver(_ poller: pulse_poller, now: TimeInterval = -.infinity) -> Bool {
         // The event may be of an earlier connection with this number.
         guard case .resting(_, let deadline) = phase, reading.hasEnded && !isSilent || now >= deadline else {
             return false
         }
-        // For a request that comes at the same moment.
+        // For a request that arrives at the same moment.
         let failure = TransportFailure(code: .networkConnectionLost, phase: .beforeSend, isStaleConnection: true)
         closeChannel(poller, failure)
         return true
@@ -140,8 +139,8 @@ extension SocketConnection.State {
         return takeEnded()
     }
 
-    /// Closes the channel, or has it closed by the task that uses it without the lock: its descriptor would become
-    /// another connection's.
+    /// Closes the channel, or leaves that to the task that uses it without the lock: another connection could get its
+    /// descriptor.
     private mutating func closeChannel(_ poller: pulse_poller, _ error: any Error) {
         switch phase {
         case .open(let channel), .resting(let channel, _), .failed(let channel, _):
@@ -161,7 +160,7 @@ extension SocketConnection.State {
         phase = .closed(error)
     }
 
-    /// Notes what an event of the poller says.
+    /// Notes an event of the poller.
     mutating func note(_ event: pulse_poller_event) {
         // TLS may read in order to write, and write in order to read.
         let isIndirect = channel?.isIndirect == true

@@ -8,7 +8,7 @@ extension SocketConnection {
     /// What a writing task does next.
     enum WriteStep {
         case returns
-        /// Sends more, after others had the connection.
+        /// Sends more, after others have used the connection.
         case sends
         case waits
     }
@@ -18,25 +18,25 @@ extension SocketConnection {
             case open
             /// The direction ends once the outgoing bytes are sent.
             case finishing
-            /// Nothing can be sent any more. A response may have come before that.
+            /// Nothing more can be sent. A response may have arrived before that.
             case failed(any Error)
         }
 
-        /// Who sends: whoever has the lock, always or only if nothing can be read, or a task that uses the channel
+        /// The sender: any holder of the lock, always or only if nothing can be read, or a task that uses the channel
         /// without the lock.
         enum Sender { case anyone, anyoneIfIdle, borrower }
 
         var turn = Turn.free
         var phase = Phase.open
-        /// Whether a send may find room: the loop gets one event each time that there is some again.
+        /// Whether a send may find room: the loop gets one event each time that room becomes available.
         var hasRoom = true
         /// The bytes to send, of which the first ``outgoingSentCount`` are sent.
         var outgoing = Data()
         var outgoingSentCount = 0
         var sender = Sender.anyone
-        /// Whether the peer may have got a byte of the exchange.
+        /// Whether the peer may have received a byte of the exchange.
         var mayHaveSent = false
-        /// The bytes of the exchange that are sent, and when the last of them were.
+        /// The number of bytes of the exchange that are sent, and when the last of them were.
         var sent: (count: Int, time: TimeInterval) = (0, 0)
 
         var unsentCount: Int { outgoing.count - outgoingSentCount }
@@ -50,10 +50,10 @@ extension SocketConnection {
 }
 
 extension SocketConnection.State {
-    /// The most bytes of a TLS record (RFC 8446, section 5.1).
+    /// The maximum size of a TLS record in bytes (RFC 8446, section 5.1).
     private static let recordSize = 16 << 10
 
-    /// Why nothing can be sent any more.
+    /// Why nothing more can be sent.
     var failure: (any Error)? {
         if case .failed(let error) = writing.phase { end ?? error } else { end }
     }
@@ -63,7 +63,7 @@ extension SocketConnection.State {
     /// Whether the next ``flush()`` may send something.
     var maySend: Bool { writing.isSending && writing.sender != .borrower && writing.hasRoom && failure == nil }
 
-    /// Sends as many bytes as possible without waiting, or a turn of them.
+    /// Sends as many bytes as possible without waiting; over TLS, at most a turn.
     mutating func flush() {
         guard writing.isSending, writing.sender != .borrower, failure == nil, let channel else { return }
         guard writing.sender == .anyone || channel.isIdle else {
@@ -76,7 +76,7 @@ extension SocketConnection.State {
             })
     }
 
-    /// Notes what a send has done.
+    /// Notes the outcome of a send.
     private mutating func note(_ outcome: SocketChannel.Outcome) {
         switch outcome {
         case .bytes(let count):
@@ -84,7 +84,7 @@ extension SocketConnection.State {
             writing.outgoingSentCount += count
             writing.sent = (writing.sent.count + count, pulse_monotonic_now())
             lastActivity = writing.sent.time
-            // A socket takes all that it has room for.
+            // A socket accepts all that it has room for.
             writing.hasRoom = channel?.isIndirect == true || !writing.isSending
             if !writing.isSending { (writing.outgoing, writing.outgoingSentCount) = (Data(), 0) }
             finishIfSent()
@@ -92,7 +92,7 @@ extension SocketConnection.State {
             writing.hasRoom = false
             writing.mayHaveSent = writing.mayHaveSent || channel?.mayHaveSent == true
         case .failed(let code, let cause):
-            // A send of several records may have failed behind the first.
+            // A send of several records may have failed after the first.
             let isLong = writing.unsentCount > Self.recordSize
             writing.mayHaveSent = writing.mayHaveSent || isLong && channel?.mayHaveSent == true
             writing.phase = .failed(
@@ -102,10 +102,10 @@ extension SocketConnection.State {
         }
     }
 
-    /// Whether a part of the outgoing bytes may be sent.
+    /// Whether a part of the outgoing bytes may have been sent.
     private var isBegun: Bool { writing.outgoingSentCount > 0 || channel?.mayHaveSent == true }
 
-    /// Begins to write. Returns the channel that the task sends on next, without the lock, before it calls
+    /// Starts a write. Returns the channel that the task sends on next, without the lock, before it calls
     /// ``endFirstSend(_:of:_:)``; nil if it calls ``continueWriting()`` instead.
     mutating func write(_ bytes: Data) throws -> SocketChannel? {
         if let failure { throw Self.writeFailure(failure, isBegun: false) }
@@ -124,7 +124,7 @@ extension SocketConnection.State {
         return channel
     }
 
-    /// Notes what the first send of so many bytes has done.
+    /// Notes the outcome of the first send, of this many bytes.
     mutating func endFirstSend(
         _ outcome: SocketChannel.Outcome, of count: Int, _ poller: pulse_poller
     ) throws -> SocketConnection.WriteStep {
@@ -132,7 +132,7 @@ extension SocketConnection.State {
         let hasGainedRoom = writing.hasRoom
         note(outcome)
         writing.hasRoom = writing.hasRoom || hasGainedRoom
-        // All is sent, also if the peer has ended the connection meanwhile.
+        // All is sent, even if the peer has ended the connection meanwhile.
         if case .bytes(count) = outcome, channel != nil {
             writing.turn = .free
             return .returns
@@ -158,7 +158,7 @@ extension SocketConnection.State {
             code: failure.code, phase: isBegun ? .maybeSent : .beforeSend, underlying: failure.underlying)
     }
 
-    /// Takes back bytes of which nothing is sent. False if something may be.
+    /// Takes back unsent bytes. Returns false if some may have been sent.
     mutating func takeBack() -> Bool {
         guard !isBegun else { return false }
         // TLS keeps no bytes that it has not encrypted.

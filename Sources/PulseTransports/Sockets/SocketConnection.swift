@@ -4,8 +4,8 @@
 import CPulsePlatform
 import PulseCore
 
-/// A connection over a socket, in cleartext or over TLS. What need not wait happens on the caller's thread, the rest on
-/// the loop's.
+/// A connection over a socket, in cleartext or over TLS. Work that need not wait runs on the caller's thread, the rest
+/// on the loop's.
 final class SocketConnection: ReusableConnection, EagerConnection {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -34,8 +34,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
 
     // MARK: Opening
 
-    /// Waits until a connecting socket is connected. Throws ``ConnectionFailure``, and `CancellationError`; it is
-    /// closed then.
+    /// Waits until a connecting socket is connected. Throws ``ConnectionFailure``, and `CancellationError`; the
+    /// connection is then closed.
     func finishConnecting() async throws {
         do {
             while true {
@@ -57,13 +57,13 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
-    /// The descriptor, for a session of TLS. Throws what has ended the connection.
+    /// The descriptor, for a TLS session. Throws the error that has ended the connection.
     var descriptor: Int32 {
         get throws { try state.withLock { try $0.openChannel.descriptor } }
     }
 
-    /// Secures a cleartext connection whose descriptor the session has. Throws as the session does, and
-    /// `CancellationError`; it is closed then.
+    /// Performs the TLS handshake over the connection, whose descriptor the session has. Throws as the session does,
+    /// and `CancellationError`; the connection is then closed.
     func secure(_ session: TLSSession) async throws {
         do {
             // From now on the session is closed with the connection, and before its descriptor.
@@ -81,13 +81,13 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
-    /// Moves a handshake on as far as possible without waiting. Returns whether it is done.
+    /// Continues a handshake as far as possible without waiting. Returns whether it is done.
     private func handshake(_ session: TLSSession) throws -> Bool {
         try state.withLock { state in
             _ = try state.openChannel
-            // Before the handshake looks: an event from now on lets it look again.
+            // Reset before the handshake reads: an event from now on makes it read again.
             (state.reading.isReadable, state.writing.hasRoom) = (false, false)
-            // The computation would hold up the loop at the lock.
+            // The computation would block the loop at the lock.
             (state.writing.turn, state.writing.sender) = (.free, .borrower)
         }
         let outcome = Result { try session.handshake() }
@@ -95,20 +95,20 @@ final class SocketConnection: ReusableConnection, EagerConnection {
             state.regain(loop.core.poller)
             let isDone = try outcome.get()
             _ = try state.openChannel
-            // No event tells of bytes that have left the socket already.
+            // No event reports bytes that have already left the socket.
             if isDone { (state.reading.isReadable, state.writing.hasRoom) = (true, true) }
             return isDone
         }
     }
 
-    /// Waits for the loop in the turn of a direction, which the task keeps.
+    /// Waits for the loop, while the task keeps the turn of the direction.
     ///
-    /// - Parameter hasReason: false if what to wait for has happened.
+    /// - Parameter hasReason: returns false if the awaited change has already happened.
     private func wait(in direction: Direction, _ hasReason: @Sendable (inout State) -> Bool) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let deadline = state.withLock { state -> TimeInterval? in
-                    // A cancellation that came earlier has found no waiter.
+                    // An earlier cancellation found no waiter to resume.
                     guard state.end == nil, !Task.isCancelled, hasReason(&state) else { return nil }
                     state[direction] = .waiting(waiter)
                     return state.deadline
@@ -136,9 +136,9 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         }
     }
 
-    /// The loop's thread reads one body at a time itself: a switch of threads for each piece takes longer than to
-    /// decrypt it, and several bodies are decrypted by several threads. The rows of `Benchmarks/transports` with 1 MiB
-    /// show both.
+    /// The loop's thread reads one body at a time itself: a thread switch for each piece takes longer than decrypting
+    /// it, and several bodies are decrypted by several threads. The rows of `Benchmarks/transports` with 1 MiB show
+    /// both.
     func read(_ begun: Data, upTo count: Int) async throws -> Data? {
         let isAlone = loop.core.beginFilling()
         defer { if isAlone { loop.core.endFilling() } }
@@ -148,7 +148,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         state.withLock { $0.reading.target = .whole(body, isFilledByLoop: isAlone) }
         defer { state.withLock { $0.reading.target = .pieces } }
         guard isAlone else { return try await read() }
-        // The task would have the lock while the loop wants it.
+        // The task would hold the lock while the loop needs it.
         return try await withTaskExecutorPreference(loop.core) { try await read() }
     }
 
@@ -160,7 +160,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         loop.core.post(work)
     }
 
-    /// Reads or writes, and resumes the tasks that wait in vain if the connection ends thereby.
+    /// Reads or writes, and resumes the waiting tasks if the connection ends as a result.
     private func step<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         var waiters: [Waiter] = []
         defer { for waiter in waiters { waiter.resume() } }
@@ -234,8 +234,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         try await finishWriting(from: try step { try $0.continueWriting() })
     }
 
-    /// The peer may respond before the system returns from a send. So the loop, which reads that, does not have to wait
-    /// for the lock: two switches of threads, which the row of `Benchmarks/sockets` with one message at a time shows.
+    /// Sends without the lock: the peer may respond before the send returns, and the loop would wait for the lock to
+    /// read that. It costs two thread switches, which the row of `Benchmarks/sockets` with one message at a time shows.
     private func firstStep(of bytes: Data) throws -> WriteStep {
         guard let channel = try step({ try $0.write(bytes) }) else {
             return try step { try $0.continueWriting() }
@@ -253,9 +253,9 @@ final class SocketConnection: ReusableConnection, EagerConnection {
                 if !state.withLock({ $0.takeBack() }) { close() }
                 throw CancellationError()
             }
-            // The lock would go to this task again, and not to a reader or the loop that waits for it.
+            // Otherwise this task would get the lock again, before a reader or the loop that waits for it.
             if next == .sends { await Task.yield() }
-            // Until the loop has sent all bytes, or a failure.
+            // Waits until the loop has sent all bytes, or has failed.
             if next == .waits { await wait(in: .writing) { $0.writing.isSending && $0.failure == nil } }
             next = try step { try $0.continueWriting() }
         }
@@ -267,7 +267,7 @@ final class SocketConnection: ReusableConnection, EagerConnection {
 
     // MARK: Loop side
 
-    /// Makes the poller report the socket's events. False without memory.
+    /// Makes the poller report the socket's events. Returns false if out of memory.
     func isWatched(by poller: pulse_poller) -> Bool {
         state.withLock { state in
             state.channel.map { pulse_poller_add(poller, $0.descriptor, UInt64(number)) } ?? false
@@ -305,8 +305,8 @@ final class SocketConnection: ReusableConnection, EagerConnection {
         if isLeft { loop.core.post(self) }
     }
 
-    /// Ends the waits that have timed out, unless bytes have arrived, and the rest of an idle connection. Returns the
-    /// time of the next check.
+    /// Ends the waits that have timed out, unless bytes have arrived, and closes an expired idle connection. Returns
+    /// the time of the next check.
     func checkTimeout(now: TimeInterval) -> TimeInterval {
         let (waiters, next) = state.withLock { state -> ([Waiter], TimeInterval) in
             if case .resting(_, let end) = state.phase {

@@ -5,8 +5,8 @@ import CPulsePlatform
 import Dispatch
 import PulseCore
 
-/// Runs tasks on the thread that resumes them: a switch of threads takes longer than reading a small message. The row
-/// of `Benchmarks/sockets` with one message at a time shows it.
+/// Runs tasks on the thread that resumes them: a thread switch takes longer than reading a small message. The row of
+/// `Benchmarks/sockets` with one message at a time shows it.
 extension SocketLoop.Core: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
@@ -17,11 +17,11 @@ extension SocketLoop.Core: TaskExecutor {
             return (state.isAsleep, false)
         }
         if wasAsleep { pulse_poller_wake(poller) }
-        // A task must end also after the thread.
+        // A task must end even after the thread has.
         if hasLeft { DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
     }
 
-    /// Runs what is to run by now. What that adds runs in the next turn, after other connections.
+    /// Runs the jobs queued so far. Jobs that they add run in the next turn, after other connections.
     func runJobs() {
         let jobs = state.withLock { state in
             defer { state.jobs = [] }

@@ -6,7 +6,7 @@ import PulseCore
 import Synchronization
 
 /// The thread that waits for the sockets of connections. It runs until the loop is shut down or released, which closes
-/// them.
+/// the connections.
 final class SocketLoop: Sendable {
     let core: Core
 
@@ -28,15 +28,15 @@ final class SocketLoop: Sendable {
         core.close()
     }
 
-    /// Takes over a connection. Throws ``TransportFailure`` without memory, and `CancellationError` after the
-    /// shutdown. The connection is closed then.
+    /// Takes over a connection. Throws ``TransportFailure`` if out of memory, and `CancellationError` after the
+    /// shutdown. The connection is then closed.
     func connection(_ channel: SocketChannel, remoteAddress: String?) throws -> SocketConnection {
         try core.add(channel) { number in
             SocketConnection(channel, number: number, self, remoteAddress: remoteAddress)
         }
     }
 
-    /// Connects to an address. Throws ``ConnectionFailure``, ``TransportFailure`` without memory, and
+    /// Connects to an address. Throws ``ConnectionFailure``, ``TransportFailure`` if out of memory, and
     /// `CancellationError`.
     func connect(to address: SocketAddress) async throws -> SocketConnection {
         try Task.checkCancellation()
@@ -53,7 +53,7 @@ final class SocketLoop: Sendable {
         await core.threadEnd.wait()
     }
 
-    /// The part that the thread holds.
+    /// The part that the thread retains.
     final class Core: Sendable {
         struct Entry {
             weak var connection: SocketConnection?
@@ -66,7 +66,7 @@ final class SocketLoop: Sendable {
             var free: [Int] = []
             /// The connections on which the thread sends.
             var sends: [SocketConnection] = []
-            /// What else writes on the thread.
+            /// Other work that writes on the thread.
             var works: [@Sendable () -> Void] = []
             /// The parts of tasks that run on the thread.
             var jobs: [UnownedJob] = []
@@ -133,7 +133,7 @@ final class SocketLoop: Sendable {
             post { $0.sends.append(connection) }
         }
 
-        /// Makes the thread run work that writes, behind what it reads.
+        /// Makes the thread run work that writes, after its pending reads.
         func post(_ work: @escaping @Sendable () -> Void) {
             post { $0.works.append(work) }
         }
@@ -191,9 +191,9 @@ final class SocketLoop: Sendable {
             threadEnd.open()
         }
 
-        /// Waits, reads, resumes the readers, and sends. False once the loop is closed.
+        /// Waits, reads, resumes the readers, and sends. Returns false once the loop is closed.
         ///
-        /// - Parameter waits: false in tests, which make something happen first.
+        /// - Parameter waits: false in tests, which trigger the events first.
         func turn(with buffer: UnsafeMutableRawBufferPointer, waits: Bool = true) -> Bool {
             let mayBlock = state.withLock { state in
                 state.isAsleep = state.isIdle && waits

@@ -5,23 +5,23 @@ import CPulsePlatform
 import PulseCore
 
 /// Authorities that connections share: a file with all of them, a directory with one in each file, or both. They are
-/// read for the first connection, and again once the file or the directory has changed: to read a system's takes twenty
+/// read for the first connection, and again once the file or the directory has changed: reading a system's takes twenty
 /// times as long as the rest of a handshake.
 final class TLSAuthorities: @unchecked Sendable {
-    // Unchecked: the store has a lock of its own.
+    // Unchecked: the store has its own lock.
     let store: OpaquePointer
-    /// For error texts.
+    /// For error messages.
     let places: String
 
-    /// Those of the system, or of the variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; nil without OpenSSL.
+    /// The authorities of the system, or of the variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; nil without OpenSSL.
     static let system: TLSAuthorities? = {
         guard pulse_tls_client_load() else { return nil }
         let found = TLSAuthorities.locations { name in pulse_tls_variable(name).map { String(cString: $0) } }
         return TLSAuthorities(file: found.file, directory: found.directory)
     }()
 
-    /// The file and the directory of the variables, or the usual ones if neither is set: who names one place means no
-    /// other. Only where TLS is supported.
+    /// The file and the directory of the variables, or the usual ones if neither is set: naming one place excludes
+    /// others. Only where TLS is supported.
     ///
     /// - Parameter variable: reads a variable that is not empty.
     static func locations(_ variable: (String) -> String?) -> (file: String?, directory: String?) {
@@ -32,7 +32,7 @@ final class TLSAuthorities: @unchecked Sendable {
         return (file.map { String(cString: $0) }, directory.map { String(cString: $0) })
     }
 
-    /// Only where TLS is supported. Nil without memory.
+    /// Only where TLS is supported. Nil if out of memory.
     init?(file: String?, directory: String?) {
         guard let store = pulse_tls_store_new(file, directory) else { return nil }
         self.store = store

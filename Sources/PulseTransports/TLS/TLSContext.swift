@@ -4,13 +4,13 @@
 import CPulsePlatform
 import PulseCore
 
-/// The TLS settings that connections share, and the sessions that new ones resume. Made once for each combination: to
-/// derive the key of a client certificate from its password is slow by design.
+/// The TLS settings that connections share, and the sessions that new ones resume. Made once for each combination:
+/// deriving the key of a client certificate from its password is slow by design.
 final class TLSContext: @unchecked Sendable {
     // Unchecked: OpenSSL, and the locks of the context, protect what sessions share.
     let context: OpaquePointer
     let pins: PinnedKeys?
-    /// Those of the system, which the settings may replace.
+    /// The authorities of the system, which the settings may replace.
     let authorities: TLSAuthorities
 
     /// Whether the system has OpenSSL 1.1.1 or later.
@@ -20,7 +20,7 @@ final class TLSContext: @unchecked Sendable {
     /// ``PulseError/unsupported(_:)`` without OpenSSL.
     ///
     /// - Parameter pins: with pins no session is resumed, since a resumed one has no chain to check.
-    /// - Parameter system: the authorities of settings that have none.
+    /// - Parameter system: the authorities for settings that have none.
     init(_ settings: TLSSettings, pins: SSLPinningPolicy.PinSet?, offersHTTP2: Bool, system: TLSAuthorities? = .system)
         throws
     {

@@ -43,14 +43,14 @@ struct TLSFailure: Error, Sendable, CustomStringConvertible {
         case 0: nil
         case 9: .serverCertificateNotYetValid
         case 10: .serverCertificateHasBadDate
-        // Unknown issuers, and certificates that have issued themselves
+        // Unknown issuers, and self-signed certificates
         case 2, 18, 19, 20: .serverCertificateHasUnknownRoot
         default: .serverCertificateUntrusted
         }
     }
 
-    /// The code of an alert (RFC 8446, section 6.2) about the client's certificate or its absence; nil for another one.
-    /// TLS 1.2 has no alert for a missing certificate: servers send handshake_failure or bad_certificate.
+    /// The code of an alert (RFC 8446, section 6.2) about the client's certificate or its absence; nil for any other
+    /// alert. TLS 1.2 has no alert for a missing certificate: servers send handshake_failure or bad_certificate.
     static func refusal(alert: Int, lacksCertificate: Bool) -> URLError.Code? {
         switch alert {
         // certificate_required

@@ -4,18 +4,18 @@
 import CPulsePlatform
 import PulseCore
 
-/// The TLS of one connection. Nothing here waits. One task at a time may use it.
+/// The TLS session of one connection. It never blocks. Only one task at a time may use it.
 final class TLSSession: @unchecked Sendable {
     // Unchecked: the owner of the connection calls it under one lock. Only `handshake()`, which computes for long, runs
-    // without it: the owner notes that it is under way, and calls and closes nothing meanwhile.
+    // without it: the owner notes that it is in progress, and calls and closes nothing meanwhile.
 
     let descriptor: Int32
     private let context: TLSContext
     /// Nil once closed.
     private var session: OpaquePointer?
-    /// The keys of the verified chain, if none is pinned and the policy only reports.
+    /// The keys of the verified chain, if none is pinned and the policy is report-only.
     private(set) var unpinnedKeys: [[UInt8]]?
-    /// What ALPN has agreed on: `h2` or `http/1.1`. Nil without an agreement, and before the end of the handshake.
+    /// The protocol that ALPN has selected: `h2` or `http/1.1`. Nil without one, and before the end of the handshake.
     private(set) var protocolName: String?
 
     /// TLS over a connected socket, which the session does not close. Throws ``TransportFailure`` if the system's
@@ -23,10 +23,10 @@ final class TLSSession: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - host: the name or IP address that the server's certificate must have.
-    ///   - now: the time by which earlier sessions are too old to be resumed, in seconds of ``now``.
+    ///   - now: the time for the expiry of earlier sessions, in seconds of ``now``.
     init(_ context: TLSContext, host: String, descriptor: Int32, now: TimeInterval = TLSSession.now) throws {
         let name = Self.certifiedName(of: host)
-        // To OpenSSL an empty name matches each certificate, and a dot in front any name below.
+        // For OpenSSL an empty name matches every certificate, and a leading dot any subdomain.
         guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(0) else {
             throw PulseError.invalidURL("the name of a host is needed")
         }
@@ -43,7 +43,7 @@ final class TLSSession: @unchecked Sendable {
         if let session { pulse_tls_session_free(session) }
     }
 
-    /// The time of a clock that goes on while the machine sleeps.
+    /// The time of a clock that keeps running while the machine sleeps.
     static var now: TimeInterval { pulse_tls_now() }
 
     /// The host as a certificate has it: without brackets, zone and final dot; an IPv4 address in its usual form.
@@ -92,7 +92,7 @@ final class TLSSession: @unchecked Sendable {
     // MARK: Bytes
 
     /// Receives at most one record. `.blocked` only when the socket has nothing more; `.end` only after the close alert
-    /// (RFC 8446, section 6.1): without it the end may be a cut.
+    /// (RFC 8446, section 6.1): without it the end may be a truncation.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> SocketChannel.Outcome {
         outcome { pulse_tls_session_read($0, buffer.baseAddress, buffer.count) }
     }
@@ -103,8 +103,8 @@ final class TLSSession: @unchecked Sendable {
         outcome { pulse_tls_session_write($0, bytes.baseAddress, bytes.count) }
     }
 
-    /// Whether a record of bytes that no send has returned as sent is encrypted. It may be sent in part, and the rest
-    /// of it is sent before anything else.
+    /// Whether a record is encrypted whose bytes no send has reported as sent. It may have been sent in part, and the
+    /// rest of it is sent before anything else.
     var mayHaveSent: Bool { session.map { pulse_tls_session_may_have_sent($0) } ?? false }
 
     /// Sends the close alert, unless the socket has no room for it, and frees the session. The socket stays open.

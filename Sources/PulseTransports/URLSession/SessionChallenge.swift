@@ -6,7 +6,7 @@ import PulseCore
 struct SessionChallenge: Sendable, Hashable {
     enum Kind: Sendable, Hashable, CaseIterable {
         case serverTrust, clientCertificate
-        /// For credentials of an HTTP server or a proxy; `unspecified` is what a SOCKS proxy asks for.
+        /// For credentials of an HTTP server or a proxy; `unspecified` is the method of a SOCKS proxy.
         case basic, digest, ntlm, negotiate, form, unspecified
         /// A method that Foundation does not document.
         case unknown
@@ -38,14 +38,14 @@ struct SessionChallenge: Sendable, Hashable {
         case presentCertificate
         /// Send the credentials of the request's proxy.
         case sendProxyCredentials
-        /// Continue without credentials, which delivers a 401 or 407 as it came.
+        /// Continue without credentials, which delivers a 401 or 407 as received.
         case rejectProtectionSpace
         /// Leave the challenge to the system.
         case performDefaultHandling
     }
 
     let kind: Kind
-    /// Of the server or the proxy that asks.
+    /// The host of the challenging server or proxy.
     let host: String
     let port: Int
     let isProxy: Bool
@@ -60,13 +60,13 @@ struct SessionChallenge: Sendable, Hashable {
         switch kind {
         case .serverTrust:
             let isOrdinary = request.pins == nil && !request.tls.evaluatesTrust
-            // A space with the server's host counts as the server's, whatever the session calls it: pins must not be
-            // skipped.
+            // A protection space with the server's host counts as the server's, whatever the session calls it: pins
+            // must not be skipped.
             let isOfProxy = isProxy && !isFrom(request.urlRequest.url?.host ?? "")
             return isOfProxy || isOrdinary ? .performDefaultHandling : .evaluateTrust
         case .clientCertificate:
             if isProxy { return .performDefaultHandling }
-            // The system would look for one in its keychain.
+            // The system would search its keychain for one.
             guard request.tls.clientCertificate != nil else { return .continueWithoutCredential }
             return previousFailureCount == 0 ? .presentCertificate : .rejectProtectionSpace
         case .basic, .digest, .ntlm, .unspecified:
@@ -75,15 +75,15 @@ struct SessionChallenge: Sendable, Hashable {
             let maySend = request.proxy.hasCredentials && previousFailureCount == 0
             return maySend ? .sendProxyCredentials : .rejectProtectionSpace
         case .negotiate, .form:
-            // The client handles the credentials of servers; the system's handling would resend the request.
-            // The configured proxy may have another space.
+            // The client handles the credentials of servers; the system's handling would resend the request. The
+            // configured proxy may offer another protection space.
             return isProxy && !isProxy(with: request.proxy) ? .performDefaultHandling : .rejectProtectionSpace
         case .unknown:
             return .performDefaultHandling
         }
     }
 
-    /// Whether the proxy that asks is the configured one.
+    /// Whether the challenging proxy is the configured one.
     private func isProxy(with settings: ProxySettings) -> Bool {
         guard case .proxy(_, let host, let port) = settings.route else { return false }
         return port == self.port && isFrom(PercentEncoding.decode(host) ?? host)

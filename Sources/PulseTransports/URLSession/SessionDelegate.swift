@@ -7,10 +7,10 @@ import PulseCore
 final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
     private struct State {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
-        /// The uploads of incomplete bodies, until their tasks are over.
+        /// The uploads of incomplete bodies, until their tasks complete.
         var aborted: [ObjectIdentifier: SessionUpload] = [:]
-        /// What checks the servers of tasks that have ended for their callers, until the tasks are over: a connection
-        /// that such a task asked for may be awaited by others.
+        /// The server checks of tasks that have ended for their callers, until they complete: others may wait for a
+        /// connection that such a task requested.
         var checks: [ObjectIdentifier: Check] = [:]
         var isShutDown = false
     }
@@ -21,7 +21,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     let security: SessionSecurity?
     private let state = Locked(State())
     /// Foundation on Linux cancels by waiting for its reading queue, which a flood from the server keeps busy for
-    /// seconds. Neither a caller may wait for that, nor the delegate's queue, where the data would accumulate.
+    /// seconds. Neither a caller nor the delegate's queue, where the data would accumulate, may wait for that.
     private let cancellations = DispatchQueue(label: "PulseNetworking.URLSession.cancellations")
     private let evaluations = DispatchQueue(label: "PulseNetworking.URLSession.evaluations", attributes: .concurrent)
 
@@ -30,10 +30,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     }
 
     /// Runs a task to its end, or to the head of a response whose body goes to a pipe. Cancelling ends the wait at
-    /// once, whenever the session reports the end.
+    /// once, no matter when the session reports the end.
     ///
     /// - Parameter credentials: of the task's session.
-    /// - Parameter timings: gets the measurements before the end of the response's body.
+    /// - Parameter timings: receives the measurements before the end of the response's body.
     func run(
         _ task: URLSessionTask, for request: TransportRequest, _ credentials: SessionCredentials,
         _ proxy: SessionProxy = .system, into sink: SessionExchange.Sink,
@@ -170,7 +170,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
             finish(task)
             cancellations.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         } else {
-            // An evaluation may wait for a server of revocations.
+            // An evaluation may wait for a revocation server.
             evaluations.async {
                 let (disposition, credential) = self.reaction(to: challenge, of: task)
                 completionHandler(disposition, credential)

@@ -34,7 +34,7 @@ struct SessionExchange: Sendable {
     var upload: SessionUpload?
     /// Whether to report upload progress, which the session measures.
     var reportsUpload = false
-    /// The timings of the last transaction. They come at its end, long after the reader of a stream has the response.
+    /// The timings of the last transaction. They arrive at its end, long after the reader of a stream has the response.
     /// Only Apple's Foundation measures them.
     let timings: Locked<PulseResponse.Timings?>
     /// Whether a transaction has begun to send, from the same measurement.
@@ -129,8 +129,8 @@ struct SessionExchange: Sendable {
 }
 
 extension HTTPURLResponse {
-    /// Whether the head declares more bytes than that. False for a coded body, whose length changes with decoding, and
-    /// for a response without a body.
+    /// Whether the head declares more bytes than the limit. False for a coded body, whose length changes with decoding,
+    /// and for a response without a body.
     fileprivate func declares(moreThan limit: Int) -> Bool {
         statusCode != 304 && value(forHTTPHeaderField: "Content-Encoding") == nil
             && expectedContentLength > Int64(clamping: limit)

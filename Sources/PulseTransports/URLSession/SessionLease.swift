@@ -2,13 +2,13 @@
 
 import PulseCore
 
-/// The security and the route of a session's connections. Requests share a session, and so connections, if theirs are
-/// equal: a connection is challenged for its certificates only once.
+/// The security and the route of a session's connections. Requests share a session, and so connections, if their
+/// settings are equal: a connection is challenged for its certificates only once.
 struct SessionSettings: Sendable, Hashable {
     let pins: PinnedKeys?
     let tls: TLSSettings
     let proxy: ProxySettings
-    /// Whether the requests have `https`, where that makes another route.
+    /// Whether the requests use `https`, where that changes the route.
     let tunnels: Bool
     /// Whether the requests take no slots of their hosts, so that the session must not limit their number either.
     let isUnlimited: Bool
@@ -35,18 +35,18 @@ struct SessionSettings: Sendable, Hashable {
 }
 
 extension TLSSettings {
-    /// Whether a transport checks the chains of servers itself. With a client certificate, too: the system may resume a
-    /// TLS session that another certificate was presented in, and only a check tells that it did not.
+    /// Whether a transport checks the chains of servers itself. It also does so with a client certificate: the system
+    /// may resume a TLS session in which another certificate was presented, and only a check shows that it did not.
     var evaluatesTrust: Bool { !certificateAuthorities.isEmpty || clientCertificate != nil }
 }
 
-/// The certificates of TLS settings, as the system takes them.
+/// The certificates of TLS settings, in the form that the system takes.
 struct SessionCertificates: Sendable {
     var authorities: CertificateAuthorities?
     var identity: URLCredential?
 }
 
-/// The means by which a session reacts to challenges.
+/// A session's credentials and pins for challenges.
 struct SessionCredentials: Sendable {
     let pins: PinnedKeys?
     let certificates: SessionCertificates
@@ -70,7 +70,7 @@ struct SessionCredentials: Sendable {
 
     /// In DER; none for the system's.
     var authorities: [Data] { certificates.authorities?.certificates ?? [] }
-    /// Whether a response cannot have come over a connection that was checked.
+    /// Whether a response cannot have arrived over a connection that was checked.
     var isUnchecked: Bool { evaluatesTrust && !hasChecked.withLock { $0 } }
 
     func noteCheck() {

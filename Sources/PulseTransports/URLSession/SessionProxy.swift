@@ -2,14 +2,14 @@
 
 import PulseCore
 
-/// The route of a session or a connection of Apple's to the server.
+/// The route of an Apple session or connection to the server.
 enum SessionProxy: Sendable, Hashable {
-    /// By the proxies of the system.
+    /// Through the system's proxies.
     case system
     case direct
-    /// By a dictionary of CFNetwork's, which a session understands.
+    /// Through a dictionary of CFNetwork, which a session understands.
     case dictionary(ProxySettings.Kind, host: String, port: UInt16)
-    /// By a `ProxyConfiguration` of Network.framework's, always in a tunnel.
+    /// Through a `ProxyConfiguration` of Network.framework, always in a tunnel.
     case configuration(ProxySettings.Kind, host: String, port: UInt16, account: Account?)
 
     struct Account: Sendable, Hashable {
@@ -19,10 +19,10 @@ enum SessionProxy: Sendable, Hashable {
 
     /// The route of a session. Throws ``PulseError/unsupported(_:)`` for settings that it cannot enforce.
     ///
-    /// A configuration is strict where a dictionary may be passed by, so it is preferred. In cleartext an HTTP proxy is
-    /// in a dictionary all the same: with a configuration, such a request would go through a tunnel, too.
+    /// A configuration is preferred: it is strict, while a dictionary may be bypassed. For cleartext an HTTP proxy is
+    /// still set by a dictionary: with a configuration, such a request would be tunneled too.
     ///
-    /// - Parameter isSecure: whether its requests have `https`.
+    /// - Parameter isSecure: whether its requests use `https`.
     /// - Parameter hasConfigurations: whether the system has `ProxyConfiguration`.
     init(ofSession settings: ProxySettings, isSecure: Bool, hasConfigurations: Bool) throws(PulseError) {
         self = try Self.route(settings)
@@ -30,7 +30,7 @@ enum SessionProxy: Sendable, Hashable {
         if kind == .http, !isSecure || !hasConfigurations {
             self = .dictionary(kind, host: host, port: port)
         } else if !hasConfigurations {
-            // Whether the system asks for them is not known.
+            // It is unknown whether the system asks for them.
             guard account == nil else {
                 throw .unsupported("URLSessionTransport has no credentials for a SOCKS proxy before iOS 17, macOS 14")
             }
@@ -58,9 +58,9 @@ enum SessionProxy: Sendable, Hashable {
         }
     }
 
-    /// The dictionary of a session's configuration; nil for none, which leaves the system's proxies to it.
+    /// The dictionary of a session's configuration; nil for none, which leaves the system's proxies in effect.
     ///
-    /// The keys are CFNetwork's, by their values: the constants of some are on macOS only. Every other proxy is off.
+    /// The keys are the values of CFNetwork's constants, some of which exist on macOS only. Every other proxy is off.
     var dictionary: [String: AnyHashable]? {
         var dictionary: [String: AnyHashable] = [
             "HTTPEnable": 0, "HTTPSEnable": 0, "SOCKSEnable": 0, "ProxyAutoConfigEnable": 0,
@@ -79,7 +79,7 @@ enum SessionProxy: Sendable, Hashable {
         return dictionary
     }
 
-    /// Whether a measured route is another one than this.
+    /// Whether a measured route differs from this one.
     func isContradicted(byProxy isProxied: Bool) -> Bool {
         switch self {
         case .system: false

@@ -58,7 +58,7 @@ extension TLSSettings.ClientCertificate {
         let problem = Self.importProblem(status: status, hasIdentity: identity != nil)
         guard problem == nil, let identity else { throw Self.unusable(problem ?? "") }
         let chain = item?[kSecImportItemCertChain as String] as? [SecCertificate] ?? []
-        // The first one is that of the identity.
+        // The first one belongs to the identity.
         return (identity, Array(chain.dropFirst()))
     }
 }

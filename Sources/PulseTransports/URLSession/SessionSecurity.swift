@@ -3,7 +3,7 @@
 import Dispatch
 import PulseCore
 
-/// The services of the system's security library for a session. Only Apple platforms have it; tests have their own.
+/// The services of the system's security library for a session. Only Apple platforms have it; tests supply their own.
 struct SessionSecurity: Sendable {
     /// Evaluates the certificates of a challenge by the system's rules, the host's name among them, with authorities in
     /// DER in place of the system's, unless there are none. Returns the verified chain in DER, leaf first, and the
@@ -20,7 +20,7 @@ struct SessionSecurity: Sendable {
     private let latest = Locked<(tls: TLSSettings, certificates: SessionCertificates)?>(nil)
     /// Whether a chain was accepted, for the settings of all sessions of the process.
     private let checks = Locked<[SessionSettings.Trust: Locked<Bool>]>([:])
-    /// Reads certificates, one after the other: of concurrent first requests one reads, and an import may change the
+    /// Reads certificates serially: only one of several concurrent first requests reads, and an import may change the
     /// system's keychain.
     private let reading = DispatchQueue(label: "PulseNetworking.URLSession.certificates")
 
@@ -77,15 +77,15 @@ extension TransportRequest {
 
     /// The authorities in DER; none for the system's.
     func authorities(of credentials: SessionCredentials) throws -> [Data] {
-        // Otherwise the system's authorities would count.
+        // Otherwise the system's authorities would apply.
         guard credentials.authorities.isEmpty == tls.certificateAuthorities.isEmpty else {
             throw TransportFailure.untrusted(status: nil, underlying: nil)
         }
         return credentials.authorities
     }
 
-    /// Throws, or reports, if a response has come although no session with these settings was asked to check a chain:
-    /// the system may have resumed a TLS session that was made under other settings.
+    /// Throws, or reports, if a response has arrived although no session with these settings has checked a chain: the
+    /// system may have resumed a TLS session that was made under other settings.
     func requireCheck(by credentials: SessionCredentials) throws {
         guard credentials.isUnchecked else { return }
         guard credentials.pins != nil else { throw TransportFailure.untrusted(status: nil, underlying: nil) }

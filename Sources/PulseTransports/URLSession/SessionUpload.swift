@@ -40,7 +40,7 @@ final class SessionUpload: NSObject, StreamDelegate, @unchecked Sendable {
     private var rest: ArraySlice<UInt8> = []
     private var hasEnded = false
 
-    /// - Parameter onFailure: gets the reason why the body cannot be completed.
+    /// - Parameter onFailure: receives the reason why the body cannot be completed.
     init(
         _ body: RequestBody.Stream, _ progress: (@Sendable (TransferProgress) -> Void)?,
         onFailure: @escaping @Sendable (any Error) -> Void

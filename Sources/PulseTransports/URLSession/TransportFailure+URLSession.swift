@@ -3,7 +3,7 @@
 import PulseCore
 
 extension TransportFailure {
-    /// The meaning of a `URLSession` error, including how far the request had got.
+    /// Maps an error of `URLSession`, including how far the request got.
     static func meaning(of error: any Error, hasSent: Bool, hasResponse: Bool, isReused: Bool = false) -> any Error {
         if !hasResponse, let refusal = PulseError.ProxyRefusal(error) { return PulseError.proxyRefused(refusal) }
         guard let error = error as? URLError else {

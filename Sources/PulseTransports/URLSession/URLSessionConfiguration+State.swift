@@ -3,7 +3,7 @@
 import PulseCore
 
 extension URLSessionConfiguration {
-    /// Leaves the session without a cache, cookies and stored credentials of its own: the client handles these.
+    /// Turns off the session's own cache, cookies and credential storage: the client handles these.
     func keepNoState() {
         urlCache = nil
         requestCachePolicy = .reloadIgnoringLocalCacheData

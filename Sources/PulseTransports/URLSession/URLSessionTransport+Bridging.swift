@@ -42,10 +42,10 @@ extension SessionSecurity {
 }
 
 extension URLSessionConfiguration {
-    /// Nothing: Foundation on Linux has none of these settings, and the transport refuses them.
+    /// Does nothing: Foundation on Linux has none of these settings, and the transport refuses them.
     func apply(_ tls: TLSSettings, _ proxy: SessionProxy) throws {}
 
-    /// Nothing: Foundation on Linux never waits.
+    /// Does nothing: Foundation on Linux never waits.
     func disableWaiting() {}
 }
 

@@ -3,7 +3,7 @@
 import PulseCore
 
 extension URLSessionTransport {
-    /// Streams a 2xx body; the stream keeps the session and the slot.
+    /// Streams a 2xx body; the stream retains the session and the slot.
     func stream(
         _ request: TransportRequest, in session: SessionLease, holding slot: ConnectionSlots.Slot
     ) async throws -> PulseResponse {

@@ -2,23 +2,28 @@
 
 public import PulseCore
 
-/// The transport over Foundation's `URLSession`: the default on Apple platforms.
+/// A transport over Foundation's `URLSession`: the default on Apple platforms.
 ///
-/// It buffers bodies up to the request's limit, streams them or writes them to files. It sends bodies of bytes, files
-/// and streams. On Apple platforms it enforces pins over the verified chain, TLS settings and proxies, as far as
-/// `Docs/Transports.md` lists them; on Linux these throw ``PulseError/unsupported(_:)``. Connecting counts toward the
-/// idle timeout, because `URLSession` has no separate timeout for it.
+/// It buffers response bodies up to the request's limit, streams them or writes them to files. It sends bodies of
+/// bytes, files and streams. On Apple platforms it enforces pins over the verified chain, TLS settings and proxies, as
+/// far as `Docs/Transports.md` lists them; on Linux these throw ``PulseError/unsupported(_:)``. Connecting counts
+/// toward the idle timeout, because `URLSession` has no separate timeout for it.
 ///
-/// An upgrade has a connection of Network.framework's, over which the transport itself speaks HTTP/1.1, and its own
+/// An upgrade has its own connection of Network.framework, over which the transport itself speaks HTTP/1.1, and its own
 /// connect timeout. The session's configuration applies as far as `Docs/Transports.md` lists it.
 ///
-/// On Linux upgrades throw ``PulseError/unsupported(_:)``. There it streams in neither direction, since it cannot apply
-/// backpressure there, and a download's request can have no body. A downloaded file is complete before the target is
-/// touched, and an error's body of more than 1 MiB is empty. `Docs/Conformance.md` lists further limitations of
+/// On Linux upgrades throw ``PulseError/unsupported(_:)``. The transport streams in neither direction there, since it
+/// cannot apply backpressure, and a download request can have no body. A downloaded file is complete before the target
+/// is touched, and an error body of more than 1 MiB is empty. `Docs/Conformance.md` lists further limitations of
 /// Foundation's implementation on Linux.
+///
+/// ```swift
+/// let transport = URLSessionTransport { $0.allowsCellularAccess = false }
+/// let client = PulseClient(configuration: configuration, transport: transport)
+/// ```
 public final class URLSessionTransport: Transport {
     private let settings: @Sendable () -> URLSessionConfiguration
-    /// More connections to a host than a client has ports for.
+    /// Effectively no limit on connections to a host: a client has only this many ports.
     private static let portCount = 65_535
 
     private let slots: ConnectionSlots
@@ -32,9 +37,9 @@ public final class URLSessionTransport: Transport {
     /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
     /// since the client handles these.
     ///
-    /// - Parameter maximumConnectionsPerHost: requests to one host at a time, 6 by default on Apple platforms. More
-    ///   wait in order, each for its ``TransportRequest/poolTimeout`` at most. Streamed responses do not count: they
-    ///   have a session, and so connections, of their own.
+    /// - Parameter maximumConnectionsPerHost: the maximum number of concurrent requests to one host, 6 by default on
+    ///   Apple platforms. Others wait in order, each for at most its ``TransportRequest/poolTimeout``. Streamed
+    ///   responses do not count: they have their own session and connections.
     /// - Parameter configure: changes the session's configuration before the session is created. It may be called
     ///   several times, on any thread.
     public convenience init(
@@ -46,7 +51,8 @@ public final class URLSessionTransport: Transport {
             configure: configure)
     }
 
-    /// - Parameter appliesBackpressure: streams bodies, which requires that suspending a task applies backpressure.
+    /// - Parameter appliesBackpressure: whether to stream bodies, which requires that suspending a task applies
+    ///   backpressure.
     package convenience init(
         maximumConnectionsPerHost: Int, appliesBackpressure: Bool,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
@@ -57,7 +63,7 @@ public final class URLSessionTransport: Transport {
     }
 
     /// - Parameter makeChannel: makes the channels of upgrades; nil without any.
-    /// - Parameter security: nil where it can enforce neither pins nor settings of TLS and proxies.
+    /// - Parameter security: nil where the transport can enforce neither pins nor TLS and proxy settings.
     init(
         _ maximumConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
         security: SessionSecurity? = .system,
@@ -162,7 +168,7 @@ public final class URLSessionTransport: Transport {
         urlRequest.timeoutInterval = Self.timeoutInterval(request.idleTimeout)
         urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
         urlRequest.httpShouldHandleCookies = false
-        // QUIC might go past the proxy.
+        // QUIC might bypass the proxy.
         if case .proxy = request.proxy.route { Self.assumeNoHTTP3(&urlRequest) }
         urlRequest.sendUserInfo()
         return urlRequest
@@ -178,7 +184,7 @@ public final class URLSessionTransport: Transport {
             if let length = stream.length { urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length") }
             return session.uploadTask(withStreamedRequest: urlRequest)
         case .bytes(let data):
-            // A data task invents a Content-Type for a POST.
+            // A data task adds a Content-Type to a POST.
             urlRequest.httpBody = nil
             return session.uploadTask(with: urlRequest, from: data)
         case .file(let file):
@@ -190,8 +196,8 @@ public final class URLSessionTransport: Transport {
 
     // MARK: Sessions
 
-    /// The shared session for the settings. A request gets its own session if it must not be repeated and the engine
-    /// would resend it on a stale connection, or if it needs a new connection.
+    /// The shared session for the settings. A request gets its own session if Foundation would resend it on a stale
+    /// connection although it must not, or if it needs a new connection.
     func session(for request: TransportRequest, _ settings: SessionSettings) throws -> SessionLease {
         if request.needsNewConnection || Self.resendsOnStaleConnections && !request.mayBeResent {
             return try newSession(settings)
@@ -204,7 +210,7 @@ public final class URLSessionTransport: Transport {
 
     private func newSession(_ settings: SessionSettings) throws -> SessionLease {
         let configuration = self.settings()
-        // Unless the app has set a limit of its own.
+        // Unless the app has set its own limit.
         if settings.isUnlimited, configuration.httpMaximumConnectionsPerHost == slots.limit {
             configuration.httpMaximumConnectionsPerHost = Self.portCount
         }
@@ -224,7 +230,7 @@ public final class URLSessionTransport: Transport {
 
 extension URLRequest {
     /// Turns user info in the URL into Basic credentials, unless others are set, as libcurl does. Foundation would
-    /// withhold it until a challenge, and resend the request then.
+    /// withhold it until a challenge, and then resend the request.
     mutating func sendUserInfo() {
         guard let url, url.user != nil || url.password != nil,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// Makes the upgrades of a ``URLSessionTransport``, each over a channel of its own.
+/// Performs the upgrades of a ``URLSessionTransport``, each over its own channel.
 final class UpgradeConnector: Sendable {
     /// Makes a channel. Throws ``PulseError/unsupported(_:)`` for a setting that the channel cannot enforce.
     typealias ChannelMaker = @Sendable (ChannelSettings) throws -> any CallbackChannel
@@ -30,7 +30,7 @@ final class UpgradeConnector: Sendable {
         (self.settings, self.security, self.makeChannel) = (settings, security, makeChannel)
     }
 
-    /// The connections that are kept track of, released ones among them.
+    /// The number of tracked connections, including released ones.
     var connectionCount: Int { state.withLock { $0.connections.count } }
 
     func send(
@@ -71,7 +71,7 @@ final class UpgradeConnector: Sendable {
         var timings = PulseResponse.Timings()
         timings.isConnectionReused = false
         let ready = queued + SystemClock().uptime - start
-        // A channel over TLS does not say when TCP was connected.
+        // A channel over TLS does not report when TCP was connected.
         if target.isSecure { timings.secured = ready } else { timings.connected = ready }
         return ConnectionOpening(connection: connection, timings: timings)
     }
@@ -90,7 +90,7 @@ final class UpgradeConnector: Sendable {
             evaluatesTrust: settings.evaluatesTrust)
     }
 
-    /// Keeps track of a connection, for the shutdown. Throws `CancellationError` after it.
+    /// Tracks a connection for the shutdown. Throws `CancellationError` after that.
     private func add(_ connection: CallbackConnection) throws {
         try state.withLock { state in
             guard !state.isShutDown else { throw CancellationError() }
