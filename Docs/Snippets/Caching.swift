@@ -17,7 +17,7 @@ server.on(.get, "/articles/{id}") { request in
 
 // snippet.rfc9111
 let cache = CachePlugin(
-    policy: .rfc9111, storage: .disk(directory: DiskCacheStorage.defaultDirectory(), maximumBytes: 64 << 20))
+    policy: .rfc9111, storage: .disk(directory: DiskCacheStorage.defaultDirectory(), maxBytes: 64 << 20))
 let client = PulseClient(configuration: PulseConfiguration(baseURL: server.baseURL), plugins: [cache])
 
 let first = try await client.response(for: Request<Article>(.get, "/articles/7"))

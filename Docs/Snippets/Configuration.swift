@@ -19,7 +19,7 @@ let patient = base.with(\.deadline, value: 120)  // a copy: `base` has no deadli
 let client = PulseClient.Builder(patient)
     .header("X-App-Version", "1.2")
     .secretHeaders(["X-Tenant-Key"])
-    .maximumBufferedBodySize(8 << 20)
+    .maxBufferedBodySize(8 << 20)
     .plugin(.retry(maxAttempts: 3))
     .build()
 // snippet.end

@@ -154,6 +154,6 @@ func sockets(_ client: PulseClient) async throws {
 
 func streaming(_ client: PulseClient) async throws {
     // snippet.streaming
-    for try await event in client.events("/feed") { print(event.data) }  // over reconnects
+    for try await event in client.serverSentEvents("/feed") { print(event.data) }  // over reconnects
     // snippet.end
 }

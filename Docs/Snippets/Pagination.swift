@@ -5,7 +5,7 @@ import PulseKit
 import PulseTesting
 
 // snippet.endpoint
-struct Orders: PagedEndpoint {
+struct Orders: PaginatedEndpoint {
     struct Response: Codable, Sendable {
         let ids: [Int]
         let next: String?
@@ -18,6 +18,7 @@ struct Orders: PagedEndpoint {
     func next(after page: DecodedResponse<Response>) -> Orders? {
         page.value.next.map { Orders(cursor: $0) }
     }
+    func items(of page: Response) -> [Int] { page.ids }
 }
 // snippet.end
 

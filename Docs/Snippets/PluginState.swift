@@ -9,7 +9,7 @@ struct Search: Endpoint {
     typealias Response = [String]
 
     /// One limit for all searches. Inside `plugins` every call would make a new one, with all its tokens.
-    private static let limit = RateLimitPlugin(requests: 2, per: 60, maximumWait: 5)
+    private static let limit = RateLimitPlugin(requests: 2, per: 60, maxWait: 5)
 
     let text: String
 
@@ -23,7 +23,7 @@ struct Forgetful: Endpoint {
     typealias Response = [String]
 
     let path = "/search"
-    var plugins: [any PulsePlugin] { [.rateLimit(requests: 2, per: 60, maximumWait: 5)] }
+    var plugins: [any PulsePlugin] { [.rateLimit(requests: 2, per: 60, maxWait: 5)] }
 }
 
 let client = PulseClient(

@@ -35,9 +35,9 @@ for call in recording.calls {
 // snippet.options
 let frugal = PulseRecorder(
     options: .init(
-        maximumCalls: 100,
+        maxCalls: 100,
         byteBudget: 1 << 20,
-        maximumBodyLength: 4096,
+        maxBodyLength: 4096,
         sensitiveHeaders: ["X-Tenant"]))
 // snippet.end
 

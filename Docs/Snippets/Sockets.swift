@@ -21,7 +21,7 @@ struct Prices: SocketEndpoint {
     let path = "/prices"
     let subprotocols = ["prices.v2", "prices.v1"]
     let pingInterval = 20
-    let socketOptions = SocketOptions(reconnect: .init(cap: 10, maxAttempts: 20), whileDown: .fails)
+    let socketOptions = SocketOptions(reconnect: .init(maxDelay: 10, maxAttempts: 20), whileDown: .fails)
 }
 // snippet.end
 

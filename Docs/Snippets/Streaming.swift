@@ -46,7 +46,7 @@ server.onEvents("/feed") { request, feed in
 
 // snippet.feed
 let fast = EventStream.Options.Reconnection.standard.with(\.delay, value: 0.05)
-let feed = client.events("/feed", stream: EventStream.Options().with(\.reconnection, value: fast))
+let feed = client.serverSentEvents("/feed", stream: EventStream.Options().with(\.reconnection, value: fast))
 for try await event in feed {
     print(event.id, event.data)
 }
@@ -59,7 +59,7 @@ server.on(.post, "/chat") { _ in
 // snippet.chat
 let question = Request<EmptyResponse>(.post, "/chat").body(.text("Which tea?"))
 let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
-for try await part in client.events(question, stream: options).decoded(as: Order.self) {
+for try await part in client.serverSentEvents(question, stream: options).decoded(as: Order.self) {
     print(part.id)
 }
 // snippet.end
@@ -76,7 +76,7 @@ server.on(.post, "/answer") { _ in
         ServerSentEvent(type: "done", data: "{}"),
     ])
 }
-let parts = client.events(Request<EmptyResponse>(.post, "/answer")).decoded { event -> String? in
+let parts = client.serverSentEvents(Request<EmptyResponse>(.post, "/answer")).decoded { event -> String? in
     switch event.type {
     case "delta": return try event.decode(Delta.self).text
     case "error": throw EventStream.ErrorEvent(event)

@@ -40,15 +40,15 @@ public final class SocketTransport: Transport {
 
     /// A transport whose thread starts with the first connection and ends with ``shutdown()``.
     ///
-    /// - Parameter maximumConnectionsPerHost: the maximum number of concurrent requests to one host, 64 by default on
+    /// - Parameter maxConnectionsPerHost: the maximum number of concurrent requests to one host, 64 by default on
     ///   Linux. Others wait in order, each for at most its ``TransportRequest/poolTimeout``. Streamed responses do not
     ///   count.
     /// - Parameter unixSocketPath: all requests go to this socket, whatever host and port their URLs name. Nil by
     ///   default.
     public convenience init(
-        maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost, unixSocketPath: String? = nil
+        maxConnectionsPerHost: Int = PulseConfiguration().maxConnectionsPerHost, unixSocketPath: String? = nil
     ) {
-        self.init(maximumConnectionsPerHost, unixSocketPath)
+        self.init(maxConnectionsPerHost, unixSocketPath)
     }
 
     /// - Parameters:
@@ -57,13 +57,13 @@ public final class SocketTransport: Transport {
     ///   - authorities: for requests whose settings have none.
     ///   - environment: the variables that may name a proxy; nil for those of the process.
     init(
-        _ maximumConnectionsPerHost: Int, _ unixSocketPath: String? = nil, few: Int = SocketTransport.few,
+        _ maxConnectionsPerHost: Int, _ unixSocketPath: String? = nil, few: Int = SocketTransport.few,
         offersHTTP2: Bool = HTTP2Session.isSupported, authorities: TLSAuthorities? = .system,
         environment: (@Sendable (String) -> String?)? = nil, clock: any PulseClock = .system
     ) {
         (self.few, self.offersHTTP2) = (few, offersHTTP2)
-        slots = ConnectionSlots(limit: maximumConnectionsPerHost, clock: clock)
-        pool = ConnectionPool(limit: max(256, maximumConnectionsPerHost), clock: clock)
+        slots = ConnectionSlots(limit: maxConnectionsPerHost, clock: clock)
+        pool = ConnectionPool(limit: max(256, maxConnectionsPerHost), clock: clock)
         connector = Connector(
             unixSocketPath: unixSocketPath, clock: clock, authorities: authorities,
             environment: environment ?? ProxyVariables.current)

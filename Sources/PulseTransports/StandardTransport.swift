@@ -14,12 +14,12 @@ public struct StandardTransport: Transport {
     package let base: any Transport
 
     /// Creates the transport for a client with this configuration, of which it uses
-    /// ``PulseConfiguration/maximumConnectionsPerHost``.
+    /// ``PulseConfiguration/maxConnectionsPerHost``.
     public init(_ configuration: PulseConfiguration = PulseConfiguration()) {
         #if canImport(CPulsePlatform)
-        base = SocketTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
+        base = SocketTransport(maxConnectionsPerHost: configuration.maxConnectionsPerHost)
         #else
-        base = URLSessionTransport(maximumConnectionsPerHost: configuration.maximumConnectionsPerHost)
+        base = URLSessionTransport(maxConnectionsPerHost: configuration.maxConnectionsPerHost)
         #endif
     }
 

@@ -38,7 +38,7 @@ public final class ConsoleModel {
     private var recording: PulseRecording
     private(set) var order = UpdateOrder()
     private var pace = UpdatePace()
-    private let readers = Broadcast<ConsoleContent>()
+    private let shown: Broadcast<ConsoleContent>
     let observers = ChangeObservers()
     /// The update after the last change of ``filter`` or ``isPaused``. It ends on its own.
     private(set) var lastUpdate: Task<Void, Never>?
@@ -51,6 +51,7 @@ public final class ConsoleModel {
         self.clock = clock
         recording = recorder.recording()
         content = ConsoleContent(recording)
+        shown = Broadcast(content, bufferSize: 1)
     }
 
     /// Follows the recorder until the task is cancelled: changes appear at once, but at most four times a second,
@@ -68,7 +69,7 @@ public final class ConsoleModel {
 
     /// The content now and after each update, for a user interface without SwiftUI; each access creates a new stream. A
     /// slow reader gets only the newest content.
-    public var contents: AsyncStream<ConsoleContent> { readers.stream(startingWith: content) }
+    public var contents: AsyncStream<ConsoleContent> { shown.updates() }
 
     /// Removes all calls, from the recorder as well. Calls in progress stay removed.
     public func clear() {
@@ -131,7 +132,7 @@ public final class ConsoleModel {
         observers.send()
         self.recording = recording
         self.content = content
-        readers.send(content)
+        shown.set(content)
     }
 
     private nonisolated static func content(

@@ -36,7 +36,7 @@ extension Stage {
         }
         await step("A feed survives resets", calls: 4) {
             var ids: [String] = []
-            for try await event in client.events("/orders/feed") {
+            for try await event in client.serverSentEvents("/orders/feed") {
                 ids.append(event.id)
                 read.continuation.yield(event.id)
             }
@@ -55,9 +55,9 @@ extension Stage {
         let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
         await step("A chat is whole only with its sentinel", calls: 2) {
             var text: [String] = []
-            for try await event in client.events(Ask(), stream: options) { text.append(event.data) }
+            for try await event in client.serverSentEvents(Ask(), stream: options) { text.append(event.data) }
             do {
-                for try await _ in client.events(Ask(), stream: options) {}
+                for try await _ in client.serverSentEvents(Ask(), stream: options) {}
                 throw Unexpected(description: "a cut answer passed for a whole one")
             } catch PulseError.transport(.networkConnectionLost, _) {
                 return "\"\(text.joined(separator: " "))\"; the second, cut one is a lost connection"

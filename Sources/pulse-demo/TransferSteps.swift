@@ -36,7 +36,7 @@ extension Stage {
         server.serve(
             MockServer.File(film, etag: "\"1\"").dropping(after: 3 << 20).dropping(after: 0), at: "/films/1")
         await step("A download goes on where it was lost", calls: 2) {
-            let once = Download.Options().with(\.maximumFruitlessAttempts, value: 1)
+            let once = Download.Options().with(\.maxAttemptsWithoutProgress, value: 1)
             do {
                 try await client.download("/films/1", to: target, download: once)
                 throw Unexpected(description: "nothing was lost")

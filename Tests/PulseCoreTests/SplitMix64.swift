@@ -17,13 +17,13 @@ struct SplitMix64: RandomNumberGenerator {
 
 extension SplitMix64 {
     /// Text that is hard for parsers: delimiters, escapes, line breaks, NUL, combining marks, emoji.
-    mutating func hostileText(minimumLength: Int = 0, maximumLength: Int) -> String {
+    mutating func hostileText(minimumLength: Int = 0, maxLength: Int) -> String {
         let pieces = [
             "a", "Z", "9", "/", "?", "#", "%", "%2F", "%2e", ".", "..", "+", "&", "=", ";", ",", " ", "\"", "'", "\\",
             "\r", "\n", "\r\n", "\u{0}", "\u{7F}", "[", "]", "{", "}", ":", "@", "\u{E9}", "\u{301}", "\u{1F600}",
             "%zz",
         ]
-        let length = Int.random(in: minimumLength...maximumLength, using: &self)
+        let length = Int.random(in: minimumLength...maxLength, using: &self)
         return (0..<length).map { _ in pieces[Int.random(in: pieces.indices, using: &self)] }.joined()
     }
 }

@@ -135,7 +135,7 @@ struct CallDecoderTests {
         let client = Self.client(.events([ServerSentEvent(data: Self.text)]))
         let stream = EventStream.Options().with(\.reconnection, value: .never)
         var decoded: [Refusal] = []
-        for try await event in client.events("/refusal", stream: stream) {
+        for try await event in client.serverSentEvents("/refusal", stream: stream) {
             decoded.append(try event.decode(Refusal.self))
             #expect(event == ServerSentEvent(data: Self.text))
         }

@@ -182,7 +182,7 @@ struct Cause: Sendable, CustomTestStringConvertible {
         Cause(kind: .decodingFailed) { await respond($0, 200, #"{"id":"hunter2"}"#) },
         Cause(kind: .emptyBody) { await respond($0, 200, "") },
         Cause(kind: .responseTooLarge) {
-            await respond($0, 200, options: RequestOptions().with(\.maximumBufferedBodySize, value: 4))
+            await respond($0, 200, options: RequestOptions().with(\.maxBufferedBodySize, value: 4))
         },
         Cause(kind: .retryExhausted) {
             var policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
@@ -206,13 +206,13 @@ extension Cause {
         // A page in place of the events.
         Cause(kind: .transport) { server in
             server.on(.get, "/feed") { _ in .text("password=hunter2", headers: ["Set-Cookie": "session=hunter2"]) }
-            return await read(server) { $0.events("/feed?access_token=hunter2") }
+            return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2") }
         },
         // The end before the sentinel.
         Cause(kind: .transport) { server in
             server.onEvents("/feed") { _, feed in try await feed.send(ServerSentEvent(data: "password=hunter2")) }
             let options = EventStream.Options().with(\.sentinel, value: "[DONE]").with(\.reconnection, value: .never)
-            return await read(server) { $0.events("/feed?access_token=hunter2", stream: options) }
+            return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2", stream: options) }
         },
         // A response that is cut.
         Cause(kind: .transport) { server in
@@ -229,19 +229,21 @@ extension Cause {
         },
         Cause(kind: .decodingFailed) { server in
             server.on(.get, "/feed") { _ in .events([ServerSentEvent(data: #"{"id":"hunter2"}"#)]) }
-            return await read(server) { $0.events("/feed?access_token=hunter2").decoded(as: User.self) }
+            return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2").decoded(as: User.self) }
         },
         // The server's own word for the end of a half response.
         Cause(kind: .custom) { server in
             server.on(.get, "/feed") { _ in .events([ServerSentEvent(type: "error", data: "password=hunter2")]) }
-            return await read(server) { $0.events("/feed?access_token=hunter2").decoded(as: User.self) }
+            return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2").decoded(as: User.self) }
         },
         Cause(kind: .unauthorized) { server in
             server.on(.get, "/feed") { _ in .text("password=hunter2", status: 401) }
-            return await read(server) { $0.events("/feed?access_token=hunter2") }
+            return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2") }
         },
         Cause(kind: .invalidRequest) { server in
-            await read(server) { $0.events("/feed", stream: .init().with(\.lastEventID, value: "hunter2\r\n")) }
+            await read(server) {
+                $0.serverSentEvents("/feed", stream: .init().with(\.lastEventID, value: "hunter2\r\n"))
+            }
         },
         // A list whose next page is the first one.
         Cause(kind: .transport) { server in

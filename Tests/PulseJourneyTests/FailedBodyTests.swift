@@ -44,7 +44,7 @@ struct FailedBodyTests {
             let rest = Locked(responses[...])
             server.fallback { _ in rest.withLock { $0.count > 1 ? $0.popFirst() : $0.first } ?? .status(500) }
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: retry)
-                .with(\.cookieStore, value: MemoryCookieStore()).with(\.maximumBufferedBodySize, value: limit)
+                .with(\.cookieStore, value: MemoryCookieStore()).with(\.maxBufferedBodySize, value: limit)
                 .with(\.clock, value: TestClock(autoAdvances: true)).with(\.connectivity, value: .manual())
             let client = PulseClient(configuration: configuration, plugins: plugins)
             let value = try await body(client, server)
@@ -134,7 +134,7 @@ struct FailedBodyTests {
         let events = MockServer.Response.text("data: x\n\n", headers: ["Content-Type": "text/event-stream"])
         try await Self.serve(events, fault.response(503), events, .status(204)) { client, _ in
             var received: [String] = []
-            for try await event in client.events("/a") { received.append(event.data) }
+            for try await event in client.serverSentEvents("/a") { received.append(event.data) }
             #expect(received == ["x", "x"])
         }
     }

@@ -143,7 +143,7 @@ struct PluginOrderTests {
     }
 
     @Test func aCachedResponseUsesNoRateLimit() async throws {
-        let scene = scene([.rateLimit(requests: 1, per: 3600, maximumWait: 0), .cache(ttl: 300)]) { _, _ in (200, "ok")
+        let scene = scene([.rateLimit(requests: 1, per: 3600, maxWait: 0), .cache(ttl: 300)]) { _, _ in (200, "ok")
         }
         for _ in 0..<3 { #expect(try await scene.get() == "ok") }
         #expect(scene.requests.count == 1)
@@ -177,7 +177,7 @@ struct PluginOrderTests {
         let scene = scene(
             [
                 .circuitBreaker(failureThreshold: 1, cooldownDuration: 30),
-                .rateLimit(requests: 2, per: 3600, maximumWait: 0),
+                .rateLimit(requests: 2, per: 3600, maxWait: 0),
             ],
             retry: .none
         ) { number, _ in number == 0 ? (500, "") : (200, "ok") }

@@ -30,7 +30,7 @@ struct PluginsAroundStreamsTests {
         {
             var ids: [String] = []
             do {
-                for try await event in client.events("/events", stream: options) { ids.append(event.id) }
+                for try await event in client.serverSentEvents("/events", stream: options) { ids.append(event.id) }
                 return (ids, nil)
             } catch {
                 return (ids, PulseError(wrapping: error))

@@ -42,7 +42,7 @@ struct TransferSpellingTests {
             let raw = "a/b?c"
             let user: DecodedResponse<User> = try await client.response(for: .get, "/x/\(raw)")
             #expect(user.value == User())
-            var events = client.events("/x/\(raw)", stream: once).makeAsyncIterator()
+            var events = client.serverSentEvents("/x/\(raw)", stream: once).makeAsyncIterator()
             let event = try await events.next()
             #expect(event?.data == "a")
             try await client.download("/x/\(raw)", to: target())
@@ -69,7 +69,7 @@ struct TransferSpellingTests {
             let ready = "/x/a/b?c"
             let user: DecodedResponse<User> = try await client.response(for: .get, ready)
             #expect(user.value == User())
-            var events = client.events(ready, stream: once).makeAsyncIterator()
+            var events = client.serverSentEvents(ready, stream: once).makeAsyncIterator()
             let event = try await events.next()
             #expect(event?.data == "a")
             for try await bytes in try await client.bytes(ready).bytes { #expect(!bytes.isEmpty) }

@@ -42,7 +42,7 @@ struct CancellationStressTests {
         let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(100))
         let configuration = PulseConfiguration.patient(with: server).with(\.clock, value: clock)
             .with(\.retryPolicy, value: wait == .retry ? policy : .none)
-        let transport = SocketTransport(maximumConnectionsPerHost: wait == .slot ? 1 : 4)
+        let transport = SocketTransport(maxConnectionsPerHost: wait == .slot ? 1 : 4)
         let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
         let holder = Task { [urlRequest = URLRequest(url: server.baseURL)] in
             guard wait == .slot else { return }

@@ -273,8 +273,8 @@ struct PulseClientRunTests {
         try await MockServer.run { server in
             server.on(.get, "/users/1") { _ in try .json(User()) }
             let configuration = PulseConfiguration.patient(with: server)
-                .with(\.maximumConnectionsPerHost, value: number)
-                .with(\.maximumBufferedBodySize, value: number)
+                .with(\.maxConnectionsPerHost, value: number)
+                .with(\.maxBufferedBodySize, value: number)
                 .with(\.retryPolicy, value: RetryPolicy(maxAttempts: number, backoffStrategy: .immediate))
             let client = PulseClient(configuration: configuration, events: PulseEventBus())
             let result = await client.result(of: GetUser())

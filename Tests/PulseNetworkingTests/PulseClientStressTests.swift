@@ -27,7 +27,7 @@ struct PulseClientStressTests {
             let counting = CompletionCounter(count: completed)
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server)
-                    .with(\.maximumConnectionsPerHost, value: 200),
+                    .with(\.maxConnectionsPerHost, value: 200),
                 plugins: [counting, RetryPlugin(maxAttempts: 2, strategy: .immediate)], events: bus)
             let calls = (1...200).map { id in
                 Task { await client.result(of: GetUser(path: "/users/\(id)")) }

@@ -213,7 +213,7 @@ struct PulseClientTests {
         for (plugins, count) in [([Overriding()], 1), ([], 2)] as [([any PulsePlugin], Int)] {
             let clock = TestClock()
             let configuration = PulseConfiguration.test().with(\.clock, value: clock)
-            let hedging = HedgingPlugin(delay: .fixed(1), maximumCopies: 1)
+            let hedging = HedgingPlugin(delay: .fixed(1), maxCopies: 1)
             let (warm, _) = PulseClient.responding(configuration, plugins: [hedging])
             for _ in 0..<40 { _ = try await warm.request(GetUser()) }
             let transport = MockTransport { _ in
@@ -541,9 +541,9 @@ struct PulseClientTests {
     }
 
     @Test func aBodyOverTheLimitIsTooLarge() async throws {
-        let (client, _) = PulseClient.responding(.test().with(\.maximumBufferedBodySize, value: User.json.count))
+        let (client, _) = PulseClient.responding(.test().with(\.maxBufferedBodySize, value: User.json.count))
         #expect(try await client.request(GetUser()) == User())
-        let smaller = RequestOptions().with(\.maximumBufferedBodySize, value: User.json.count - 1)
+        let smaller = RequestOptions().with(\.maxBufferedBodySize, value: User.json.count - 1)
         let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(), options: smaller) }
         guard case .responseTooLarge(let limit) = error else {
             Issue.record("\(String(describing: error))")
@@ -607,7 +607,7 @@ struct PulseClientTests {
             .baseURL(try #require(URL(string: "https://api.example.com")))
             .timeout(20).connectTimeout(4).poolTimeout(5).deadline(60).header("X-A", "1").header("x-a", "2")
             .plugin(HeadersPlugin(["X-API-Version": "2"])).retry(.default).transport(transport).clock(clock)
-            .maximumBufferedBodySize(1 << 20).events(PulseEventBus())
+            .maxBufferedBodySize(1 << 20).events(PulseEventBus())
             .build()
         #expect(client.configuration.deadline == 60)
         #expect(client.configuration.defaultHeaders == ["x-a": "2"])

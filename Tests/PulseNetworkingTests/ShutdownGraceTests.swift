@@ -315,7 +315,7 @@ struct ShutdownGraceTests {
         }
         let client = Self.client(clock, transport)
         let options = EventStream.Options().with(\.reconnection, value: reconnects ? .standard : .never)
-        let feed = client.events("/feed", stream: options)
+        let feed = client.serverSentEvents("/feed", stream: options)
         var events = feed.makeAsyncIterator()
         let first = try await events.next()
         #expect(first?.data == "a")

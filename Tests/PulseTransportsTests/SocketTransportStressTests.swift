@@ -42,7 +42,7 @@ struct SocketTransportStressTests {
             server.fallback { request in
                 request.path == "/held" ? .raw([.stall]) : .data(Data(repeating: 7, count: 8 << 20))
             }
-            let transport = SocketTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maxConnectionsPerHost: 1)
             let request = TransportRequest(
                 urlRequest: URLRequest(url: server.baseURL), delivery: .streamed, idleTimeout: 600)
             let unread = try await transport.send(request)

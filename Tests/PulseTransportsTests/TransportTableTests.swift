@@ -45,7 +45,7 @@ struct TransportTableTests {
     ]
 
     private static let timesAndLimits: Set = [
-        "`timeout`", "`connectTimeout`", "`poolTimeout`", "`maximumConnectionsPerHost`",
+        "`timeout`", "`connectTimeout`", "`poolTimeout`", "`maxConnectionsPerHost`",
     ]
 
     #if canImport(CPulsePlatform)

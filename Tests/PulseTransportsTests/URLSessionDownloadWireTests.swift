@@ -18,7 +18,7 @@ struct URLSessionDownloadWireTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("download-\(UUID())")
         try Data(old.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 2, appliesBackpressure: appliesBackpressure)
+        let transport = URLSessionTransport(maxConnectionsPerHost: 2, appliesBackpressure: appliesBackpressure)
         return try await MockServer.run { server in
             server.fallback(respond)
             let request = TransportRequest(
@@ -83,7 +83,7 @@ struct URLSessionDownloadWireTests {
 
     @Test func aStreamDeliversBytesWhileTheServerSendsTheRest() async throws {
         let (more, sent) = AsyncStream<Data>.makeStream()
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
+        let transport = URLSessionTransport(maxConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .stream(more), framing: .untilClose) }
             let response = try await transport.send(
@@ -101,7 +101,7 @@ struct URLSessionDownloadWireTests {
 
     @Test func aLateReaderGetsEveryByteInOrder() async throws {
         let body = Data((0..<(6 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 13) })
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
+        let transport = URLSessionTransport(maxConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { _ in .init(status: 200, body: .data(body), framing: .untilClose) }
             let response = try await transport.send(
@@ -115,7 +115,7 @@ struct URLSessionDownloadWireTests {
 
     /// The streams share a session: nothing of it may limit them either.
     @Test func openStreamsLeaveTheSlotsToOtherRequests() async throws {
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1, appliesBackpressure: true)
+        let transport = URLSessionTransport(maxConnectionsPerHost: 1, appliesBackpressure: true)
         try await MockServer.run { server in
             server.fallback { request in
                 request.path == "/endless"

@@ -52,7 +52,7 @@ struct URLSessionTransportStressTests {
                     try await server.requests(atLeast: 6)
                     return request.path.hasSuffix("3") ? .raw([.stall]) : .text(request.path)
                 }
-                let transport = URLSessionTransport(maximumConnectionsPerHost: 6)
+                let transport = URLSessionTransport(maxConnectionsPerHost: 6)
                 let randomness = SeededRandomness(seed: seed << 32 + round)
                 let calls = (0..<40).map { index in
                     let request = TransportRequest(

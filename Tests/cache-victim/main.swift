@@ -16,7 +16,7 @@ guard arguments.count == 5, let seed = UInt64(arguments[2]), let lifetime = usec
     let least = Int(arguments[4])
 else { exit(64) }
 
-let store = DiskCacheStorage(directory: URL(fileURLWithPath: arguments[1]), maximumBytes: 4 << 20, maximumEntries: 30)
+let store = DiskCacheStorage(directory: URL(fileURLWithPath: arguments[1]), maxBytes: 4 << 20, maxEntries: 30)
 
 let stored = DispatchSemaphore(value: 0)
 

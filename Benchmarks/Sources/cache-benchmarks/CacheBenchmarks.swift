@@ -129,9 +129,9 @@ struct CacheBenchmarks {
         report.heading("a set of 1 KB, by entries there", ["memory", "disk", ""])
         var stores: [(store: any CacheStorage, count: Int)] = []
         for count in counts {
-            let memory = MemoryCacheStorage(maximumBytes: 1 << 30, maximumEntries: count)
+            let memory = MemoryCacheStorage(maxBytes: 1 << 30, maxEntries: count)
             let disk = DiskCacheStorage(
-                directory: folder.appendingPathComponent("sets-\(count)"), maximumBytes: 1 << 32, maximumEntries: count)
+                directory: folder.appendingPathComponent("sets-\(count)"), maxBytes: 1 << 32, maxEntries: count)
             for number in 0..<count {
                 _ = try await memory.store(CachedWorkload.small, for: CachedWorkload.key(number))
                 _ = try await disk.store(CachedWorkload.small, for: CachedWorkload.key(number))
@@ -173,7 +173,7 @@ struct CacheBenchmarks {
         var whole: [Double] = []
         for _ in 0..<5 {
             let start = SystemClock().uptime
-            let store = DiskCacheStorage(directory: directory, maximumBytes: 1 << 32, maximumEntries: count)
+            let store = DiskCacheStorage(directory: directory, maxBytes: 1 << 32, maxEntries: count)
             let found = await store.responses(for: CachedWorkload.key(count + 7)).count
             first.append(SystemClock().uptime - start)
             let usage = await store.usage()

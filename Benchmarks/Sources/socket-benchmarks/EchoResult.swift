@@ -9,20 +9,20 @@ struct EchoWork {
     /// The messages in flight.
     let window: Int
     /// The blocks that PulseKit may allocate for one message, sent and received.
-    let maximumAllocations: Double
+    let maxAllocations: Double
     /// PulseKit's rate, at least, as a multiple of another client's.
     let limits: [(client: String, rate: Double)]
 
     static let all = [
         EchoWork(
-            name: "1 KB, one at a time", size: 1024, window: 1, maximumAllocations: 32,
+            name: "1 KB, one at a time", size: 1024, window: 1, maxAllocations: 32,
             limits: [(Lineup.handler, 0.8), (Lineup.channel, 0.8), (Lineup.websockets, 3)]),
         EchoWork(
-            name: "1 MiB, one at a time", size: 1 << 20, window: 1, maximumAllocations: 200,
+            name: "1 MiB, one at a time", size: 1 << 20, window: 1, maxAllocations: 200,
             limits: [(Lineup.handler, 0.8), (Lineup.channel, 0.8), (Lineup.websockets, 3)]),
         // A handler replies to all that one read brings in one write. PulseKit's `send` returns after its own.
         EchoWork(
-            name: "1 KB, 64 at a time", size: 1024, window: 64, maximumAllocations: 32,
+            name: "1 KB, 64 at a time", size: 1024, window: 64, maxAllocations: 32,
             limits: [(Lineup.channel, 0.8), (Lineup.websockets, 1)]),
     ]
 }

@@ -52,7 +52,7 @@ struct SocketBenchmarks {
             if let allocations {
                 promises.append(
                     Promise(
-                        "\(work.name): allocations", .atMost, work.maximumAllocations, measured: allocations, margin: 0)
+                        "\(work.name): allocations", .atMost, work.maxAllocations, measured: allocations, margin: 0)
                 )
             }
         }

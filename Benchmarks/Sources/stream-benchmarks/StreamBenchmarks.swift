@@ -63,7 +63,9 @@ struct StreamBenchmarks {
             events.append(
                 try await nanoseconds {
                     var count = 0
-                    for try await event in client.events("/", stream: options) where !event.data.isEmpty { count += 1 }
+                    for try await event in client.serverSentEvents("/", stream: options) where !event.data.isEmpty {
+                        count += 1
+                    }
                     return count
                 })
         }

@@ -42,7 +42,7 @@ struct PulseContender: Contender {
     }
 
     func firstEvent(_ url: URL) async throws -> String {
-        for try await event in client.events(url.absoluteString) { return event.data }
+        for try await event in client.serverSentEvents(url.absoluteString) { return event.data }
         throw WrongResponse()
     }
 

@@ -51,7 +51,7 @@ struct SecureConnections: Codable {
     ) async throws -> (trimmed: Double, untrimmed: Double) {
         let tls = authority.map { TLSSettings(certificateAuthorities: [$0]) } ?? .default
         let configuration = PulseConfiguration(baseURL: server).with(\.tls, value: tls)
-            .with(\.httpVersions, value: .http1).with(\.maximumConnectionsPerHost, value: count)
+            .with(\.httpVersions, value: .http1).with(\.maxConnectionsPerHost, value: count)
         let client = PulseClient(configuration: configuration)
         // What the process loads once, and the memory of calls.
         _ = try await client.request(GetUser())

@@ -78,7 +78,7 @@ func recordHostility(_ recorder: PulseRecorder, _ bus: PulseEventBus) async {
 
 /// More data than the page draws, and calls that are neither success nor failure, all at one moment.
 func crowd() -> PulseRecording {
-    let recorder = PulseRecorder(options: .init(maximumEvents: 616), clock: TestClock())
+    let recorder = PulseRecorder(options: .init(maxEvents: 616), clock: TestClock())
     let bus = PulseEventBus()
     recorder.attach(to: bus)
     func call(_ outcome: Result<NetworkEvent.ResponseSummary, PulseError.Summary>, _ latency: TimeInterval) {

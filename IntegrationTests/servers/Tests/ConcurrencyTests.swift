@@ -14,7 +14,7 @@ struct ConcurrencyTests {
         let opening = try route.request("/open/\(name)/\(route.streamLimit + 1)", method: "POST")
         try await withTransport(SocketTransport()) { control in
             async let opened = control.send(opening)
-            try await withTransport(SocketTransport(maximumConnectionsPerHost: 300)) { transport in
+            try await withTransport(SocketTransport(maxConnectionsPerHost: 300)) { transport in
                 // Then the limit is known.
                 _ = try await transport.send(route.request("/none"))
                 let responses = try await withThrowingTaskGroup(

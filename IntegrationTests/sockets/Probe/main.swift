@@ -16,7 +16,7 @@ struct FuzzingServer: SocketEndpoint {
     var queryParameters: [String: String] = [:]
     let pingInterval: TimeInterval = 0
     // The largest messages of the suite have 16 MiB.
-    let socketOptions = SocketOptions(reconnect: .never, maximumMessageSize: 16 << 20, compression: .offered)
+    let socketOptions = SocketOptions(reconnect: .never, maxMessageSize: 16 << 20, compression: .offered)
 }
 
 /// Sends each message back, until the connection has ended.

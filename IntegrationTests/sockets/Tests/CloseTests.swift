@@ -110,7 +110,7 @@ struct CloseTests {
     func aMessageAboveTheLimitIsRefusedWith1009() async throws {
         let name = SocketServers.newName()
         try await SocketServers.withClient(of: .websockets) { client in
-            let options = SocketOptions(reconnect: .never, maximumMessageSize: 1 << 20)
+            let options = SocketOptions(reconnect: .never, maxMessageSize: 1 << 20)
             let endpoint = Conversation(path: "/echo", name: name, socketOptions: options)
             try await PulseSocket.with(endpoint, client) { socket in
                 try await socket.expectEcho(.sample(1 << 20, isText: false))

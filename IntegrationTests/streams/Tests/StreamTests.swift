@@ -25,7 +25,7 @@ struct StreamTests {
     @Test(arguments: Route.all)
     func aFeedOfManyConnectionsGivesEachEventOnce(route: Route) async throws {
         try await route.withClient { client in
-            let stream = client.events("/numbers/\(UUID())?count=20")
+            let stream = client.serverSentEvents("/numbers/\(UUID())?count=20")
             var responses: [PulseResponse] = []
             var events: [ServerSentEvent] = []
             let states = stream.states
@@ -46,7 +46,7 @@ struct StreamTests {
             let name = UUID()
             let options = EventStream.Options().with(\.reconnection, value: .never)
             var count = 0
-            for try await event in client.events("/gated/\(name)", stream: options) {
+            for try await event in client.serverSentEvents("/gated/\(name)", stream: options) {
                 #expect(event.data == Self.text(count))
                 count += 1
                 try await client.post("/advance/\(name)")
@@ -61,7 +61,9 @@ struct StreamTests {
             let prompt = "Write one word after the other"
             let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
             var words: [String] = []
-            for try await event in client.events(Chat(prompt: prompt), stream: options) { words.append(event.data) }
+            for try await event in client.serverSentEvents(Chat(prompt: prompt), stream: options) {
+                words.append(event.data)
+            }
             #expect(words.joined(separator: " ") == prompt)
         }
     }
@@ -71,7 +73,7 @@ struct StreamTests {
     func aServerSeesThatItsReaderLeft(route: Route) async throws {
         try await route.withClient { client in
             try await Self.withStreamCount(route) { name, isOpen in
-                for try await _ in client.events("/forever/\(name)") {
+                for try await _ in client.serverSentEvents("/forever/\(name)") {
                     #expect(try await isOpen())
                     break
                 }
@@ -88,7 +90,7 @@ struct StreamTests {
                 while try await !isOpen() {}
                 call.cancel()
                 while try await isOpen() {}
-                let options = RequestOptions().with(\.maximumBufferedBodySize, value: 1 << 20)
+                let options = RequestOptions().with(\.maxBufferedBodySize, value: 1 << 20)
                 await #expect(throws: PulseError.self) {
                     try await client.get("/gigabyte/\(name)", as: Data.self, options: options)
                 }
@@ -143,7 +145,7 @@ struct StreamTests {
                 #expect(try await iterator.next()?.count == 1_006)
                 try await wait()
             case .events:
-                var iterator = client.events(path).makeAsyncIterator()
+                var iterator = client.serverSentEvents(path).makeAsyncIterator()
                 #expect(try await iterator.next()?.data.count == 1_000)
                 try await wait()
             }
@@ -164,7 +166,7 @@ struct StreamTests {
         try await route.withClient { client in
             let options = EventStream.Options().with(\.reconnection, value: .never)
             var events: [ServerSentEvent] = []
-            for try await event in client.events("/mixed", stream: options) { events.append(event) }
+            for try await event in client.serverSentEvents("/mixed", stream: options) { events.append(event) }
             #expect(events.map(\.type) == ["message", "b", "message"])
             #expect(events.map(\.data) == ["a\n\u{e9}", "\n \u{1F600}", "c"])
             #expect(events.map(\.id) == ["1", "1", "3"])
@@ -175,7 +177,7 @@ struct StreamTests {
     func aFeedThatIsResetWithinAnEventGivesEachEventOnce(route: Route) async throws {
         try await route.withClient { client in
             var events: [ServerSentEvent] = []
-            for try await event in client.events("/broken?count=10") { events.append(event) }
+            for try await event in client.serverSentEvents("/broken?count=10") { events.append(event) }
             #expect(events.map(\.id) == (0..<10).map(String.init))
             #expect(events.map(\.data) == (0..<10).map { "event \($0)" })
         }

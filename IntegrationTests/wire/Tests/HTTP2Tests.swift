@@ -22,7 +22,7 @@ struct HTTP2Tests {
     @Test(arguments: [(0, 100), (1, 128)])
     func allRequestsUpToTheServersLimitShareOneConnection(before: Int, count: Int) async throws {
         let url = try Servers.url(.tls, "/many")
-        let responses = try await withTransport(SocketTransport(maximumConnectionsPerHost: count)) { transport in
+        let responses = try await withTransport(SocketTransport(maxConnectionsPerHost: count)) { transport in
             for _ in 0..<before { _ = try await transport.send(.to(url)) }
             return try await Self.atOnce(count, .to(url), transport)
         }

@@ -11,7 +11,7 @@ struct HeadTests {
     func headerFieldsOfTheMaximumSizeArrive(server: Servers.Name, method: String) async throws {
         // In the body: as response header fields they would exceed the limit of nghttp2.
         let url = try Servers.url(server, "/id")
-        let room = TransportRequest.maximumHeadSize - method.utf8.count - url.absoluteString.utf8.count
+        let room = TransportRequest.maxHeadSize - method.utf8.count - url.absoluteString.utf8.count
         try await withTransport { transport in
             // nginx accepts 1,000 fields.
             let fields = (0..<900).map { ("X-\($0 + 1000)", "1") }
@@ -50,7 +50,7 @@ struct HeadTests {
     @Test(arguments: [Servers.Name.tls, .tlsWithHTTP1, .plain])
     func theLongestURLArrives(server: Servers.Name) async throws {
         let start = try Servers.url(server, "/?").absoluteString
-        let room = TransportRequest.maximumHeadSize - "GET".utf8.count - start.utf8.count
+        let room = TransportRequest.maxHeadSize - "GET".utf8.count - start.utf8.count
         let url = try #require(URL(string: start + String(repeating: "a", count: room)))
         let response = try await withTransport { try await $0.send(.to(url)) }
         #expect(response.text.utf8.count == "GET /?".utf8.count + room)

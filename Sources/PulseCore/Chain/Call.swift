@@ -131,7 +131,7 @@ package final class Call: Sendable {
         other.state.withLock { state in
             (state.store.typed, state.secrets) = before
             // A read-only call may need a login first, which writes.
-            _ = state.store.set(nil, for: ObjectIdentifier(OnlyReads.self))
+            _ = state.store.set(nil, for: ObjectIdentifier(ReadOnlyKey.self))
             _ = state.store.set(nil, for: ObjectIdentifier(CallOutcome.self))
             state.idempotencyKey = request.header("Idempotency-Key")
         }

@@ -121,14 +121,14 @@ extension PulsePlugin {
 
 /// A plugin that declares its hooks besides `intercept`. Only the library's own plugins conform. The chain then records
 /// only plugins that need `didComplete`.
-package protocol TellsItsHooks: PulsePlugin {
+package protocol HookDeclaring: PulsePlugin {
     /// The hooks that the plugin has; none by default.
     var hooks: PluginHooks { get }
     /// Whether the plugin gets header fields from the app's code; false by default.
     var asksTheAppForFields: Bool { get }
 }
 
-extension TellsItsHooks {
+extension HookDeclaring {
     package var hooks: PluginHooks { [] }
     package var asksTheAppForFields: Bool { false }
 }
@@ -146,6 +146,6 @@ package struct PluginHooks: OptionSet, Sendable {
 
     /// The hooks of a plugin. A plugin from outside the library may have any hook.
     init(of plugin: any PulsePlugin) {
-        self = (plugin as? any TellsItsHooks)?.hooks ?? [.willSend, .didComplete]
+        self = (plugin as? any HookDeclaring)?.hooks ?? [.willSend, .didComplete]
     }
 }

@@ -27,7 +27,7 @@ package struct ReplaySafety: Sendable {
     /// - Parameter sent: the request as it was sent; nil if it was not sent.
     package init(of request: URLRequest, sent: URLRequest? = nil, in context: PluginContext) {
         isBodyReplayable = context.body.isReplayable
-        let onlyReads = { context.store[OnlyReads.self] == true }
+        let onlyReads = { context.store[ReadOnlyKey.self] == true }
         isHarmless =
             (context.method.isIdempotent && request.isIdempotent || request.hasIdempotencyKey || onlyReads())
             && (sent.map { $0.isIdempotent || $0.hasIdempotencyKey || onlyReads() } ?? true)
@@ -44,7 +44,7 @@ package struct ReplaySafety: Sendable {
 }
 
 /// Whether a POST call is read-only, such as a GraphQL query. Nil for calls of other protocols.
-package enum OnlyReads: PluginContext.Key {
+package enum ReadOnlyKey: PluginContext.Key {
     package typealias Value = Bool
 }
 

@@ -2,7 +2,7 @@
 
 /// The plugin that retries a request according to a policy. The configuration's policy and the retry plugin both use
 /// it.
-package final class RetryLoop: PulsePlugin, TellsItsHooks {
+package final class RetryLoop: PulsePlugin, HookDeclaring {
     private let policy: RetryPolicy
     private let counts: @Sendable (PulseError) -> Bool
 
@@ -134,7 +134,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
         guard let own = ownDelay(after: failure, attempt: attempt, in: context) else { return .stop }
         guard attempt < policy.maxAttempts else { return policy.maxAttempts > 1 ? .giveUp : .stop }
         let asked = failure.retryAfter(now: context.clock.now) ?? 0
-        guard asked <= policy.maximumRetryAfter else { return .giveUp }
+        guard asked <= policy.maxRetryAfter else { return .giveUp }
         let delay = max(asked, own)
         let now = context.clock.uptime
         guard now + delay < context.deadline ?? .infinity,
@@ -174,7 +174,7 @@ package final class RetryLoop: PulsePlugin, TellsItsHooks {
     /// Whether the offline queue takes the call now, and sends it when there is a connection.
     private func isForTheQueue(_ failure: PulseError, in context: PluginContext) -> Bool {
         failure.kind == .noConnection && policy.decider == nil && context.call.lastStatus == nil
-            && context.store[QueuesAtOnce.self] == true
+            && context.store[ImmediateQueueingKey.self] == true
     }
 
     /// The delay that the client wants, in seconds; nil if the failure does not count as temporary.

@@ -11,7 +11,7 @@ final class JSONOutline: Sendable {
     /// Up to this depth, wrong tries are cheap.
     private static let shallowDepth = 8
     /// The maximum depth if a key strategy changes the names, so that the coding path does not match the outline.
-    static let maximumDepthOfOtherNames = 64
+    static let maxDepthOfOtherNames = 64
 
     /// Whether names in the text equal those of the coding path.
     let hasPlainNames: Bool
@@ -28,7 +28,7 @@ final class JSONOutline: Sendable {
         let depth = depth(of: data)
         guard depth > shallowDepth else { return try body() }
         let hasPlainNames = if case .useDefaultKeys = decoder.keyDecodingStrategy { true } else { false }
-        guard hasPlainNames || depth > maximumDepthOfOtherNames else { return try body() }
+        guard hasPlainNames || depth > maxDepthOfOtherNames else { return try body() }
         return try $current.withValue(JSONOutline(data, hasPlainNames: hasPlainNames), operation: body)
     }
 

@@ -7,7 +7,7 @@
 /// coding path costs the square of the depth.
 struct JSONParser {
     /// Foundation's limit. Deeper text is rejected.
-    static let maximumDepth = 512
+    static let maxDepth = 512
 
     /// An array or object whose end has not been read yet.
     private struct Container {
@@ -58,7 +58,7 @@ struct JSONParser {
         guard let byte = next() else { throw fault("the end of the text instead of a value") }
         switch byte {
         case UInt8(ascii: "["), UInt8(ascii: "{"):
-            guard open.count < Self.maximumDepth else { throw fault("more than \(Self.maximumDepth) levels") }
+            guard open.count < Self.maxDepth else { throw fault("more than \(Self.maxDepth) levels") }
             position += 1
             open.append(Container(isObject: byte == UInt8(ascii: "{")))
             return try closedOrName()

@@ -16,7 +16,7 @@
 /// value's own `encode(to:)`. A ``PulseError`` from `encode(to:)` is thrown unchanged.
 public struct QueryEncoder: Sendable {
     /// Servers accept far fewer levels, and each level repeats the names of all outer ones.
-    static let maximumDepth = 100
+    static let maxDepth = 100
 
     /// The server's conventions.
     public var options: Options

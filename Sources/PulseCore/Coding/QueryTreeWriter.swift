@@ -48,12 +48,12 @@ struct QueryTreeWriter: Encoder {
     }
 
     private var isTooDeep: Bool {
-        codingPath.count > QueryEncoder.maximumDepth || depth > 4 * QueryEncoder.maximumDepth
+        codingPath.count > QueryEncoder.maxDepth || depth > 4 * QueryEncoder.maxDepth
     }
 
     private var tooDeep: EncodingError {
         // Without the value: describing it could recurse just as deeply.
-        invalid(codingPath.last?.stringValue ?? "", "a query of more than \(QueryEncoder.maximumDepth) levels")
+        invalid(codingPath.last?.stringValue ?? "", "a query of more than \(QueryEncoder.maxDepth) levels")
     }
 
     func writeNil() {

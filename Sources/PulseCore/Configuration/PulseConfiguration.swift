@@ -18,10 +18,9 @@ public struct PulseConfiguration: Sendable {
     public var timeout: TimeInterval = 30
     /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
     public var connectTimeout: TimeInterval = 10
-    /// The pool timeout: the maximum time in seconds that an attempt waits for one of the
-    /// ``maximumConnectionsPerHost``. 60 by default, infinity for no limit. After that the attempt fails with a
-    /// ``PulseError/PoolTimeout``, the underlying error of ``PulseError/transport(_:underlying:)``, and nothing was
-    /// sent.
+    /// The pool timeout: the maximum time in seconds that an attempt waits for one of the ``maxConnectionsPerHost``. 60
+    /// by default, infinity for no limit. After that the attempt fails with a ``PulseError/PoolTimeout``, the
+    /// underlying error of ``PulseError/transport(_:underlying:)``, and nothing was sent.
     public var poolTimeout: TimeInterval = 60
     /// The total time of a call in seconds; nil, the default, means no limit.
     public var deadline: TimeInterval?
@@ -56,11 +55,11 @@ public struct PulseConfiguration: Sendable {
     public var decoder: any ResponseDecoder = .json
     /// The maximum size of a buffered body in bytes; 128 MiB by default. A larger body throws
     /// ``PulseError/responseTooLarge(limit:)``.
-    public var maximumBufferedBodySize = 128 << 20
+    public var maxBufferedBodySize = 128 << 20
     /// The maximum number of requests in progress to one host: 6 on Apple platforms and 64 on Linux by default. The
     /// others wait, see ``poolTimeout``. Streamed responses and open sockets do not count, downloads do. Over HTTP/1.1
     /// each request has a connection, over HTTP/2 they share one.
-    public var maximumConnectionsPerHost = Self.platformConnectionsPerHost
+    public var maxConnectionsPerHost = Self.platformConnectionsPerHost
     /// How connections are secured; the system's authorities and TLS 1.2 or later by default.
     public var tls: TLSSettings = .default
     /// The versions of HTTP; the newest that transport and server have in common by default. Upgrades use HTTP/1.1.

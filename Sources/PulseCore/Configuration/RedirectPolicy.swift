@@ -11,7 +11,7 @@
 /// socket, ws and wss mean http and https.
 public struct RedirectPolicy: Sendable {
     private enum Mode: Sendable {
-        case follow(maximumHops: Int)
+        case follow(maxHops: Int)
         case refuse
         case custom(@Sendable (PulseResponse, URLRequest) -> URLRequest?)
     }
@@ -22,10 +22,10 @@ public struct RedirectPolicy: Sendable {
     /// `.httpTooManyRedirects`.
     public static let `default` = follow()
 
-    /// Follows up to `maximumHops` redirects; one more throws ``PulseError/transport(_:underlying:)`` with
+    /// Follows up to `maxHops` redirects; one more throws ``PulseError/transport(_:underlying:)`` with
     /// `.httpTooManyRedirects`.
-    public static func follow(maximumHops: Int = 10) -> RedirectPolicy {
-        RedirectPolicy(mode: .follow(maximumHops: max(0, maximumHops)))
+    public static func follow(maxHops: Int = 10) -> RedirectPolicy {
+        RedirectPolicy(mode: .follow(maxHops: max(0, maxHops)))
     }
 
     /// Follows no redirect: the 3xx is the result, and throws ``PulseError/http(_:)`` unless the call accepts its
@@ -46,7 +46,7 @@ public struct RedirectPolicy: Sendable {
     }
 
     /// The maximum number of redirects; nil if a closure decides.
-    package var maximumHops: Int? {
+    package var maxHops: Int? {
         switch mode {
         case .follow(let maximum): maximum
         case .refuse: 0
@@ -82,10 +82,10 @@ public struct RedirectPolicy: Sendable {
         next.httpMethod = nextMethod
         if dropsBody { Self.removeBody(from: &next) }
         Self.removeHost(from: &next, continuing: request, sentTo: current)
-        var maximumHops = 10
+        var maxHops = 10
         switch mode {
         case .refuse: return .stop
-        case .follow(let limit): maximumHops = limit
+        case .follow(let limit): maxHops = limit
         case .custom(let decide):
             guard let decided = decide(response, next), let url = decided.url?.withPlainHost,
                 Self.mayFollow(from: current, to: url)
@@ -99,7 +99,7 @@ public struct RedirectPolicy: Sendable {
             }
             Self.removeHost(from: &next, continuing: request, sentTo: current)
         }
-        return hop < maximumHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
+        return hop < maxHops ? .follow(next, dropsBody: dropsBody) : .tooManyRedirects
     }
 
     /// The method of the next request, and whether the body is dropped; nil for a status that is not followed.
@@ -180,7 +180,7 @@ public struct RedirectPolicy: Sendable {
 extension RedirectPolicy: CustomStringConvertible {
     public var description: String {
         switch mode {
-        case .follow(let maximumHops): "follow(maximumHops: \(maximumHops))"
+        case .follow(let maxHops): "follow(maxHops: \(maxHops))"
         case .refuse: "refuse"
         case .custom: "custom"
         }

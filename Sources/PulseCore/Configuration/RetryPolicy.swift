@@ -35,7 +35,7 @@ public struct RetryPolicy: Sendable {
     /// to ignore duplicates. False by default.
     public var retriesUnsafeMethods = false
     /// The maximum `Retry-After` in seconds; if the server asks for more, the call fails at once. 60 by default.
-    public var maximumRetryAfter: TimeInterval = 60
+    public var maxRetryAfter: TimeInterval = 60
     /// The decider with the last word on which failures are retried and after which delay; nil, the default, uses only
     /// the other fields.
     public var decider: (any Decider)?
@@ -92,7 +92,7 @@ extension RetryPolicy: CustomStringConvertible {
         if !retryOnNoConnection { parts.append("retryOnNoConnection: false") }
         if reportsExhaustion { parts.append("reportsExhaustion: true") }
         if retriesUnsafeMethods { parts.append("retriesUnsafeMethods: true") }
-        if maximumRetryAfter != 60 { parts.append("maximumRetryAfter: \(maximumRetryAfter)") }
+        if maxRetryAfter != 60 { parts.append("maxRetryAfter: \(maxRetryAfter)") }
         if let decider { parts.append("decider: \(type(of: decider))") }
         return "RetryPolicy(" + parts.joined(separator: ", ") + ")"
     }

@@ -13,7 +13,7 @@ extension JSONValue: Codable {
 
     private static func value(from decoder: any Decoder, along outline: JSONOutline) throws -> JSONValue? {
         guard outline.hasPlainNames else {
-            let text = "The JSON has more than \(JSONOutline.maximumDepthOfOtherNames) levels, and a key strategy."
+            let text = "The JSON has more than \(JSONOutline.maxDepthOfOtherNames) levels, and a key strategy."
             throw DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: text))
         }
         guard let value = outline.value(at: decoder.codingPath) else { return nil }

@@ -20,7 +20,7 @@ extension RequestOptions {
         var decoder: (any ResponseDecoder)?
         var encoder: (any RequestEncoder)?
         var redirectPolicy: RedirectPolicy?
-        var maximumBufferedBodySize: Int?
+        var maxBufferedBodySize: Int?
         var queuesBehindPending: Bool?
         var waitsForConnectivity: Bool?
         var allowsExpensiveNetworkAccess: Bool?
@@ -78,7 +78,7 @@ extension RequestOptions.Fields {
         if decoder == nil { decoder = base.decoder }
         if encoder == nil { encoder = base.encoder }
         if redirectPolicy == nil { redirectPolicy = base.redirectPolicy }
-        if maximumBufferedBodySize == nil { maximumBufferedBodySize = base.maximumBufferedBodySize }
+        if maxBufferedBodySize == nil { maxBufferedBodySize = base.maxBufferedBodySize }
         if queuesBehindPending == nil { queuesBehindPending = base.queuesBehindPending }
         if waitsForConnectivity == nil { waitsForConnectivity = base.waitsForConnectivity }
         if allowsExpensiveNetworkAccess == nil { allowsExpensiveNetworkAccess = base.allowsExpensiveNetworkAccess }

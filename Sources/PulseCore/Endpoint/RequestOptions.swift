@@ -167,9 +167,9 @@ public struct RequestOptions: Sendable {
     }
 
     /// The maximum size of a buffered body in bytes; a larger body throws ``PulseError/responseTooLarge(limit:)``.
-    public var maximumBufferedBodySize: Int? {
-        get { box?.fields.maximumBufferedBodySize }
-        set { fields.maximumBufferedBodySize = newValue }
+    public var maxBufferedBodySize: Int? {
+        get { box?.fields.maxBufferedBodySize }
+        set { fields.maxBufferedBodySize = newValue }
     }
 
     /// Whether the call joins the offline queue behind the pending entries with its tag; nil means no.

@@ -12,7 +12,7 @@ extension PulseError {
         public let host: String
         /// The limit of the wait in seconds, see ``PulseConfiguration/poolTimeout``.
         public let limit: TimeInterval
-        /// The number of the host's slots, see ``PulseConfiguration/maximumConnectionsPerHost``.
+        /// The number of the host's slots, see ``PulseConfiguration/maxConnectionsPerHost``.
         public let connections: Int
 
         /// Creates the error for a host with that many slots. `limit` is in seconds.
@@ -30,7 +30,7 @@ extension PulseError {
 extension PulseError.PoolTimeout: CustomStringConvertible {
     /// The limit, the host and the settings, on one line.
     public var description: String {
-        "waited \(limit) s (poolTimeout) for one of the \(connections) connections (maximumConnectionsPerHost)"
+        "waited \(limit) s (poolTimeout) for one of the \(connections) connections (maxConnectionsPerHost)"
             + " to \(host)"
     }
 }

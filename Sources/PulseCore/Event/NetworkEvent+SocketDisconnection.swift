@@ -53,7 +53,7 @@ extension NetworkEvent {
             unconfirmed: Int
         ) {
             self.code = code
-            self.reason = LogExcerpt(redaction, limit: Self.maximumReasonLength).text(reason)
+            self.reason = LogExcerpt(redaction, limit: Self.maxReasonLength).text(reason)
             self.endedBy = endedBy
             self.error = error
             self.duration = duration
@@ -65,7 +65,7 @@ extension NetworkEvent {
         }
 
         /// More than a close frame holds, since a mask may be longer than its secret.
-        private static let maximumReasonLength = 256
+        private static let maxReasonLength = 256
     }
 }
 

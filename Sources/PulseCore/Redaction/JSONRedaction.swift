@@ -23,7 +23,7 @@ struct JSONRedaction {
     }
 
     /// The scanner handles deeper JSON, since it does not track the depth.
-    private static let maximumDepth = 10_000
+    private static let maxDepth = 10_000
 
     private let bytes: [UInt8]
     private let end: Int
@@ -160,7 +160,7 @@ struct JSONRedaction {
         }
         switch bytes[position] {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
-            guard open.count < Self.maximumDepth else { throw Malformed() }
+            guard open.count < Self.maxDepth else { throw Malformed() }
             let container = Container(bracket: bytes[position])
             expected = container.isObject ? .keyOrEnd : .valueOrEnd
             open.append(container)

@@ -47,7 +47,7 @@ extension Redaction {
             var replacements = Replacements(of: bytes, in: range)
             SecretScanner.maskItems(bytes, in: range, names: names, depth: 0, &replacements)
             return replacements.result()
-        case .multipart(let boundary) where depth < Self.maximumDepth:
+        case .multipart(let boundary) where depth < Self.maxDepth:
             return maskedParts(bytes, in: range, boundary: boundary, depth: depth + 1, &hidesParts)
         case .multipart, .other:
             return SecretScanner.masked(bytes, in: range, names: names)
@@ -57,7 +57,7 @@ extension Redaction {
     // MARK: Multipart
 
     /// The depth to which nested multipart bodies are searched: each level is another pass.
-    private static let maximumDepth = 3
+    private static let maxDepth = 3
 
     private func maskedParts(
         _ bytes: [UInt8], in range: Range<Int>, boundary: [UInt8], depth: Int, _ hidesParts: inout Bool

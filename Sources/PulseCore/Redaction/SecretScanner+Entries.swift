@@ -65,18 +65,18 @@ extension SecretScanner {
     /// Whether that quote opens the name of an entry's member. Such a quote ends an unquoted value before it, as in
     /// `token=abc\n{\u0022key\u0022:…`. Otherwise the scanner would miss the value of the entry.
     func beginsEntry(_ quote: Quote) -> Bool {
-        let (content, next) = quoted(by: quote, maximumLength: 64)
+        let (content, next) = quoted(by: quote, maxLength: 64)
         return EntryRole(bytes[content]) != nil && isSeparator(skipBlanks(next))
     }
 
     /// The text that names a value, and the index after it.
     private func entryName(from start: Int) -> (text: Range<Int>, next: Int) {
         if let quote = quote(from: start) {
-            let (content, next) = quoted(by: quote, maximumLength: Self.maximumNameLength)
+            let (content, next) = quoted(by: quote, maxLength: Self.maxNameLength)
             return (content, next)
         }
         var stop = start
-        while stop - start < Self.maximumNameLength, kind(stop).isName { stop += 1 }
+        while stop - start < Self.maxNameLength, kind(stop).isName { stop += 1 }
         return (start..<stop, stop)
     }
 

@@ -12,7 +12,7 @@ extension SecretScanner {
     }
 
     /// The maximum length of a name; of a longer name, only that many bytes at its end are read.
-    static let maximumNameLength = 256
+    static let maxNameLength = 256
 
     /// Scans for a pair around the separator at the current position.
     ///
@@ -55,7 +55,7 @@ extension SecretScanner {
         let isWrapped = upper > nameFloor && bytes[upper - 1] == UInt8(ascii: ")")
         guard let quote = quote(before: isWrapped ? upper - 1 : upper, floor: nameFloor) else {
             var lower = upper
-            while lower > nameFloor, upper - lower < Self.maximumNameLength, kind(lower - 1).isName { lower -= 1 }
+            while lower > nameFloor, upper - lower < Self.maxNameLength, kind(lower - 1).isName { lower -= 1 }
             // `\u0026name`: the digits are not part of the name.
             if upper - lower > 5, endsUnicodeEscape(lower + 5) { lower += 5 }
             return lower == upper ? nil : Name(range: lower..<upper, closing: upper..<upper)
@@ -63,7 +63,7 @@ extension SecretScanner {
         upper = quote.range.lowerBound
         var lower = upper
         // A mask of this pass, or of an earlier one, ends with a star.
-        while lower > nameFloor, upper - lower < Self.maximumNameLength, !ends(with: quote, lower),
+        while lower > nameFloor, upper - lower < Self.maxNameLength, !ends(with: quote, lower),
             bytes[lower - 1] != UInt8(ascii: "*")
         { lower -= 1 }
         return lower == upper ? nil : Name(range: lower..<upper, closing: quote.range)
@@ -77,7 +77,7 @@ extension SecretScanner {
         func isSlash(_ index: Int) -> Bool { index >= floor && bytes[index] == UInt8(ascii: "/") }
         guard !name.isQuoted, isSlash(end - 1), !isSlash(end - 2) else { return false }
         var start = end - 1
-        while start > floor, end - start < Self.maximumNameLength, kind(start - 1).isName || isSlash(start - 1) {
+        while start > floor, end - start < Self.maxNameLength, kind(start - 1).isName || isSlash(start - 1) {
             start -= 1
         }
         guard isSlash(start) || bytes[start] == UInt8(ascii: ".") else { return false }
@@ -249,9 +249,9 @@ extension SecretScanner {
             end -= 1
         }
         var name = end
-        while name > word.lowerBound, end - name < Self.maximumNameLength, kind(name - 1).isName { name -= 1 }
+        while name > word.lowerBound, end - name < Self.maxNameLength, kind(name - 1).isName { name -= 1 }
         // `user[pin]`: a bracket may have ended the word.
-        if end == word.upperBound { while end - name < Self.maximumNameLength, kind(end).isName { end += 1 } }
+        if end == word.upperBound { while end - name < Self.maxNameLength, kind(end).isName { end += 1 } }
         if end - name > 5, endsUnicodeEscape(name + 5) { name += 5 }
         if names.contains(bytes[name..<end]) {
             // `abc\n\u0022token\u0022: …`: an escaped quote may have ended the word.

@@ -49,12 +49,12 @@ extension SecretScanner {
 
     /// The content of a quoted text, and the index after its closing quote. Without one, both end with the text, or at
     /// the maximum length.
-    func quoted(by quote: Quote, maximumLength: Int = .max) -> (content: Range<Int>, next: Int) {
+    func quoted(by quote: Quote, maxLength: Int = .max) -> (content: Range<Int>, next: Int) {
         let mark = quote.range
         let backslashes = quote.open - mark.lowerBound
         let isBlock = repeats(mark, at: mark.upperBound) && repeats(mark, at: mark.upperBound + mark.count)
         let start = mark.upperBound + (isBlock ? 2 * mark.count : 0)
-        let end = start + min(self.end - start, maximumLength)
+        let end = start + min(self.end - start, maxLength)
         var (index, run, found) = (start, 0, 0)
         while index < end {
             if bytes[index] == UInt8(ascii: "\\") {

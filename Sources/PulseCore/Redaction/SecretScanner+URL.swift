@@ -3,7 +3,7 @@
 /// URLs, parsed by their own syntax (RFC 3986) instead of as prose.
 extension SecretScanner {
     /// The depth to which nested URLs are searched; each level is another pass over its content.
-    private static let maximumDepth = 3
+    private static let maxDepth = 3
 
     /// Scans for `//user:password@host`, a URL without its scheme (RFC 3986, section 4.2).
     mutating func scanNetworkPath() {
@@ -30,7 +30,7 @@ extension SecretScanner {
             nameFloor = lastName
         }
         position = stop
-        guard depth < Self.maximumDepth else {
+        guard depth < Self.maxDepth else {
             // Such deep nesting hides something, or tries to be expensive.
             if bytes[start..<stop].contains(where: { "@=%".utf8.contains($0) }) { replace(start..<stop) }
             return

@@ -24,13 +24,15 @@ package final class Broadcast<Value: Sendable>: Sendable {
 
     package var current: Value { state.withLock { $0.value } }
 
-    /// The current value, then every change, until ``finish(with:)``.
-    package func updates() -> AsyncStream<Value> {
+    package var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
+
+    /// The current value, then every change, until ``finish(with:)`` or the end of this object.
+    package func updates(startingWithCurrent: Bool = true) -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Value.self, bufferingPolicy: .bufferingNewest(bufferSize))
         let id = state.withLock { state -> Int? in
             // Under the lock, so that no later value overtakes it. A yield runs no foreign code.
-            continuation.yield(state.value)
+            if startingWithCurrent { continuation.yield(state.value) }
             guard !state.isFinished else { return nil }
             state.nextID += 1
             state.subscribers[state.nextID] = continuation

@@ -53,7 +53,7 @@ package struct FrameReader: Sendable {
 
     private let sender: Sender
     private let mayBeCompressed: Bool
-    private let maximumMessageSize: Int
+    private let maxMessageSize: Int
     private var input = Data()
     private var message: Message?
     private var frame: Frame?
@@ -61,11 +61,11 @@ package struct FrameReader: Sendable {
     private var fault: SocketFault?
 
     /// - Parameter mayBeCompressed: whether permessage-deflate was negotiated.
-    /// - Parameter maximumMessageSize: in bytes on the wire: a decompressor has its own limit.
-    package init(of sender: Sender, mayBeCompressed: Bool = false, maximumMessageSize: Int = .max) {
+    /// - Parameter maxMessageSize: in bytes on the wire: a decompressor has its own limit.
+    package init(of sender: Sender, mayBeCompressed: Bool = false, maxMessageSize: Int = .max) {
         self.sender = sender
         self.mayBeCompressed = mayBeCompressed
-        self.maximumMessageSize = maximumMessageSize
+        self.maxMessageSize = maxMessageSize
     }
 
     /// Whether the input may end here without truncating a message or a frame.
@@ -116,8 +116,8 @@ package struct FrameReader: Sendable {
         }
         let announced = (message?.announced ?? 0).addingReportingOverflow(header.length)
         // Checked before the payload arrives.
-        guard !announced.overflow, announced.partialValue <= maximumMessageSize else {
-            throw .tooLarge(maximumMessageSize)
+        guard !announced.overflow, announced.partialValue <= maxMessageSize else {
+            throw .tooLarge(maxMessageSize)
         }
         message?.announced = announced.partialValue
         drop(header.size)

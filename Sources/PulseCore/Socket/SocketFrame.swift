@@ -33,7 +33,7 @@ package struct SocketFault: Error, Sendable, Hashable {
 /// The body of a close frame (section 5.5.1).
 package struct SocketClose: Sendable, Hashable {
     /// The maximum length of a reason in bytes.
-    private static let maximumReasonLength = 123
+    private static let maxReasonLength = 123
 
     /// 1005 for a frame without a code.
     package let code: Int
@@ -63,7 +63,7 @@ package struct SocketClose: Sendable, Hashable {
     /// The payload of a frame; nil for a code that must not be sent, or a reason that is too long.
     package var payload: Data? {
         if code == 1005, reason.isEmpty { return Data() }
-        guard Self.isSendable(code), reason.utf8.count <= Self.maximumReasonLength else { return nil }
+        guard Self.isSendable(code), reason.utf8.count <= Self.maxReasonLength else { return nil }
         return Data([UInt8(code >> 8), UInt8(code & 0xFF)]) + Data(reason.utf8)
     }
 

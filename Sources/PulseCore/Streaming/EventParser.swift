@@ -15,7 +15,7 @@ package struct EventParser: Sendable {
 
     private static let smallSize = 64 << 10
 
-    private let maximumEventSize: Int
+    private let maxEventSize: Int
     private var buffer: LineBuffer
     private var type = ""
     private var data: String?
@@ -26,13 +26,13 @@ package struct EventParser: Sendable {
     private var eventSize = 0
     private var isInComment = false
 
-    /// - Parameter maximumEventSize: the limit of an event's lines, and of its data, in bytes. Comments have no limit,
+    /// - Parameter maxEventSize: the limit of an event's lines, and of its data, in bytes. Comments have no limit,
     ///   and are not buffered.
     /// - Parameter lastEventID: the last event ID at the start.
-    package init(maximumEventSize: Int, lastEventID: String = "") {
-        self.maximumEventSize = maximumEventSize
+    package init(maxEventSize: Int, lastEventID: String = "") {
+        self.maxEventSize = maxEventSize
         self.lastEventID = lastEventID
-        buffer = LineBuffer(skipsByteOrderMark: true, maximumLength: maximumEventSize)
+        buffer = LineBuffer(skipsByteOrderMark: true, maxLength: maxEventSize)
         id = lastEventID
     }
 
@@ -75,8 +75,8 @@ package struct EventParser: Sendable {
             return
         }
         // Once, since growing by copies would hold the old and the new buffer at the same time.
-        if count > Self.smallSize, count + line.utf8.count <= maximumEventSize, !isReserved {
-            data?.reserveCapacity(min(maximumEventSize, LineBuffer.largestReserve))
+        if count > Self.smallSize, count + line.utf8.count <= maxEventSize, !isReserved {
+            data?.reserveCapacity(min(maxEventSize, LineBuffer.largestReserve))
             isReserved = true
         }
         data?.append("\n")
@@ -85,8 +85,8 @@ package struct EventParser: Sendable {
 
     private func checkSize(unfinished: Int = 0) throws {
         // Invalid UTF-8 is replaced, and the replacement may be longer than the bytes on the wire.
-        guard eventSize + unfinished <= maximumEventSize, data?.utf8.count ?? 0 <= maximumEventSize else {
-            throw PulseError.responseTooLarge(limit: maximumEventSize)
+        guard eventSize + unfinished <= maxEventSize, data?.utf8.count ?? 0 <= maxEventSize else {
+            throw PulseError.responseTooLarge(limit: maxEventSize)
         }
     }
 

@@ -17,15 +17,15 @@ package struct JSONTextSplitter: Sendable {
     }
 
     private let format: Format
-    private let maximumLength: Int
+    private let maxLength: Int
     private var lines: LineBuffer
     private var sequence = JSONSequence()
 
-    /// - Parameter maximumLength: the limit of a text in bytes, without the end of its line.
-    package init(_ format: Format, maximumLength: Int) {
+    /// - Parameter maxLength: the limit of a text in bytes, without the end of its line.
+    package init(_ format: Format, maxLength: Int) {
         self.format = format
-        self.maximumLength = maximumLength
-        lines = LineBuffer(skipsByteOrderMark: true, maximumLength: maximumLength)
+        self.maxLength = maxLength
+        lines = LineBuffer(skipsByteOrderMark: true, maxLength: maxLength)
     }
 
     package mutating func append(_ chunk: Data) {
@@ -71,7 +71,7 @@ package struct JSONTextSplitter: Sendable {
     }
 
     private func check(_ length: Int) throws {
-        guard length <= maximumLength else { throw PulseError.responseTooLarge(limit: maximumLength) }
+        guard length <= maxLength else { throw PulseError.responseTooLarge(limit: maxLength) }
     }
 }
 

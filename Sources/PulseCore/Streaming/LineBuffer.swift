@@ -16,7 +16,7 @@ struct LineBuffer: Sendable {
     static let largestReserve = 64 << 20
     private static let smallSize = 64 << 10
 
-    private let maximumLength: Int
+    private let maxLength: Int
     private var bytes: [UInt8] = []
     /// The start of the current line.
     private var start = 0
@@ -29,9 +29,9 @@ struct LineBuffer: Sendable {
     /// Whether a byte order mark may still follow.
     private var awaitsMark: Bool
 
-    /// - Parameter maximumLength: the limit of a line, which the caller checks.
-    init(skipsByteOrderMark: Bool, maximumLength: Int) {
-        self.maximumLength = maximumLength
+    /// - Parameter maxLength: the limit of a line, which the caller checks.
+    init(skipsByteOrderMark: Bool, maxLength: Int) {
+        self.maxLength = maxLength
         awaitsMark = skipsByteOrderMark
     }
 
@@ -48,7 +48,7 @@ struct LineBuffer: Sendable {
         }
         if bytes.count > Self.smallSize, bytes.capacity < bytes.count + chunk.count {
             // Once, since growing by copies would hold the old and the new buffer at the same time.
-            bytes.reserveCapacity(bytes.count + chunk.count + min(maximumLength, Self.largestReserve))
+            bytes.reserveCapacity(bytes.count + chunk.count + min(maxLength, Self.largestReserve))
         }
         chunk.withUnsafeBytes { bytes.append(contentsOf: $0) }
         // The end of the buffer may have stood for a later LF.

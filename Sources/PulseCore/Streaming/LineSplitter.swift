@@ -2,13 +2,13 @@
 
 /// Splits a body, fed in chunks, into lines. A line ends with LF or CRLF only, not with CR or U+2028.
 package struct LineSplitter: Sendable {
-    private let maximumLength: Int
+    private let maxLength: Int
     private var buffer: LineBuffer
 
-    /// - Parameter maximumLength: the limit of a line in bytes, without its end.
-    package init(maximumLength: Int, skipsByteOrderMark: Bool) {
-        self.maximumLength = maximumLength
-        buffer = LineBuffer(skipsByteOrderMark: skipsByteOrderMark, maximumLength: maximumLength)
+    /// - Parameter maxLength: the limit of a line in bytes, without its end.
+    package init(maxLength: Int, skipsByteOrderMark: Bool) {
+        self.maxLength = maxLength
+        buffer = LineBuffer(skipsByteOrderMark: skipsByteOrderMark, maxLength: maxLength)
     }
 
     package mutating func append(_ chunk: Data) {
@@ -43,6 +43,6 @@ package struct LineSplitter: Sendable {
     }
 
     private func check(_ length: Int) throws {
-        guard length <= maximumLength else { throw PulseError.responseTooLarge(limit: maximumLength) }
+        guard length <= maxLength else { throw PulseError.responseTooLarge(limit: maxLength) }
     }
 }

@@ -6,15 +6,15 @@ extension TransportRequest {
     ///
     /// The method, the URL and the header fields count, each field with 32 bytes in addition to its name and value (RFC
     /// 9113, section 6.5.2).
-    public static let maximumHeadSize = 64_000
+    public static let maxHeadSize = 64_000
 
-    /// Throws ``PulseError/invalidRequest(reason:)`` for a request of more than ``maximumHeadSize`` bytes without its
-    /// body. A transport calls this before it sends anything.
+    /// Throws ``PulseError/invalidRequest(reason:)`` for a request of more than ``maxHeadSize`` bytes without its body.
+    /// A transport calls this before it sends anything.
     public func checkHeadSize() throws {
         let size = headSize
-        guard size > Self.maximumHeadSize else { return }
+        guard size > Self.maxHeadSize else { return }
         throw PulseError.invalidRequest(
-            reason: "the head of the request has \(size) bytes, and at most \(Self.maximumHeadSize) can be sent")
+            reason: "the head of the request has \(size) bytes, and at most \(Self.maxHeadSize) can be sent")
     }
 
     private var headSize: Int {

@@ -69,7 +69,7 @@ public struct TransportRequest: Sendable {
     package var context: PluginContext?
     /// Whether the request takes a connection slot of its host. A stream takes none: it may be open for hours, while
     /// other requests would wait for its slot. A download is streamed as well, but it ends.
-    package var takesSlot: Bool { delivery != .streamed || context?.store[StoresBody.self] == true }
+    package var takesSlot: Bool { delivery != .streamed || context?.store[StoredBodyKey.self] == true }
     /// Masks the secrets of the request, with the rules of the client's configuration and of its plugins.
     package var redaction = Redaction.standard
     package private(set) var policies: Policies

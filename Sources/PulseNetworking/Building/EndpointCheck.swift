@@ -8,7 +8,7 @@ import PulseCore
 /// line per type or path: to the unified log on Apple platforms, to standard error elsewhere.
 struct EndpointCheck: Sendable {
     private struct Findings {
-        var ofTypes: [ObjectIdentifier: [UnusedMember]] = [:]
+        var ofTypes: [ObjectIdentifier: [MistypedRequirement]] = [:]
         var ofPaths: Set<String> = []
     }
 
@@ -26,26 +26,26 @@ struct EndpointCheck: Sendable {
     }
 
     func check<E: Endpoint>(_ endpoint: E) {
-        tell(of: E.self) { endpoint.unusedMembers }
-        if let warning = (endpoint as? any LiteralPathCarrying)?.pathWarning { tell(ofPath: warning) }
+        warn(of: E.self) { endpoint.mistypedRequirements }
+        if let warning = (endpoint as? any LiteralPathCarrying)?.pathWarning { warn(ofPath: warning) }
     }
 
     func check<E: SocketEndpoint>(_ endpoint: E) {
-        tell(of: E.self) { endpoint.unusedMembers }
+        warn(of: E.self) { endpoint.mistypedRequirements }
     }
 
     func check(_ plugin: some PulsePlugin) {
-        tell(of: type(of: plugin)) { plugin.unusedMembers }
+        warn(of: type(of: plugin)) { plugin.mistypedRequirements }
     }
 
-    private func tell(ofPath warning: String) {
+    private func warn(ofPath warning: String) {
         if Self.findings.withLock({ $0.ofPaths.insert(warning).inserted }) { log(warning) }
         environment.warnOnce(warning)
     }
 
-    private func tell(of type: Any.Type, find: () -> [UnusedMember]) {
+    private func warn(of type: Any.Type, find: () -> [MistypedRequirement]) {
         let key = ObjectIdentifier(type)
-        let members: [UnusedMember]
+        let members: [MistypedRequirement]
         if let known = Self.findings.withLock({ $0.ofTypes[key] }) {
             members = known
         } else {

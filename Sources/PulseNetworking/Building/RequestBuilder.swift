@@ -122,7 +122,7 @@ final class RequestBuilder: Sendable {
 
     /// Rebuilds a request from the offline queue. Defaults that were not stored get their current values, where the
     /// destination permits them.
-    func rebuild(_ replay: Replay, _ options: RequestOptions) throws -> BuiltRequest {
+    func rebuild(_ replay: QueuedSend, _ options: RequestOptions) throws -> BuiltRequest {
         if let defect { throw defect }
         guard let stored = replay.request.url, let origin = Origin(stored) else {
             throw PulseError.invalidURL("a queued request needs an absolute http or https URL")

@@ -53,11 +53,11 @@ extension PulseClient {
         public func decoder(_ decoder: any ResponseDecoder) -> Builder { with(\.decoder, value: decoder) }
         /// The maximum size of a buffered body in bytes. A larger body throws
         /// ``PulseError/responseTooLarge(limit:)``. 128 MiB by default.
-        public func maximumBufferedBodySize(_ bytes: Int) -> Builder { with(\.maximumBufferedBodySize, value: bytes) }
+        public func maxBufferedBodySize(_ bytes: Int) -> Builder { with(\.maxBufferedBodySize, value: bytes) }
         /// The maximum number of requests in progress to one host; further requests wait, streamed ones never. 6 by
         /// default on Apple platforms, 64 on Linux. It applies only to the transport that the client creates itself.
-        public func maximumConnectionsPerHost(_ count: Int) -> Builder {
-            with(\.maximumConnectionsPerHost, value: count)
+        public func maxConnectionsPerHost(_ count: Int) -> Builder {
+            with(\.maxConnectionsPerHost, value: count)
         }
         /// Certificate authorities, client certificate and minimum TLS version. ``TLSSettings/default`` by default.
         public func tls(_ settings: TLSSettings) -> Builder { with(\.tls, value: settings) }

@@ -23,7 +23,7 @@ extension PulseClient {
             method: method,
             host: isAbsolute ? url?.host ?? "" : host,
             options: options,
-            delivery: delivery ?? .buffered(limit: options.maximumBufferedBodySize ?? .max),
+            delivery: delivery ?? .buffered(limit: options.maxBufferedBodySize ?? .max),
             environment: environment ?? self.environment,
             isQueueable: isQueueable)
     }

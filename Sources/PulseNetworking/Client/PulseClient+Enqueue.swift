@@ -77,7 +77,7 @@ extension PulseClient {
                 await PluginChain.complete(call, asked)
             }
             if built.isHome {
-                for case let plugin as any AsksForAccount in pipeline(for: endpoint.plugins, options).plugins {
+                for case let plugin as any AccountIdentifying in pipeline(for: endpoint.plugins, options).plugins {
                     let account = await plugin.account(for: built.urlRequest, call.options)
                     if account != .none { call.account = account }
                 }
@@ -92,6 +92,6 @@ extension PulseClient {
     /// Whether a plugin runs before a call is stored: only the app's own code may know the account or a secret
     /// header. The library's other plugins would only delay the call.
     private static func isAskedBeforeQueueing(_ plugin: any PulsePlugin) -> Bool {
-        ((plugin as? any TellsItsHooks)?.asksTheAppForFields ?? true) && plugin.scope != .retry
+        ((plugin as? any HookDeclaring)?.asksTheAppForFields ?? true) && plugin.scope != .retry
     }
 }

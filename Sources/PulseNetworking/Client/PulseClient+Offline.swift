@@ -30,7 +30,7 @@ extension PulseClient {
                     if let url = request.url { try context.checkAuth(of: request, at: url) }
                 } catch {
                     // The call is not queued: no plugin would add a credential at the replay.
-                    context.store[AuthIsHandled.self] = false
+                    context.store[HandledAuthKey.self] = false
                     throw error
                 }
                 throw PulseError.noConnection
@@ -42,7 +42,7 @@ extension PulseClient {
 
     /// Sends a queue entry as a regular call, with all plugins of the client. The call fails if its account is no
     /// longer logged in.
-    func replay(_ replay: Replay) async -> ReplayOutcome {
+    func replay(_ replay: QueuedSend) async -> ReplayOutcome {
         var options = replay.options
         // An accepted 401 would bypass the auth plugin, and a replay has no caller to handle it.
         options.acceptedStatuses = options.acceptedStatuses?.without(401)
@@ -62,7 +62,8 @@ extension PulseClient {
 
     /// The call of a stored request, which is sent only for its account.
     func plan(
-        replaying replay: Replay, _ options: RequestOptions, _ shape: CallShape = CallShape(), isQueueable: Bool = false
+        replaying replay: QueuedSend, _ options: RequestOptions, _ shape: CallShape = CallShape(),
+        isQueueable: Bool = false
     ) -> CallPlan {
         var options = options
         resolve(&options, idleTimeout: 0)

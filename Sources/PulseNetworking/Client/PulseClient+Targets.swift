@@ -253,10 +253,10 @@ extension PulseClient {
 
     /// The server-sent events of the response to a GET to the target.
     @_disfavoredOverload
-    public func events(
+    public func serverSentEvents(
         _ target: some RequestTarget, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        events(target.requestPath, stream: stream, options: options)
+        serverSentEvents(target.requestPath, stream: stream, options: options)
     }
 }

@@ -173,14 +173,14 @@ public final class PulseClient: Sendable {
     private func drain(upTo seconds: TimeInterval) async -> Task<Void, Never> {
         offline?.beginFinishing()
         calls.beginDraining()
-        let end = PendingReply<Void>()
-        let alarm = seconds < .infinity ? deadlines.add(environment.clock.uptime + seconds) { end.give(()) } : nil
+        let end = Promise<Void>()
+        let alarm = seconds < .infinity ? deadlines.add(environment.clock.uptime + seconds) { end.fulfill(()) } : nil
         let task = Task { [calls, offline] in
             await offline?.finish()
             await calls.idle()
-            end.give(())
+            end.fulfill(())
         }
-        await end.value { end.give(()) }
+        await end.value { end.fulfill(()) }
         if let alarm { deadlines.remove(alarm) }
         return task
     }
@@ -270,7 +270,7 @@ extension RequestOptions {
         deadline = configuration.deadline
         acceptedStatuses = .successful
         redirectPolicy = configuration.redirectPolicy
-        maximumBufferedBodySize = configuration.maximumBufferedBodySize
+        maxBufferedBodySize = configuration.maxBufferedBodySize
         decoder = configuration.decoder
         encoder = configuration.encoder
         auth = .optional

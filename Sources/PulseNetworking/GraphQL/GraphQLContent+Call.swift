@@ -33,7 +33,7 @@ extension GraphQLContent: CallContent {
 
     func prepare(_ call: Call) {
         let store = PluginContext.Store(call: call)
-        store[OnlyReads.self] = (try? operation())?.kind == .query
+        store[ReadOnlyKey.self] = (try? operation())?.kind == .query
         store[CallOutcome.self] = { response, accepted in
             switch GraphQLVerdict(response, accepted: accepted) {
             case .body, .errors: true

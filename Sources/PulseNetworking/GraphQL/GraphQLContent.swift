@@ -139,7 +139,7 @@ final class GraphQLContent: Sendable {
 
 extension URLRequest {
     /// URLs of up to this many bytes pass through common servers and proxies.
-    private static let maximumURLLength = 8000
+    private static let maxURLLength = 8000
 
     /// Turns the POST of a query into a GET. Returns false and changes nothing if its URL would be too long.
     mutating func makeGET(
@@ -147,7 +147,7 @@ extension URLRequest {
     ) throws -> Bool {
         let items = try content.query(form, using: encoder)
         let long = try URLComposer(baseURL: nil).url(path: url?.absoluteString ?? "", query: items)
-        guard long.absoluteString.utf8.count <= Self.maximumURLLength else { return false }
+        guard long.absoluteString.utf8.count <= Self.maxURLLength else { return false }
         (url, httpMethod, httpBody) = (long, "GET", nil)
         setValue(nil, forHTTPHeaderField: "Content-Type")
         requirePreflight()

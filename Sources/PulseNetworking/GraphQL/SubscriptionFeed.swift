@@ -37,11 +37,11 @@ final class SubscriptionFeed: Sendable {
         case .holds(let limit): (count, dropsOldest) = (limit, false)
         case .newest(let limit): (count, dropsOldest) = (limit, true)
         }
-        state = Locked(State(inbox: SocketInbox(limit: Self.maximumSize, maximumCount: count)))
+        state = Locked(State(inbox: SocketInbox(limit: Self.maxSize, maxCount: count)))
     }
 
     /// The maximum size of the buffer in bytes.
-    private static let maximumSize = 16 << 20
+    private static let maxSize = 16 << 20
 
     // MARK: States
 
@@ -71,7 +71,7 @@ final class SubscriptionFeed: Sendable {
         }
         guard !waiters.isEmpty else { return }
         client.calls.remove(self)
-        hub.tell(.ended(error), to: self)
+        hub.publish(.ended(error), to: self)
         for waiter in waiters { waiter?.resume() }
     }
 

@@ -16,15 +16,15 @@ final class SubscriptionHub: Sendable {
         var entries: [Int: Entry] = [:]
         var socket: SocketCore?
         /// The outcome of the protocol handshake, once it is known.
-        var acknowledgement: PendingReply<Result<Void, PulseError>>?
+        var acknowledgement: Promise<Result<Void, PulseError>>?
         /// Closes the unused socket.
         var alarm: DeadlineHeap.Alarm?
         var isUnused = false
         /// Identifies a period in which the socket is unused.
         var unusedCount = 0
         /// The states to publish, in order.
-        var untold: [(feed: SubscriptionFeed, state: GraphQLSubscriptionState)] = []
-        var isTelling = false
+        var pendingStates: [(feed: SubscriptionFeed, state: GraphQLSubscriptionState)] = []
+        var isPublishing = false
         var lastID = 0
     }
 
@@ -128,7 +128,7 @@ final class SubscriptionHub: Sendable {
     /// Performs the protocol handshake on a new connection: `connection_init`, then `connection_ack`.
     private func greet(_ greeting: PulseSocket.Greeting, _ settings: GraphQLSettings) async throws {
         let initialization = try SocketMessage.initialization(await settings.connectionPayload?())
-        let reply = PendingReply<Result<Void, PulseError>>()
+        let reply = Promise<Result<Void, PulseError>>()
         try state.withLock { state in
             // This handshake may run after its connection has ended.
             guard state.socket === greeting.core, !Task.isCancelled else { throw PulseError.cancelled }
@@ -140,13 +140,13 @@ final class SubscriptionHub: Sendable {
         let deadline = client.environment.clock.uptime + settings.acknowledgeTimeout
         let alarm = client.deadlines.add(deadline) { [self] in refuse(reply) }
         defer { client.deadlines.remove(alarm) }
-        try await reply.value { reply.give(.failure(.cancelled)) }.get()
+        try await reply.value { reply.fulfill(.failure(.cancelled)) }.get()
     }
 
     /// Fails the handshake because the acknowledgement timed out. A later one is ignored.
-    private func refuse(_ reply: PendingReply<Result<Void, PulseError>>) {
+    private func refuse(_ reply: Promise<Result<Void, PulseError>>) {
         let isRefused = state.withLock { $0.acknowledgement === reply && $0.machine.refused() }
-        if isRefused { reply.give(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time"))) }
+        if isRefused { reply.fulfill(.failure(.socketClosed(code: 4504, reason: "no connection_ack in time"))) }
     }
 
     // MARK: Changes
@@ -154,26 +154,26 @@ final class SubscriptionHub: Sendable {
     /// Changes the state, and then runs the effects outside of the lock.
     private func change(_ body: (inout State) -> Effects) {
         for effect in state.withLock(body) { effect() }
-        tell()
+        publish()
     }
 
     /// Publishes the end of a subscription, after its earlier states.
-    func tell(_ end: GraphQLSubscriptionState, to feed: SubscriptionFeed) {
-        state.withLock { $0.untold.append((feed, end)) }
-        tell()
+    func publish(_ end: GraphQLSubscriptionState, to feed: SubscriptionFeed) {
+        state.withLock { $0.pendingStates.append((feed, end)) }
+        publish()
     }
 
     /// Publishes the states in order, outside of the lock: a reader may run on its own executor.
-    private func tell() {
+    private func publish() {
         while true {
             let next = state.withLock { state -> (feed: SubscriptionFeed, state: GraphQLSubscriptionState)? in
-                guard !state.isTelling, !state.untold.isEmpty else { return nil }
-                state.isTelling = true
-                return state.untold.removeFirst()
+                guard !state.isPublishing, !state.pendingStates.isEmpty else { return nil }
+                state.isPublishing = true
+                return state.pendingStates.removeFirst()
             }
             guard let next else { return }
             next.feed.note(next.state)
-            state.withLock { $0.isTelling = false }
+            state.withLock { $0.isPublishing = false }
         }
     }
 
@@ -183,13 +183,13 @@ final class SubscriptionHub: Sendable {
         case .nothing, .connect, .deliver:
             break
         case .subscribe(let ids, let connection):
-            if let reply = state.acknowledgement.take() { effects.append { reply.give(.success(())) } }
+            if let reply = state.acknowledgement.take() { effects.append { reply.fulfill(.success(())) } }
             let entries = ids.compactMap { state.entries[$0] }
             let sent = send(entries.map(\.message), connection, state, &effects)
             // The others are subscribed on the next connection.
-            state.untold += entries.prefix(sent).map { ($0.feed, .active) }
+            state.pendingStates += entries.prefix(sent).map { ($0.feed, .active) }
         case .interrupt(let ids, let error):
-            state.untold += ids.compactMap { state.entries[$0] }.map { ($0.feed, .interrupted(error)) }
+            state.pendingStates += ids.compactMap { state.entries[$0] }.map { ($0.feed, .interrupted(error)) }
         case .pong(let connection):
             // Limits the pongs that are queued for a peer that sends pings but does not read.
             _ = send([.pong], connection, limit: state.entries.count + 64, state, &effects)
@@ -257,7 +257,7 @@ extension SubscriptionHub: SocketReceiver {
             state.socket === socket ? perform(state.machine.interrupted(by: error), &state) : []
         }
         // Another task may be publishing: the loss must be published before any state of the next connection.
-        while state.withLock({ $0.isTelling || !$0.untold.isEmpty }) { await Task.yield() }
+        while state.withLock({ $0.isPublishing || !$0.pendingStates.isEmpty }) { await Task.yield() }
     }
 
     func ended(_ socket: SocketCore, by error: PulseError) {

@@ -38,7 +38,7 @@ struct SubscriptionMachine: Sendable {
     }
 
     /// The number of unacknowledged connections in a row after which all subscriptions end.
-    static let maximumRefusals = 3
+    static let maxRefusals = 3
 
     private var phase = Phase.idle
     /// All of them are active while the connection is acknowledged.
@@ -142,7 +142,7 @@ struct SubscriptionMachine: Sendable {
         case .idle, .connecting, .acknowledged: break
         }
         // Without a subscription there is no reason to reconnect.
-        if refusals == Self.maximumRefusals || subscriptions.isEmpty {
+        if refusals == Self.maxRefusals || subscriptions.isEmpty {
             return .fail(endAll(), error, SocketClose(code: 1000))
         }
         guard case .acknowledged = ended else { return .nothing }

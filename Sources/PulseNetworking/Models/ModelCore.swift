@@ -80,13 +80,13 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
 
     func ask(_ ask: Ask) -> Task<Phase, Never> {
         let (request, member) = joined()
-        let reply = PendingReply<Phase>()
+        let reply = Promise<Phase>()
         let ticket = request.ask(ask, by: member) { [weak self, weak request, show] state in
             // A model that has left shows another request, or is released.
             var state = self.flatMap { $0.membership?.request === request ? $0.state : nil } ?? state
             // A task that ends before the run gets the phase from before the run.
             state.loading = nil
-            reply.give(show(state))
+            reply.fulfill(show(state))
         }
         return Task { [weak request] in
             await reply.value {
@@ -119,8 +119,8 @@ final class ModelCore<Content: RequestContent, Phase: Sendable> {
     func stayVisible() async {
         guard !Task.isCancelled else { return }
         appear()
-        let end = PendingReply<Void>()
-        await end.value { end.give(()) }
+        let end = Promise<Void>()
+        await end.value { end.fulfill(()) }
         disappear()
     }
 

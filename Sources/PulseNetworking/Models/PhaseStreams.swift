@@ -39,7 +39,7 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
         var phases: [Phase]
         var isFinished = false
         /// The waiting readers. Before one resumes, another may take the phase, or a reset may drop it.
-        var readers: [PendingReply<Void>] = []
+        var readers: [Promise<Void>] = []
     }
 
     private let state: Locked<State>
@@ -51,14 +51,14 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
     /// Waits for the next phase. Nil at the end, and if the task is cancelled.
     func next() async -> Phase? {
         while !Task.isCancelled {
-            let reply = PendingReply<Void>()
+            let reply = Promise<Void>()
             let isReady = state.withLock { state in
                 let isReady = !state.phases.isEmpty || state.isFinished
                 if !isReady { state.readers.append(reply) }
                 return isReady
             }
             guard isReady else {
-                await reply.value { reply.give(()) }
+                await reply.value { reply.fulfill(()) }
                 continue
             }
             let (phase, isFinished) = state.withLock { state in
@@ -90,6 +90,6 @@ private final class PhaseBuffer<Phase: Sendable>: Sendable {
             defer { state.readers = [] }
             return state.readers
         }
-        for reader in readers { reader.give(()) }
+        for reader in readers { reader.fulfill(()) }
     }
 }

@@ -53,8 +53,8 @@ extension PulseClient {
             let request = table.request(key, of: client, work)
             let member = table.newMember()
             request.add(member, RefetchPolicy(staleAfter: .infinity, retention: retention), work)
-            let reply = PendingReply<Void>()
-            let ticket = request.ask(.fetch, by: member) { _ in reply.give(()) }
+            let reply = Promise<Void>()
+            let ticket = request.ask(.fetch, by: member) { _ in reply.fulfill(()) }
             await reply.value {
                 Task { @MainActor in request.withdraw(ticket) }
             }

@@ -67,7 +67,7 @@ final class RequestTable: ClientFeature {
         let requests = all
         // All are reset first: a notified model must not find another with an old value.
         for request in requests { request.reset() }
-        for request in requests { request.tellReset() }
+        for request in requests { request.notifyOfReset() }
     }
 
     /// The app enters the foreground.

@@ -8,9 +8,9 @@ import PulsePlatform
 protocol AnySharedRequest: AnyObject {
     var key: RequestKey { get }
     func invalidate()
-    /// Resets the request and its models; the next ``tellReset()`` notifies them.
+    /// Resets the request and its models; the next ``notifyOfReset()`` notifies them.
     func reset()
-    func tellReset()
+    func notifyOfReset()
     func trigger(_ trigger: RefetchPolicy.Triggers)
     /// The app enters the foreground, perhaps after the device has slept.
     func enterForeground()
@@ -52,7 +52,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     private var lastTicket = 0
     private var changes: [Change] = []
     private var resets = 0
-    private var isTelling = false
+    private var isNotifying = false
     private var task: Task<Void, Never>?
     private var alarm: (time: TimeInterval, alarm: DeadlineHeap.Alarm)?
 
@@ -133,7 +133,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
         apply(effects)
     }
 
-    func tellReset() { tell(isUrgent: true) }
+    func notifyOfReset() { notify(isUrgent: true) }
 
     private func end(_ run: Int, _ result: Result<Content, PulseError>) {
         if machine.run?.number == run { task = nil }
@@ -144,10 +144,10 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
 
     private func perform(_ effects: Machine.Effects, priority: TaskPriority = .userInitiated) {
         apply(effects, priority: priority)
-        tell()
+        notify()
     }
 
-    /// Performs the effects; the next ``tell(isUrgent:)`` notifies the members.
+    /// Performs the effects; the next ``notify(isUrgent:)`` notifies the members.
     private func apply(_ effects: Machine.Effects, priority: TaskPriority = .userInitiated) {
         if effects.cancels {
             task?.cancel()
@@ -165,10 +165,10 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
     /// Publishes the changes in order: a notified member may cause the next one.
     ///
     /// - Parameter isUrgent: whether to publish even while another change is being published.
-    private func tell(isUrgent: Bool = false) {
-        guard !isTelling || isUrgent else { return }
-        let isNested = isTelling
-        isTelling = true
+    private func notify(isUrgent: Bool = false) {
+        guard !isNotifying || isUrgent else { return }
+        let isNested = isNotifying
+        isNotifying = true
         while !changes.isEmpty {
             let change = changes.removeFirst()
             // A reset notifies all members; a change from before it notifies none.
@@ -177,7 +177,7 @@ final class SharedRequest<Content: RequestContent>: AnySharedRequest {
             }
             for waiter in change.waiters { waiter(state(told: change)) }
         }
-        isTelling = isNested
+        isNotifying = isNested
     }
 
     /// The state that a change publishes: nothing from before a reset.

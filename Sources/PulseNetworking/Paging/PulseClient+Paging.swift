@@ -4,7 +4,7 @@ public import PulseCore
 
 extension PulseClient {
     /// The pages of a list, from the page that `first` requests to the one without a next page.
-    public func pages<E: PagedEndpoint>(
+    public func pages<E: PaginatedEndpoint>(
         _ first: E, options: RequestOptions = RequestOptions()
     ) -> Pages<E.Response> {
         Pages(request(first, options) { endpoint, page in try endpoint.next(after: page) })

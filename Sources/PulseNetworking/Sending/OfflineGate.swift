@@ -35,7 +35,9 @@ final class OfflineGate: Sendable {
         let asksForAccount = call.options.auth != .anonymous && pipeline.asksForAccount
         // An earlier request of the call was for no account; this one may be for another user.
         if asksForAccount, call.account == .none { call.account = .unknown }
-        if policy.queuedFailures.contains(.noConnection) { PluginContext.Store(call: call)[QueuesAtOnce.self] = true }
+        if policy.queuedFailures.contains(.noConnection) {
+            PluginContext.Store(call: call)[ImmediateQueueingKey.self] = true
+        }
         do {
             return try await route.follower.send(built, for: call, through: pipeline)
         } catch {
@@ -45,7 +47,7 @@ final class OfflineGate: Sendable {
             // A call that failed before its account was requested would be replayed for any account that logs in later.
             let hasFailedUnasked = asksForAccount && call.account == .unknown
             guard isQueued, call.lastStatus == nil, !hasFailedUnasked,
-                PluginContext.Store(call: call)[AuthIsHandled.self] != false
+                PluginContext.Store(call: call)[HandledAuthKey.self] != false
             else { throw error }
             let draft = try QueueDraft(built, of: call, ownHeaders: ownHeaders, storing: policy)
             throw PulseError.queuedOffline(id: try await queue.enqueue(draft, after: isBehind ? nil : queueing))
@@ -87,7 +89,7 @@ extension QueueDraft {
 
 extension PluginPipeline {
     fileprivate var asksForAccount: Bool {
-        plugins.contains { ($0 as? any AsksForAccount)?.asksForAccount == true }
+        plugins.contains { ($0 as? any AccountIdentifying)?.asksForAccount == true }
     }
 }
 

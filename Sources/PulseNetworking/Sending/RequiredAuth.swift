@@ -13,7 +13,7 @@ extension PluginContext {
             throw .invalidRequest(
                 reason: "the call requires authentication, and its URL is not of the client's home origins")
         }
-        guard store[AuthIsHandled.self] == true else { throw .unauthorized() }
+        guard store[HandledAuthKey.self] == true else { throw .unauthorized() }
     }
 
     private func carriesCredential(_ request: URLRequest) -> Bool {

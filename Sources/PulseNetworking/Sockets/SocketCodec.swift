@@ -91,7 +91,7 @@ struct SocketDecoder: Sendable {
 
     private var reader: FrameReader
     private let inflater: MessageInflater?
-    private let maximumMessageSize: Int
+    private let maxMessageSize: Int
     private var fault: SocketFault?
     private var message = Data()
     private var isText = false
@@ -100,13 +100,13 @@ struct SocketDecoder: Sendable {
     private var validator = UTF8Validator()
 
     /// - Parameter parameters: of the compression; nil for none.
-    init(_ parameters: DeflateParameters? = nil, maximumMessageSize: Int) {
-        self.maximumMessageSize = maximumMessageSize
+    init(_ parameters: DeflateParameters? = nil, maxMessageSize: Int) {
+        self.maxMessageSize = maxMessageSize
         // The limit applies after decompression: small blocks and flushes can make a compressed message arbitrarily
         // long.
-        let limit = parameters == nil ? maximumMessageSize : .max
-        reader = FrameReader(of: .server, mayBeCompressed: parameters != nil, maximumMessageSize: limit)
-        inflater = parameters.map { MessageInflater($0, of: .server, maximumMessageSize: maximumMessageSize) }
+        let limit = parameters == nil ? maxMessageSize : .max
+        reader = FrameReader(of: .server, mayBeCompressed: parameters != nil, maxMessageSize: limit)
+        inflater = parameters.map { MessageInflater($0, of: .server, maxMessageSize: maxMessageSize) }
     }
 
     /// Takes the next bytes from the wire.
@@ -146,7 +146,7 @@ struct SocketDecoder: Sendable {
     }
 
     private mutating func add(_ bytes: Data) throws(SocketFault) {
-        guard bytes.count <= maximumMessageSize - message.count else { throw .tooLarge(maximumMessageSize) }
+        guard bytes.count <= maxMessageSize - message.count else { throw .tooLarge(maxMessageSize) }
         // A slice would retain its whole chunk, and hand the application a `Data` whose indices do not start at 0.
         guard bytes.count < reader.announcedSize || !message.isEmpty else {
             message = isText ? bytes : Data(bytes)

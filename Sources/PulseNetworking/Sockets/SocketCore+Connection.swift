@@ -12,7 +12,7 @@ extension SocketCore {
     ///
     /// - Parameter number: identifies the connection.
     func readAll(from connection: any DuplexConnection, _ number: Int, _ compression: DeflateParameters?) async {
-        var decoder = SocketDecoder(compression, maximumMessageSize: options.maximumMessageSize)
+        var decoder = SocketDecoder(compression, maxMessageSize: options.maxMessageSize)
         var readCount = 0
         do {
             while let bytes = try await connection.read() {
@@ -65,7 +65,7 @@ extension SocketCore {
                 state.countUnconfirmed()
                 return confirmed
             }
-            for (reply, roundTrip) in confirmed { reply.give(.success(roundTrip)) }
+            for (reply, roundTrip) in confirmed { reply.fulfill(.success(roundTrip)) }
         case .close(let close):
             closed(by: close)
         }
@@ -236,7 +236,7 @@ extension SocketCore {
             state.countUnconfirmed()
             return batch.hasClose && state.link?.isPeerDone == true
         }
-        for item in batch.completed { item.reply.give(.success(())) }
+        for item in batch.completed { item.reply.fulfill(.success(())) }
         return isOver
     }
 
@@ -355,7 +355,7 @@ extension SocketCore {
         switch due {
         case .nothing: break
         case .ping(let writer): writer?.resume()
-        case .overdue(let replies): for reply in replies { reply.give(.failure(.timedOutMaybeSent)) }
+        case .overdue(let replies): for reply in replies { reply.fulfill(.failure(.timedOutMaybeSent)) }
         case .loss: over(number, .timedOutMaybeSent)
         case .end: over(number, nil)
         }

@@ -27,8 +27,8 @@ extension SocketCore {
             messagesReceived: final.messagesReceived - initial.messagesReceived,
             bytesSent: final.bytesSent - initial.bytesSent, bytesReceived: final.bytesReceived - initial.bytesReceived,
             unconfirmed: final.unconfirmed)
-        state.withLock { $0.untold.append(.socketDisconnected(ended.summary, event)) }
-        tell()
+        state.withLock { $0.pendingEvents.append(.socketDisconnected(ended.summary, event)) }
+        publishEvents()
     }
 }
 

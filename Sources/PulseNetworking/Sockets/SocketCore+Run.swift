@@ -59,7 +59,7 @@ extension SocketCore {
             note(.connecting(attempt: attempt), &state)
             return (state.machine.hasBeenOpen, state.machine.isKept)
         }
-        tell()
+        publishEvents()
         do {
             let response = try await handshake(isReconnect: isReconnect || isKept)
             guard let connection = response.connection else {
@@ -101,13 +101,14 @@ extension SocketCore {
             let action = state.machine.ended(end, at: time, retryAfter: retryAfter, unit: unit)
             if case .wait(let delay, let error, let attempt) = action {
                 note(
-                    .reconnecting(after: error, attempt: attempt, delay: delay, unconfirmed: state.untoldLoss), &state)
-                state.untoldLoss = 0
+                    .reconnecting(after: error, attempt: attempt, delay: delay, unconfirmed: state.unreportedLoss),
+                    &state)
+                state.unreportedLoss = 0
             }
             return action
         }
         if case .wait(_, let error, _) = action { await receiver?.interrupted(self, by: error) }
-        tell()
+        publishEvents()
         return action
     }
 
@@ -159,23 +160,23 @@ extension SocketCore {
     /// Runs the greeting; gives up after ``greetingTimeout``, or when the connection is over or the socket closes.
     private func greet(_ greeting: PulseSocket.Greeting) async throws {
         guard let greeter else { return }
-        let reply = PendingReply<Result<Void, any Error>>()
+        let reply = Promise<Result<Void, any Error>>()
         let task = Task {
             do {
-                reply.give(.success(try await greeter(greeting)))
+                reply.fulfill(.success(try await greeter(greeting)))
             } catch {
-                reply.give(.failure(error))
+                reply.fulfill(.failure(error))
             }
         }
         defer { task.cancel() }
         let alarm = client.deadlines.add(now + greetingTimeout) {
             let failure = TransportFailure(
                 code: .timedOut, phase: .responseStarted, underlying: SocketLoss.greeting)
-            reply.give(.failure(failure))
+            reply.fulfill(.failure(failure))
         }
         defer { client.deadlines.remove(alarm) }
         interrupt { [self] in
-            reply.give(.failure(state.withLock { $0.close == nil ? PulseError.lostMaybeSent : .cancelled }))
+            reply.fulfill(.failure(state.withLock { $0.close == nil ? PulseError.lostMaybeSent : .cancelled }))
         }
         defer { state.withLock { $0.interruption = nil } }
         try await reply.value().get()
@@ -202,7 +203,7 @@ extension SocketCore {
             state.connects = []
             return waiters
         }
-        tell()
+        publishEvents()
         // The socket was closed, abandoned or disconnected meanwhile.
         guard let waiters else { return refuse(.cancelled) }
         for waiter in waiters { waiter?.resume() }
@@ -241,7 +242,7 @@ extension SocketCore {
                 link.batch, isUnsent: link.failure?.phase == .beforeSend, keepsUnsent: options.whileDown == .waits)
             let unconfirmed = link.sentCount + leftover.maybeSent.count - link.heartbeat.confirmedCount
             state.statistics.unconfirmed = unconfirmed
-            state.untoldLoss = unconfirmed
+            state.unreportedLoss = unconfirmed
             var waiters: [Waiter?] = []
             if var greeting = link.greeting.take() {
                 waiters = [greeting.end(.lostMaybeSent), state.inbox.append(all: greeting)]
@@ -257,9 +258,9 @@ extension SocketCore {
         if let event = ended.event { note(event) }
         if let alarm = ended.alarm { client.deadlines.remove(alarm) }
         for waiter in ended.waiters { waiter?.resume() }
-        for ping in ended.pings + ended.leftover.pings { ping.give(.failure(.lostMaybeSent)) }
-        for item in ended.leftover.maybeSent { item.reply.give(.failure(.lostMaybeSent)) }
-        for item in ended.leftover.unsent { item.reply.give(.failure(.lostUnsent)) }
+        for ping in ended.pings + ended.leftover.pings { ping.fulfill(.failure(.lostMaybeSent)) }
+        for item in ended.leftover.maybeSent { item.reply.fulfill(.failure(.lostMaybeSent)) }
+        for item in ended.leftover.unsent { item.reply.fulfill(.failure(.lostUnsent)) }
         return ended.end
     }
 
@@ -280,9 +281,9 @@ extension SocketCore {
             defer { state.connects = [] }
             return (nil, state.connects, state.outbox.removeAll())
         }
-        tell()
-        for connect in connects { connect.give(.failure(error)) }
-        for item in items { item.reply.give(.failure(error.ofUnsent)) }
+        publishEvents()
+        for connect in connects { connect.fulfill(.failure(error)) }
+        for item in items { item.reply.fulfill(.failure(error.ofUnsent)) }
         return action
     }
 
@@ -303,11 +304,11 @@ extension SocketCore {
                 error: end, connects: state.connects, items: state.outbox.removeAll(), reader: state.inbox.end(end))
         }
         client.calls.remove(self)
-        tell()
+        publishEvents()
         receiver?.ended(self, by: error ?? state.withLock { $0.closeError } ?? .cancelled)
         ended.reader?.resume()
-        for connect in ended.connects { connect.give(.failure(ended.error)) }
-        for item in ended.items { item.reply.give(.failure(ended.error.ofUnsent)) }
+        for connect in ended.connects { connect.fulfill(.failure(ended.error)) }
+        for item in ended.items { item.reply.fulfill(.failure(ended.error.ofUnsent)) }
         state.withLock { $0.isDone = true }
         resumeClosing()
     }

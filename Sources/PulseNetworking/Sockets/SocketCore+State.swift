@@ -93,20 +93,20 @@ extension SocketCore {
         var request: URLRequest?
         var statistics = PulseSocket.Statistics()
         /// Number of messages that the latest connection may have lost, until an event reports it.
-        var untoldLoss = 0
+        var unreportedLoss = 0
         /// Cancels the handshake, greeting or wait in progress.
         var interruption: (@Sendable () -> Void)?
         var connects: [ConnectReply] = []
         /// Whether the first attempt was cancelled because all tasks that waited for it were.
         var isAbandoned = false
-        var closes: [PendingReply<Void>] = []
+        var closes: [Promise<Void>] = []
         /// The code and reason with which this side closes the socket.
         var close: SocketClose?
         var closeError: PulseError?
         var current = SocketState.idle
         /// Events to publish, in order.
-        var untold: [NetworkEvent] = []
-        var isTelling = false
+        var pendingEvents: [NetworkEvent] = []
+        var isPublishing = false
         /// Whether ``SocketState/closed(_:)`` was recorded.
         var hasFinished = false
         /// Whether nothing remains to be done except publishing the end.
@@ -116,7 +116,7 @@ extension SocketCore {
 
 extension SocketCore.State {
     /// Whether the socket has ended and all its events are published.
-    var hasEnded: Bool { isDone && untold.isEmpty && !isTelling }
+    var hasEnded: Bool { isDone && pendingEvents.isEmpty && !isPublishing }
 
     var isClosed: Bool {
         if case .closed = machine.phase { true } else { false }

@@ -6,7 +6,7 @@ import PulseCore
 /// (`SocketCore+Run.swift`); a connection has one task that reads and one that writes (`SocketCore+Connection.swift`).
 final class SocketCore: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
-    typealias ConnectReply = PendingReply<Result<Void, PulseError>>
+    typealias ConnectReply = Promise<Result<Void, PulseError>>
     typealias Greeter = @Sendable (PulseSocket.Greeting) async throws -> Void
 
     let client: PulseClient
@@ -72,35 +72,35 @@ final class SocketCore: Sendable {
     func note(_ next: SocketState, _ state: inout State) {
         guard !state.hasFinished else { return }
         state.current = next
-        state.untold.append(.socketStateChanged(state.summary, next))
+        state.pendingEvents.append(.socketStateChanged(state.summary, next))
         if case .closed = next { state.hasFinished = true }
     }
 
     /// Publishes what was recorded, in order and outside of the lock: events to the bus, states also to ``states``.
-    func tell() {
+    func publishEvents() {
         while true {
             let next = state.withLock { state -> NetworkEvent? in
-                guard !state.isTelling, !state.untold.isEmpty else { return nil }
-                state.isTelling = true
-                return state.untold.removeFirst()
+                guard !state.isPublishing, !state.pendingEvents.isEmpty else { return nil }
+                state.isPublishing = true
+                return state.pendingEvents.removeFirst()
             }
             guard let next else { return resumeClosing() }
             if case .socketStateChanged(_, let current) = next {
                 if case .closed = current { broadcast.finish(with: current) } else { broadcast.set(current) }
             }
             if let events = environment.events, events.isActive { events.emit(next) }
-            state.withLock { $0.isTelling = false }
+            state.withLock { $0.isPublishing = false }
         }
     }
 
     /// Resumes the tasks that wait for the end, once it is published: another task may be publishing it.
     func resumeClosing() {
-        let closes = state.withLock { state -> [PendingReply<Void>] in
+        let closes = state.withLock { state -> [Promise<Void>] in
             guard state.hasEnded else { return [] }
             defer { state.closes = [] }
             return state.closes
         }
-        for close in closes { close.give(()) }
+        for close in closes { close.fulfill(()) }
     }
 
     /// Wraps the bytes of a message in a response to the latest handshake, for error messages; nil without a handshake.
@@ -175,7 +175,7 @@ final class SocketCore: Sendable {
             state.isAbandoned = true
             return state.interruption
         }
-        reply.give(.failure(.cancelled))
+        reply.fulfill(.failure(.cancelled))
         interruption?()
     }
 
@@ -205,7 +205,7 @@ final class SocketCore: Sendable {
             }
             if let writer { write(insteadOf: writer) }
             try await item.reply.value { [self] in
-                if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.give(.failure(.cancelled)) }
+                if state.withLock({ $0.outbox.takeBack(item) }) { item.reply.fulfill(.failure(.cancelled)) }
             }.get()
         } catch {
             throw named(error)
@@ -242,7 +242,7 @@ final class SocketCore: Sendable {
             writer?.resume()
             schedule()
             // The pong then resumes no task.
-            return try await reply.value { reply.give(.failure(.cancelled)) }.get()
+            return try await reply.value { reply.fulfill(.failure(.cancelled)) }.get()
         } catch {
             throw named(error)
         }
@@ -274,7 +274,7 @@ final class SocketCore: Sendable {
                 state.link?.greeting?.leave(reply)
             }
             // Has no effect if a message has just arrived.
-            reply.give(.failure(.cancelled))
+            reply.fulfill(.failure(.cancelled))
         }
         return try message.mapError { named($0) }.get()
     }
@@ -293,7 +293,7 @@ final class SocketCore: Sendable {
 
     /// Waits until the socket has ended and its events are published.
     private func end() async {
-        let reply = PendingReply<Void>()
+        let reply = Promise<Void>()
         state.withLock { state in
             if state.hasEnded { _ = reply.store(()) } else { state.closes.append(reply) }
         }
@@ -332,11 +332,11 @@ final class SocketCore: Sendable {
             return Effects(
                 waiter: state.takeWriter(), refused: state.outbox.close(close, room: options.sendBuffer))
         }
-        tell()
+        publishEvents()
         effects.waiter?.resume()
         effects.interruption?()
         for item in effects.refused {
-            item.reply.give(.failure(.socketClosed(code: close.code, reason: close.reason)))
+            item.reply.fulfill(.failure(.socketClosed(code: close.code, reason: close.reason)))
         }
         schedule()
         if effects.wasIdle { finish(cause) }

@@ -6,7 +6,7 @@ import PulseCore
 /// clock: callers pass in the uptime of the client's clock, in seconds.
 struct SocketHeartbeat: Sendable {
     /// The round trip of a ping, or the failure of its connection.
-    typealias Reply = PendingReply<Result<TimeInterval, PulseError>>
+    typealias Reply = Promise<Result<TimeInterval, PulseError>>
 
     private struct Ping: Sendable {
         let number: UInt64

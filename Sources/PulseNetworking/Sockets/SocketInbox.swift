@@ -4,11 +4,11 @@ import PulseCore
 
 /// Messages received ahead of their reader. Callers resume the returned tasks outside of all locks.
 struct SocketInbox: Sendable {
-    typealias Reply = PendingReply<Result<SocketMessage, PulseError>>
+    typealias Reply = Promise<Result<SocketMessage, PulseError>>
     typealias Waiter = Reply.Waiter
 
     private let limit: Int
-    private let maximumCount: Int
+    private let maxCount: Int
     private var messages = SocketQueue<SocketMessage>()
     private var size = 0
     /// The task that waits for a message.
@@ -18,12 +18,12 @@ struct SocketInbox: Sendable {
     private var waitsForReader = false
 
     /// - Parameter limit: in bytes.
-    init(limit: Int, maximumCount: Int = .max) {
-        (self.limit, self.maximumCount) = (limit, maximumCount)
+    init(limit: Int, maxCount: Int = .max) {
+        (self.limit, self.maxCount) = (limit, maxCount)
     }
 
     /// Whether reading from the wire must pause.
-    var isFull: Bool { size >= limit || messages.count >= maximumCount }
+    var isFull: Bool { size >= limit || messages.count >= maxCount }
     var isEmpty: Bool { messages.isEmpty }
 
     /// Adds a received message. Returns the task that takes it, if one waits.

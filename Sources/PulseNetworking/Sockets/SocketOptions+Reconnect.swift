@@ -5,14 +5,14 @@ public import PulseCore
 extension SocketOptions {
     /// How a socket reconnects.
     ///
-    /// Before attempt n, the socket waits a random time, evenly distributed between 0.5 and `min(cap, 2ⁿ)` seconds, or
-    /// the `Retry-After` of the server if that is longer. Attempts count anew once the socket was open for
+    /// Before attempt n, the socket waits a random time, evenly distributed between 0.5 and `min(maxDelay, 2ⁿ)`
+    /// seconds, or the `Retry-After` of the server if that is longer. Attempts count anew once the socket was open for
     /// ``resetsAfter``. The wait ends early when the network comes back.
     public struct Reconnect: Sendable {
         /// Maximum wait in seconds. 30 by default.
-        public var cap: TimeInterval
+        public var maxDelay: TimeInterval
         /// Maximum wait in seconds that a server may request with `Retry-After`. 3,600 by default.
-        public var maximumServerDelay: TimeInterval
+        public var maxServerDelay: TimeInterval
         /// Maximum number of attempts before the socket is closed, counted since it was open for ``resetsAfter``. Nil,
         /// the default, means no limit.
         public var maxAttempts: Int?
@@ -24,11 +24,11 @@ extension SocketOptions {
 
         /// Creates settings with the defaults documented on each property.
         public init(
-            cap: TimeInterval = 30, maximumServerDelay: TimeInterval = 3600, maxAttempts: Int? = nil,
+            maxDelay: TimeInterval = 30, maxServerDelay: TimeInterval = 3600, maxAttempts: Int? = nil,
             resetsAfter: TimeInterval = 10, fatalCodes: Set<Int> = [1000, 1002, 1003, 1007, 1008, 1009, 1010]
         ) {
-            self.cap = cap
-            self.maximumServerDelay = maximumServerDelay
+            self.maxDelay = maxDelay
+            self.maxServerDelay = maxServerDelay
             self.maxAttempts = maxAttempts
             self.resetsAfter = resetsAfter
             self.fatalCodes = fatalCodes
@@ -42,10 +42,10 @@ extension SocketOptions {
         /// - Parameter attempt: from 1.
         /// - Parameter unit: a random number in 0..<1.
         func delay(attempt: Int, retryAfter: TimeInterval?, unit: Double) -> TimeInterval {
-            let longest = min(cap, pow(2, Double(min(attempt, 64))))
+            let longest = min(maxDelay, pow(2, Double(min(attempt, 64))))
             let shortest = min(Self.shortestWait, longest)
             let asked = retryAfter.flatMap { $0 < .infinity ? $0 : nil } ?? 0
-            return max(shortest + unit * (longest - shortest), min(asked, maximumServerDelay))
+            return max(shortest + unit * (longest - shortest), min(asked, maxServerDelay))
         }
 
         private static let shortestWait: TimeInterval = 0.5

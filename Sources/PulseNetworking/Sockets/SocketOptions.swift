@@ -45,7 +45,7 @@ public struct SocketOptions: Sendable {
     public var closeTimeout: TimeInterval
     /// Maximum size of a received message in bytes, after decompression: a larger one closes the socket with code 1009.
     /// 16 MiB by default.
-    public var maximumMessageSize: Int
+    public var maxMessageSize: Int
     /// Bytes of pending messages that ``PulseSocket/close(code:reason:)`` still sends. 1 MiB by default.
     public var sendBuffer: Int
     /// Bytes of messages received ahead of the reader; at this limit the socket stops reading. 1 MiB by default.
@@ -62,14 +62,14 @@ public struct SocketOptions: Sendable {
     /// Creates options with the defaults documented on each property.
     public init(
         reconnect: Reconnect = Reconnect(), pongTimeout: TimeInterval? = nil,
-        closeTimeout: TimeInterval = 5, maximumMessageSize: Int = 16 << 20, sendBuffer: Int = 1 << 20,
+        closeTimeout: TimeInterval = 5, maxMessageSize: Int = 16 << 20, sendBuffer: Int = 1 << 20,
         receiveBuffer: Int = 1 << 20, whileDown: WhileDown = .waits, compression: Compression = .offered,
         encoding: Encoding = .text, badMessage: BadMessage = .skipped
     ) {
         self.reconnect = reconnect
         self.pongTimeout = pongTimeout
         self.closeTimeout = closeTimeout
-        self.maximumMessageSize = maximumMessageSize
+        self.maxMessageSize = maxMessageSize
         self.sendBuffer = sendBuffer
         self.receiveBuffer = receiveBuffer
         self.whileDown = whileDown
@@ -96,15 +96,15 @@ extension SocketOptions {
             return "the \(name) is \(seconds), and no positive number of seconds"
         }
         if let fault = fault("pingInterval", pingInterval, isZeroAllowed: true) ?? fault("pongTimeout", pongTimeout)
-            ?? fault("closeTimeout", closeTimeout) ?? fault("cap", reconnect.cap)
-            ?? fault("maximumServerDelay", reconnect.maximumServerDelay, isZeroAllowed: true)
+            ?? fault("closeTimeout", closeTimeout) ?? fault("maxDelay", reconnect.maxDelay)
+            ?? fault("maxServerDelay", reconnect.maxServerDelay, isZeroAllowed: true)
             ?? fault("resetsAfter", reconnect.resetsAfter, isZeroAllowed: true)
         {
             return fault
         }
         if let attempts = reconnect.maxAttempts, attempts < 0 { return "the maxAttempts are \(attempts)" }
         let sizes = [
-            ("maximumMessageSize", maximumMessageSize), ("sendBuffer", sendBuffer), ("receiveBuffer", receiveBuffer),
+            ("maxMessageSize", maxMessageSize), ("sendBuffer", sendBuffer), ("receiveBuffer", receiveBuffer),
         ]
         return sizes.first { $0.1 < 1 }.map { "the \($0.0) is \($0.1), and no positive number of bytes" }
     }

@@ -14,7 +14,7 @@ struct SocketOutbox: Sendable {
         let size: Int
         /// Whether it belongs to the greeting of one connection.
         let isGreeting: Bool
-        let reply = PendingReply<Result<Void, PulseError>>()
+        let reply = Promise<Result<Void, PulseError>>()
         /// Whether its task is cancelled, so that it does not wait for another connection.
         let isCancelled = Locked(false)
 
@@ -77,7 +77,7 @@ struct SocketOutbox: Sendable {
     }
 
     /// Maximum number of queued pongs. More are not needed, since a pong confirms all pings before it.
-    static let maximumPongs = 64
+    static let maxPongs = 64
 
     private var queue = SocketQueue<Item>()
     /// The messages of the greeting, which go before all others.
@@ -112,7 +112,7 @@ struct SocketOutbox: Sendable {
     mutating func ping(_ reply: SocketHeartbeat.Reply?) { pings.append(reply) }
 
     mutating func pong(_ payload: Data) {
-        if pongs.count == Self.maximumPongs { _ = pongs.popFirst() }
+        if pongs.count == Self.maxPongs { _ = pongs.popFirst() }
         pongs.append(payload)
     }
 

@@ -20,7 +20,7 @@ extension EventStream {
             self.stream = stream
             connection = stream.connection
             machine = StateMachine(connection.reconnection, hasSentinel: connection.options.sentinel != nil)
-            parser = EventParser(maximumEventSize: connection.options.maximumEventSize)
+            parser = EventParser(maxEventSize: connection.options.maxEventSize)
         }
 
         deinit {
@@ -114,7 +114,7 @@ extension EventStream {
                     return .finish(nil)
                 }
                 try stream.opened(response)
-                parser = EventParser(maximumEventSize: connection.options.maximumEventSize, lastEventID: id)
+                parser = EventParser(maxEventSize: connection.options.maxEventSize, lastEventID: id)
                 chunks = response.bytes.makeAsyncIterator()
                 source = ServerSentEvent.Connection(response.head)
                 return machine.opened(at: connection.environment.clock.uptime)

@@ -61,7 +61,7 @@ extension EventStream {
         /// Records the `retry` field of the server.
         mutating func received(retry milliseconds: Int) {
             shortestWait = TimeInterval(milliseconds) / 1000
-            delay = Swift.min(shortestWait, reconnection.maximumServerDelay)
+            delay = Swift.min(shortestWait, reconnection.maxServerDelay)
         }
 
         /// Continues after a wait, which may have been cut short.
@@ -82,26 +82,26 @@ extension EventStream {
             let openFor = openedAt.map { time - $0 }
             openedAt = nil
             if let error, !isPassing(error) { return .finish(error) }
-            guard reconnects < reconnection.maximumAttempts ?? .max else { return .finish(error ?? missingEnd) }
+            guard reconnects < reconnection.maxAttempts ?? .max else { return .finish(error ?? missingEnd) }
             let hasEndedWell = error == nil && hasEventOnConnection
             if hasEndedWell || openFor ?? 0 >= Self.steadyTime { failures = 0 }
             let computed = hasEndedWell ? waitAfterCleanEnd(unit) : waitAfterFailure(unit)
             if !hasEndedWell { failures += 1 }
             let asked = Swift.max(shortestWait, retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0)
-            let limit = reconnection.maximumServerDelay
+            let limit = reconnection.maxServerDelay
             refusedWait = asked > limit ? asked : nil
             return .wait(Swift.max(computed, Swift.min(asked, limit), Self.minimumWait), after: error)
         }
 
         /// The reconnection time itself (WHATWG HTML, 9.2.3), with a little jitter.
         private func waitAfterCleanEnd(_ unit: Double) -> TimeInterval {
-            Swift.min(reconnection.maximumDelay, delay) * (1 + unit / 5)
+            Swift.min(reconnection.maxDelay, delay) * (1 + unit / 5)
         }
 
         private func waitAfterFailure(_ unit: Double) -> TimeInterval {
             // A server may request one immediate connection, but not a backoff that does not grow.
             let base = failures == 0 ? delay : Swift.max(delay, Self.smallestBase)
-            return Swift.min(reconnection.maximumDelay, base * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
+            return Swift.min(reconnection.maxDelay, base * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
         }
 
         /// Seconds for which a connection must be open to show that the server is healthy.

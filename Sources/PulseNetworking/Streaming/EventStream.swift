@@ -115,7 +115,7 @@ public final class EventStream: AsyncSequence, Sendable {
 extension EventStream {
     /// Registers the stream with its client, so that `cancelAll` and `shutdown` reach it also between its calls.
     func register() throws {
-        let endsByItself = connection.reconnection.maximumAttempts == 0
+        let endsByItself = connection.reconnection.maxAttempts == 0
         let isAdded = connection.calls.add(self, tag: connection.tag, endsByItself: endsByItself) { [weak self] in
             self?.cancel()
         }

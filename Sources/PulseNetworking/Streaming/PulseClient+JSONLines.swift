@@ -14,7 +14,7 @@ extension PulseClient {
         public typealias Element = Value
 
         private let open: @Sendable () async throws -> StreamedResponse
-        private var maximumLength = LineSplitter.standardLimit
+        private var maxLength = LineSplitter.standardLimit
         private var skipsFailures = false
 
         init(_ open: @escaping @Sendable () async throws -> StreamedResponse) {
@@ -25,7 +25,7 @@ extension PulseClient {
         /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
         public func limited(toLineLength bytes: Int) -> JSONLines {
             var copy = self
-            copy.maximumLength = bytes
+            copy.maxLength = bytes
             return copy
         }
 
@@ -37,13 +37,13 @@ extension PulseClient {
         }
 
         public func makeAsyncIterator() -> Iterator {
-            let reader = ElementReader { [open, maximumLength] in
-                try LineSplitter.check(maximumLength)
+            let reader = ElementReader { [open, maxLength] in
+                try LineSplitter.check(maxLength)
                 let response = try await open()
                 let mediaType = response.head.mediaType
                 // RFC 8091: a type with the suffix is a sequence, too.
                 let isSequence = mediaType == "application/json-seq" || mediaType.hasSuffix("+json-seq")
-                return (response, JSONTextSplitter(isSequence ? .sequence : .lines, maximumLength: maximumLength))
+                return (response, JSONTextSplitter(isSequence ? .sequence : .lines, maxLength: maxLength))
             }
             return Iterator(reader: reader, skipsFailures: skipsFailures)
         }

@@ -15,7 +15,7 @@ extension PulseClient {
         public typealias Element = String
 
         private let open: @Sendable () async throws -> StreamedResponse
-        private var maximumLength = LineSplitter.standardLimit
+        private var maxLength = LineSplitter.standardLimit
 
         init(_ open: @escaping @Sendable () async throws -> StreamedResponse) {
             self.open = open
@@ -25,15 +25,15 @@ extension PulseClient {
         /// ``PulseError/responseTooLarge(limit:)``, and a limit below 1 ``PulseError/invalidRequest(reason:)``.
         public func limited(toLineLength bytes: Int) -> Lines {
             var copy = self
-            copy.maximumLength = bytes
+            copy.maxLength = bytes
             return copy
         }
 
         public func makeAsyncIterator() -> Iterator {
             Iterator(
-                reader: ElementReader { [open, maximumLength] in
-                    try LineSplitter.check(maximumLength)
-                    return (try await open(), LineSplitter(maximumLength: maximumLength, skipsByteOrderMark: true))
+                reader: ElementReader { [open, maxLength] in
+                    try LineSplitter.check(maxLength)
+                    return (try await open(), LineSplitter(maxLength: maxLength, skipsByteOrderMark: true))
                 })
         }
 
@@ -54,10 +54,10 @@ extension PulseClient {
 extension LineSplitter {
     static let standardLimit = 1 << 20
 
-    static func check(_ maximumLength: Int) throws {
-        guard maximumLength > 0 else {
+    static func check(_ maxLength: Int) throws {
+        guard maxLength > 0 else {
             throw PulseError.invalidRequest(
-                reason: "the limit of a line's length is \(maximumLength), and no positive number of bytes")
+                reason: "the limit of a line's length is \(maxLength), and no positive number of bytes")
         }
     }
 }

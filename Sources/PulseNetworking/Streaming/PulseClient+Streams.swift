@@ -63,7 +63,7 @@ extension PulseClient {
     /// Each connection sends `Accept: text/event-stream` and `Cache-Control: no-cache`, unless they are set, and
     /// bypasses the cache. Its idle timeout is 60 seconds unless the call or the endpoint sets one: a connection
     /// without any bytes, even of comments, then counts as lost. The accepted statuses of the call are ignored.
-    public func events<E: Endpoint>(
+    public func serverSentEvents<E: Endpoint>(
         _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
         var merged = options
@@ -104,11 +104,11 @@ extension PulseClient {
     }
 
     /// Returns the server-sent events of the response to a GET.
-    public func events(
+    public func serverSentEvents(
         _ path: PathText, stream: EventStream.Options = EventStream.Options(),
         options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        events(Verb<EmptyResponse>(get: path), stream: stream, options: options)
+        serverSentEvents(Verb<EmptyResponse>(get: path), stream: stream, options: options)
     }
 
     /// Sends an endpoint for a streamed response.

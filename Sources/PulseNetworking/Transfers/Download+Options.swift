@@ -16,7 +16,7 @@ extension Download {
         /// default.
         public var keepsPartial = true
         /// Number of consecutive attempts without a new byte after which the download fails. 5 by default.
-        public var maximumFruitlessAttempts = 5
+        public var maxAttemptsWithoutProgress = 5
 
         /// Creates options with the defaults.
         public init() {}
@@ -34,7 +34,7 @@ extension Download.Options {
     /// Describes the first invalid setting; nil if all are valid.
     var fault: String? {
         if let digest, digest.hex == nil { return "the digest is not 64 hexadecimal digits" }
-        if maximumFruitlessAttempts < 0 { return "maximumFruitlessAttempts is \(maximumFruitlessAttempts)" }
+        if maxAttemptsWithoutProgress < 0 { return "maxAttemptsWithoutProgress is \(maxAttemptsWithoutProgress)" }
         return nil
     }
 }

@@ -119,7 +119,7 @@ extension PulseClient {
     ///
     /// - Parameter background: hands the request over to the system; nil to send it by the client's transport.
     func download(
-        _ replay: Replay, _ target: DownloadRun.Target, _ download: Download.Options,
+        _ replay: QueuedSend, _ target: DownloadRun.Target, _ download: Download.Options,
         by background: BackgroundTransport? = nil,
         restarted: @escaping @Sendable (_ reason: String) -> Void,
         progress: @escaping @Sendable (TransferProgress) -> Void

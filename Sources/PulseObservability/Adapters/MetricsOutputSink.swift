@@ -15,7 +15,7 @@ public final class MetricsOutputSink: EventSink {
     private struct Names: Sendable {
         var routes: BoundedNames
         var hosts: BoundedNames
-        var circuits = BoundedNames(maximum: MetricsState.maximumCircuits)
+        var circuits = BoundedNames(maximum: MetricsState.maxCircuits)
     }
 
     private let output: any Output
@@ -23,12 +23,12 @@ public final class MetricsOutputSink: EventSink {
 
     /// Creates a sink that passes measurements to an output.
     ///
-    /// - Parameter maximumRoutes: the number of routes with separate labels, first come, first served.
-    /// - Parameter maximumHosts: the number of hosts with separate labels, first come, first served.
-    public init(output: any Output, maximumRoutes: Int = 100, maximumHosts: Int = 50) {
+    /// - Parameter maxRoutes: the number of routes with separate labels, first come, first served.
+    /// - Parameter maxHosts: the number of hosts with separate labels, first come, first served.
+    public init(output: any Output, maxRoutes: Int = 100, maxHosts: Int = 50) {
         self.output = output
         names = Locked(
-            Names(routes: BoundedNames(maximum: maximumRoutes), hosts: BoundedNames(maximum: maximumHosts)))
+            Names(routes: BoundedNames(maximum: maxRoutes), hosts: BoundedNames(maximum: maxHosts)))
     }
 
     public var isActive: Bool { true }

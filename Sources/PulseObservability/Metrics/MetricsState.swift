@@ -20,17 +20,17 @@ struct MetricsState: Sendable {
     }
 
     /// The maximum number of tracked calls in flight: more would be a leak anyway, and each costs some 60 bytes.
-    private static let maximumInFlight = 100_000
-    static let maximumCircuits = 200
+    private static let maxInFlight = 100_000
+    static let maxCircuits = 200
 
     private(set) var counts: Counts
     private var inFlight = CallTable<PairedSeries.Slot>()
     private var sockets = SocketTable()
 
-    init(maximumRoutes: Int, maximumHosts: Int, objectives: [ServiceLevelObjective]) {
+    init(maxRoutes: Int, maxHosts: Int, objectives: [ServiceLevelObjective]) {
         counts = Counts(
-            series: PairedSeries(maximumRoutes: maximumRoutes, maximumHosts: maximumHosts),
-            objectives: ObjectiveState(objectives), sockets: SocketCounts(maximumHosts: maximumHosts))
+            series: PairedSeries(maxRoutes: maxRoutes, maxHosts: maxHosts),
+            objectives: ObjectiveState(objectives), sockets: SocketCounts(maxHosts: maxHosts))
     }
 
     /// - Parameter tick: used only by events that are ``NetworkEvent/isCountedByTime``.
@@ -86,7 +86,7 @@ struct MetricsState: Sendable {
     // MARK: Calls
 
     private mutating func begin(_ call: NetworkEvent.CallSummary) {
-        guard inFlight.count < Self.maximumInFlight else { return }
+        guard inFlight.count < Self.maxInFlight else { return }
         let slot = counts.series.slot(route: call.route, host: call.host)
         if let known = inFlight.insert(slot, for: call.rootID) { counts.series.changeInFlight(known, by: -1) }
         counts.series.changeInFlight(slot, by: 1)
@@ -114,7 +114,7 @@ struct MetricsState: Sendable {
 
     private mutating func changeCircuit(_ name: String, _ body: (inout MetricsSnapshot.Circuit) -> Void) {
         let name = SeriesName.shown(name)
-        guard counts.circuits[name] != nil || counts.circuits.count < Self.maximumCircuits else { return }
+        guard counts.circuits[name] != nil || counts.circuits.count < Self.maxCircuits else { return }
         body(&counts.circuits[name, default: MetricsSnapshot.Circuit()])
     }
 

@@ -22,16 +22,16 @@ public final class PulseMetricsCollector: Sendable {
     /// Creates a collector that is not attached to a bus yet.
     ///
     /// - Parameter objectives: targets for the calls, counted in addition; none by default.
-    /// - Parameter maximumRoutes: the number of routes that are counted by name, first come, first served; further ones
+    /// - Parameter maxRoutes: the number of routes that are counted by name, first come, first served; further ones
     ///   share the name `other`.
-    /// - Parameter maximumHosts: the number of hosts that are counted by name, likewise.
+    /// - Parameter maxHosts: the number of hosts that are counted by name, likewise.
     /// - Parameter clock: the clock for time spans such as "the last minute".
     public init(
-        objectives: [ServiceLevelObjective] = [], maximumRoutes: Int = 100, maximumHosts: Int = 50,
+        objectives: [ServiceLevelObjective] = [], maxRoutes: Int = 100, maxHosts: Int = 50,
         clock: any PulseClock = .system
     ) {
         core = MetricsCore(
-            MetricsState(maximumRoutes: maximumRoutes, maximumHosts: maximumHosts, objectives: objectives),
+            MetricsState(maxRoutes: maxRoutes, maxHosts: maxHosts, objectives: objectives),
             clock: clock)
     }
 

@@ -14,12 +14,12 @@ struct SocketTable: Sendable {
     }
 
     /// Each entry takes some 200 bytes.
-    static let maximumCount = 10_000
+    static let maxCount = 10_000
 
     private let maximum: Int
     private var entries = LRUCache<UUID, Entry>(capacity: .max)
 
-    init(maximum: Int = maximumCount) {
+    init(maximum: Int = maxCount) {
         self.maximum = max(1, maximum)
     }
 

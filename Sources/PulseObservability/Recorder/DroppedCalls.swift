@@ -5,7 +5,7 @@ import PulseCore
 /// The ids of recently dropped calls, so that a late event does not bring a call back as a new one.
 struct DroppedCalls: Sendable {
     /// Takes some 200 KB. A call that waits while more calls than this are dropped counts as a new one.
-    static let maximumCount = 4096
+    static let maxCount = 4096
 
     private var ids: Set<UUID> = []
     private var ring: [UUID] = []
@@ -17,9 +17,9 @@ struct DroppedCalls: Sendable {
 
     mutating func insert(_ id: UUID) {
         guard ids.insert(id).inserted else { return }
-        guard ring.count == Self.maximumCount else { return ring.append(id) }
+        guard ring.count == Self.maxCount else { return ring.append(id) }
         ids.remove(ring[oldest])
         ring[oldest] = id
-        oldest = (oldest + 1) % Self.maximumCount
+        oldest = (oldest + 1) % Self.maxCount
     }
 }

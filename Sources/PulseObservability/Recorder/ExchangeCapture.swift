@@ -5,23 +5,23 @@ package import PulseCore
 /// Converts requests and responses to their recorded form: masked, and truncated to the limits.
 package struct ExchangeCapture: Sendable {
     package private(set) var redaction: Redaction
-    private let maximumBodyLength: Int
-    private let maximumTextLength: Int
-    private let maximumFields: Int
+    private let maxBodyLength: Int
+    private let maxTextLength: Int
+    private let maxFields: Int
     private let keepsBinaryBodies: Bool
     private let keepsExactResponses: Bool
 
-    /// - Parameter maximumTextLength: the maximum number of bytes of a URL and of a header's value.
+    /// - Parameter maxTextLength: the maximum number of bytes of a URL and of a header's value.
     /// - Parameter keepsExactResponses: stores a response text that is not UTF-8 as masked bytes, and omits one whose
     ///   parts would be replaced by their sizes. For replaying: a replayed response must equal the recorded one.
     package init(
-        _ redaction: Redaction, maximumBodyLength: Int, maximumTextLength: Int = 16 << 10, maximumFields: Int = 200,
+        _ redaction: Redaction, maxBodyLength: Int, maxTextLength: Int = 16 << 10, maxFields: Int = 200,
         keepsBinaryBodies: Bool = false, keepsExactResponses: Bool = false
     ) {
         self.redaction = redaction
-        self.maximumBodyLength = max(0, maximumBodyLength)
-        self.maximumTextLength = max(0, maximumTextLength)
-        self.maximumFields = max(0, maximumFields)
+        self.maxBodyLength = max(0, maxBodyLength)
+        self.maxTextLength = max(0, maxTextLength)
+        self.maxFields = max(0, maxFields)
         self.keepsBinaryBodies = keepsBinaryBodies
         self.keepsExactResponses = keepsExactResponses
     }
@@ -92,12 +92,12 @@ package struct ExchangeCapture: Sendable {
     }
 
     private func url(of request: URLRequest) -> String {
-        request.url.map { LogExcerpt(redaction, limit: maximumTextLength).url($0) } ?? ""
+        request.url.map { LogExcerpt(redaction, limit: maxTextLength).url($0) } ?? ""
     }
 
     private func masked(_ headers: HTTPHeaders) -> HTTPHeaders {
-        let excerpt = LogExcerpt(redaction, limit: maximumTextLength)
-        var fields = headers.prefix(maximumFields).map { field in
+        let excerpt = LogExcerpt(redaction, limit: maxTextLength)
+        var fields = headers.prefix(maxFields).map { field in
             HTTPHeaders.Field(
                 name: excerpt.text(field.name), value: excerpt.headerValue(field.value, for: field.name))
         }
@@ -118,12 +118,12 @@ package struct ExchangeCapture: Sendable {
         if isExact, let body = bodyThatTextWouldChange(data, contentType: contentType, isTruncated: isTruncated) {
             return body
         }
-        let excerpt = LogExcerpt(redaction, limit: maximumBodyLength)
+        let excerpt = LogExcerpt(redaction, limit: maxBodyLength)
         if let (text, isPartial) = excerpt.bodyText(data, contentType: contentType) {
             return PulseRecording.Body(
                 .text(text), byteCount: count, isTruncated: isPartial || isTruncated, contentType: type)
         }
-        guard keepsBinaryBodies, data.count <= maximumBodyLength else {
+        guard keepsBinaryBodies, data.count <= maxBodyLength else {
             let isText = Redaction.isText(data, contentType: contentType)
             return omitted(isText ? .overBudget : .binary, byteCount: count, contentType: contentType)
         }
@@ -133,7 +133,7 @@ package struct ExchangeCapture: Sendable {
     /// The recorded form of a text that decoding to a string and back would change; nil for any other body.
     private func bodyThatTextWouldChange(_ data: Data, contentType: String?, isTruncated: Bool) -> PulseRecording.Body?
     {
-        guard data.count <= maximumBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
+        guard data.count <= maxBodyLength, Redaction.isText(data, contentType: contentType) else { return nil }
         let bytes = redaction.bodyBytes(data, contentType: contentType)
         if bytes != nil, String(data: data, encoding: .utf8) != nil { return nil }
         let isMultipart = (contentType ?? "").asciiLowercased.hasPrefix("multipart/")

@@ -9,8 +9,8 @@ extension PulseRecorder {
     /// the budget, from which the oldest are dropped. Late events of a dropped call change nothing. Each step takes
     /// constant time, except for the search among one call's exchanges.
     struct StateMachine: Sendable {
-        static let maximumExchanges = 100
-        static let maximumMarks = 100
+        static let maxExchanges = 100
+        static let maxMarks = 100
         /// The divisor for the share of the budget that events may take. A common budget is usually full: each event
         /// would then drop a body, or each body would drop events.
         private static let eventShare = 4
@@ -24,9 +24,9 @@ extension PulseRecorder {
             var seenAt: TimeInterval
         }
 
-        private let maximumCalls: Int
+        private let maxCalls: Int
         private let byteBudget: Int
-        private let maximumEvents: Int
+        private let maxEvents: Int
         private var entries: [UUID: Entry] = [:]
         /// The calls in order of their start. Those before `head` were dropped.
         private var order: [UUID] = []
@@ -45,12 +45,12 @@ extension PulseRecorder {
         /// The time from which calls are recorded.
         private let since: Date?
 
-        /// - Parameter maximumCalls: less than 1 counts as 1; the other limits are at least 0.
-        init(maximumCalls: Int, byteBudget: Int, maximumEvents: Int, since: Date? = nil) {
+        /// - Parameter maxCalls: less than 1 counts as 1; the other limits are at least 0.
+        init(maxCalls: Int, byteBudget: Int, maxEvents: Int, since: Date? = nil) {
             self.since = since
-            self.maximumCalls = max(1, maximumCalls)
+            self.maxCalls = max(1, maxCalls)
             self.byteBudget = max(0, byteBudget)
-            self.maximumEvents = max(0, maximumEvents)
+            self.maxEvents = max(0, maxEvents)
         }
 
         var recording: PulseRecording {
@@ -62,7 +62,7 @@ extension PulseRecorder {
         /// Removes everything. The removed calls count as dropped, so that their later attempts do not bring them back.
         mutating func removeAll(at date: Date? = nil) {
             var empty = StateMachine(
-                maximumCalls: maximumCalls, byteBudget: byteBudget, maximumEvents: maximumEvents, since: date)
+                maxCalls: maxCalls, byteBudget: byteBudget, maxEvents: maxEvents, since: date)
             empty.nextExchange = nextExchange
             empty.dropped = dropped
             for id in order[head...] { empty.dropped.insert(id) }
@@ -80,7 +80,7 @@ extension PulseRecorder {
             order.append(id)
             byteCount += call.cost
             recordedCallCount += 1
-            if order.count - head > maximumCalls { dropOldest() }
+            if order.count - head > maxCalls { dropOldest() }
             evict()
         }
 
@@ -103,7 +103,7 @@ extension PulseRecorder {
             _ id: UUID, _ kind: PulseRecording.Call.Mark.Kind, at uptime: TimeInterval, wait: TimeInterval? = nil,
             detail: String? = nil
         ) {
-            guard let entry = entries[id], entry.call.marks.count < Self.maximumMarks else { return }
+            guard let entry = entries[id], entry.call.marks.count < Self.maxMarks else { return }
             let mark = PulseRecording.Call.Mark(
                 kind: kind, offset: max(0, uptime - entry.seenAt), wait: wait, detail: detail)
             entries[id]?.call.marks.append(mark)
@@ -144,7 +144,7 @@ extension PulseRecorder {
 
         /// Drops an exchange in the middle: the first shows the call's request, the last how it ended.
         private mutating func dropSecondExchange(of id: UUID) {
-            guard let exchanges = entries[id]?.call.exchanges, exchanges.count > Self.maximumExchanges else { return }
+            guard let exchanges = entries[id]?.call.exchanges, exchanges.count > Self.maxExchanges else { return }
             add(-exchanges[1].cost, to: id)
             entries[id]?.call.exchanges.remove(at: 1)
             entries[id]?.call.omittedExchangeCount += 1
@@ -157,7 +157,7 @@ extension PulseRecorder {
             events.append(event)
             eventByteCount += event.cost
             byteCount += event.cost
-            while events.count - eventHead > maximumEvents || eventByteCount > byteBudget / Self.eventShare {
+            while events.count - eventHead > maxEvents || eventByteCount > byteBudget / Self.eventShare {
                 dropOldestEvent()
             }
             if eventHead > 64, eventHead * 2 > events.count {

@@ -31,7 +31,7 @@ public final class PulseRecorder: PulsePlugin {
     let redaction: Redaction
     let state: Locked<StateMachine>
     let attachments = Locked<[Attachment]>([])
-    private let readers = Broadcast<Void>()
+    private let changed = Broadcast((), bufferSize: 1)
 
     /// The recorder of an app's console, with the default limits. Its first use attaches it to
     /// ``PulseEventBus/shared``, so calls that started before are missing. It records headers and bodies of the clients
@@ -55,8 +55,8 @@ public final class PulseRecorder: PulsePlugin {
         redaction = options.sensitiveHeaders.isEmpty ? .standard : Redaction(secretHeaders: options.sensitiveHeaders)
         state = Locked(
             StateMachine(
-                maximumCalls: options.maximumCalls, byteBudget: options.byteBudget,
-                maximumEvents: options.maximumEvents, since: clock.now))
+                maxCalls: options.maxCalls, byteBudget: options.byteBudget,
+                maxEvents: options.maxEvents, since: clock.now))
     }
 
     deinit {
@@ -77,11 +77,11 @@ public final class PulseRecorder: PulsePlugin {
     /// A stream that yields after each change of the content, for a screen that shows it. Each access creates a new
     /// stream. Changes while the reader is busy count as one. The stream ends with its reader's task, or with the
     /// recorder.
-    public var changes: AsyncStream<Void> { readers.stream() }
+    public var changes: AsyncStream<Void> { changed.updates(startingWithCurrent: false) }
 
     /// Changes the content, then notifies the readers of ``changes``.
     func change<Result>(_ body: (inout StateMachine) -> Result) -> Result {
-        defer { readers.send(()) }
+        defer { changed.set(()) }
         return state.withLock(body)
     }
 
@@ -185,11 +185,11 @@ public final class PulseRecorder: PulsePlugin {
         return ExchangeCapture(
             marked.isEmpty && options.sensitiveHeaders.isEmpty
                 ? known : known.adding(marked.union(options.sensitiveHeaders)),
-            maximumBodyLength: options.maximumBodyLength, keepsBinaryBodies: options.keepsBinaryBodies)
+            maxBodyLength: options.maxBodyLength, keepsBinaryBodies: options.keepsBinaryBodies)
     }
 }
 
-extension PulseRecorder: TellsItsHooks {
+extension PulseRecorder: HookDeclaring {
     package var hooks: PluginHooks { .didComplete }
 }
 

@@ -4,12 +4,12 @@ import PulseCore
 
 /// Human-readable texts of events, for logs and traces. On one line, without secrets, of bounded length.
 package enum EventText {
-    private static let maximumLength = 1000
+    private static let maxLength = 1000
 
     /// Untrusted text in displayable form.
     package static func shown(_ text: String) -> String {
         // Masked before it is truncated, so that no part of a secret remains.
-        SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maximumLength)
+        SeriesName.bounded(Redaction.standard.text(SeriesName.bounded(text, to: 20_000)).onOneLine, to: maxLength)
     }
 
     /// The method, the host and the path of a call.

@@ -18,12 +18,12 @@ public final class CallTracer: EventSink {
 
     /// Creates a tracer that passes its traces to an output.
     ///
-    /// - Parameter maximumOpenCalls: the maximum number of open calls, 10,000 by default. Beyond it, the call with the
+    /// - Parameter maxOpenCalls: the maximum number of open calls, 10,000 by default. Beyond it, the call with the
     ///   oldest last event is not traced, and counted in ``untracedCallCount``. Less than 1 counts as 1.
-    public init(output: any CallTracer.Output, maximumOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
+    public init(output: any CallTracer.Output, maxOpenCalls: Int = 10_000, clock: any PulseClock = .system) {
         self.output = output
         self.clock = clock
-        openTraces = Locked(OpenTraces(maximum: maximumOpenCalls))
+        openTraces = Locked(OpenTraces(maximum: maxOpenCalls))
     }
 
     public var isActive: Bool { true }

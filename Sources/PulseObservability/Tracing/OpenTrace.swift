@@ -4,7 +4,7 @@ import PulseCore
 
 /// The trace of a call that has not ended. Times are in seconds from its start.
 struct OpenTrace: Sendable {
-    private static let maximumEntries = 50
+    private static let maxEntries = 50
 
     private let start: Date
     private let startUptime: TimeInterval
@@ -67,7 +67,7 @@ struct OpenTrace: Sendable {
     }
 
     private mutating func begin(_ call: NetworkEvent.CallSummary, at time: TimeInterval) {
-        guard attempts.count < Self.maximumEntries else { return omittedCount += 1 }
+        guard attempts.count < Self.maxEntries else { return omittedCount += 1 }
         running.append(attempts.count)
         attempts.append(
             CallTrace.Attempt(
@@ -94,7 +94,7 @@ struct OpenTrace: Sendable {
 
     private mutating func mark(_ event: NetworkEvent, at time: TimeInterval) {
         guard let text = EventText.mark(event) else { return }
-        guard marks.count < Self.maximumEntries else { return omittedCount += 1 }
+        guard marks.count < Self.maxEntries else { return omittedCount += 1 }
         marks.append(CallTrace.Mark(time: time, kind: event.kind, text: text))
     }
 }

@@ -25,7 +25,7 @@ package final class MessageInflater: @unchecked Sendable {
 
     private let windowBits: Int
     private let keepsContext: Bool
-    private let maximumMessageSize: Int
+    private let maxMessageSize: Int
     private var codec: (any MessageCodec)?
     private var input = Data()
     /// Whether the codec has more output than the last piece held.
@@ -36,11 +36,11 @@ package final class MessageInflater: @unchecked Sendable {
     /// Whether zlib's state is allocated.
     var holdsState: Bool { codec != nil }
 
-    /// - Parameter maximumMessageSize: bytes after decompression.
-    package init(_ parameters: DeflateParameters, of sender: FrameReader.Sender, maximumMessageSize: Int = .max) {
+    /// - Parameter maxMessageSize: bytes after decompression.
+    package init(_ parameters: DeflateParameters, of sender: FrameReader.Sender, maxMessageSize: Int = .max) {
         windowBits = parameters.windowBits(of: sender)
         keepsContext = parameters.keepsContext(of: sender)
-        self.maximumMessageSize = maximumMessageSize
+        self.maxMessageSize = maxMessageSize
     }
 
     /// Takes the next bytes of a message.
@@ -99,7 +99,7 @@ package final class MessageInflater: @unchecked Sendable {
         isFull = step.end == .full
         message.isAtBlockEnd = step.end == .block
         message.size += step.output.count
-        guard message.size <= maximumMessageSize else { throw .tooLarge(maximumMessageSize) }
+        guard message.size <= maxMessageSize else { throw .tooLarge(maxMessageSize) }
         return step.output
     }
 }

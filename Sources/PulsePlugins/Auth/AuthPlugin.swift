@@ -24,7 +24,7 @@ public import PulseCore
 /// - A call with its own `Authorization`, or with ``RequestOptions/Auth/anonymous``, passes unchanged. So does a call
 ///   made within the provider's `refreshToken()`.
 /// - A call with a one-shot body is not resent: its 401 is the outcome, and the refresh serves later calls.
-public struct AuthPlugin: PulsePlugin, TellsItsHooks {
+public struct AuthPlugin: PulsePlugin, HookDeclaring {
     private enum Source: Sendable {
         case provider(any TokenProvider, TokenRefresh)
         /// Cannot refresh, and has no account.
@@ -230,7 +230,7 @@ extension AuthPlugin {
     }
 }
 
-extension AuthPlugin: AsksForAccount {
+extension AuthPlugin: AccountIdentifying {
     package var asksForAccount: Bool {
         if case .provider = source { true } else { false }
     }

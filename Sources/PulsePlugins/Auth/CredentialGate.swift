@@ -22,7 +22,7 @@ struct CredentialGate: Sendable {
 
     /// Records that required authentication is handled, since the transport may not recognize the credential.
     func noteHandled(in context: PluginContext) {
-        if context.call.options.auth == .required { context.store[AuthIsHandled.self] = true }
+        if context.call.options.auth == .required { context.store[HandledAuthKey.self] = true }
     }
 
     /// Whether the response is a 401 that the call does not accept and the client will not follow.

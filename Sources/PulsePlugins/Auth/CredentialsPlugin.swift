@@ -71,7 +71,7 @@ public struct CredentialsPlugin: PulsePlugin {
     }
 }
 
-extension CredentialsPlugin: TellsItsHooks {}
+extension CredentialsPlugin: HookDeclaring {}
 
 extension CredentialsPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The header's name, never its value.

@@ -22,7 +22,7 @@ public import PulseCore
 /// not resent: its 401 is the outcome. So is a second 401 that is not stale. Without the system's hash function, the
 /// challenge is the outcome.
 public struct DigestPlugin: PulsePlugin {
-    private static let maximumResends = 3
+    private static let maxResends = 3
 
     private let username: String
     private let password: String
@@ -80,7 +80,7 @@ public struct DigestPlugin: PulsePlugin {
         guard firstNonce == nil || challenge.isStale || challenge.nonce != firstNonce || isSentTwice
         else { return response }
         var used = firstNonce
-        for _ in 0..<Self.maximumResends {
+        for _ in 0..<Self.maxResends {
             guard let resend = authorized(request, for: challenge, after: used, at: origin, context)
             else { return response }
             response.discard()
@@ -160,7 +160,7 @@ public struct DigestPlugin: PulsePlugin {
     }
 }
 
-extension DigestPlugin: AsksForAccount {
+extension DigestPlugin: AccountIdentifying {
     package var asksForAccount: Bool { true }
 
     package func account(for request: URLRequest, _ options: RequestOptions) async -> PluginContext.Account {
@@ -168,7 +168,7 @@ extension DigestPlugin: AsksForAccount {
     }
 }
 
-extension DigestPlugin: TellsItsHooks {}
+extension DigestPlugin: HookDeclaring {}
 
 extension DigestPlugin: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The type's name, without name and password.

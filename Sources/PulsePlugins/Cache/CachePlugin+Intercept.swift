@@ -118,7 +118,7 @@ extension CachePlugin {
     }
 
     /// The finished request that this call shares with others; nil if it must send its own.
-    private func flight(of fetch: CacheFetch, _ next: PluginChain) async throws -> HTTPCache.Flights.Subscription? {
+    private func flight(of fetch: CacheFetch, _ next: PluginChain) async throws -> CacheStore.Flights.Subscription? {
         let lookup = fetch.lookup
         let key = { self.cache.isUnshareable(lookup.key) ? nil : lookup.sharedFlightKey }
         return try await cache.flights.join(key(), for: lookup.context, running: next) { waiting, rest in

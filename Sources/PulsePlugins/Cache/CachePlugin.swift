@@ -18,7 +18,7 @@ public import PulseStorage
 /// Concurrent calls that miss the same response share one request. A call's options may override the rules, see
 /// ``RequestOptions/Cache``. Rules about the request refer to its header fields, such as `Cache-Control: no-store`.
 public final class CachePlugin: PulsePlugin {
-    let cache: HTTPCache
+    let cache: CacheStore
 
     public var identifier: String { "com.pulse.cache" }
     public var scope: PluginScope { .call }
@@ -30,7 +30,7 @@ public final class CachePlugin: PulsePlugin {
     /// - Parameter maxMemoryItems: the maximum number of responses, 200 by default; the least recently used are evicted
     ///   first. They take at most 32 MiB in total.
     public convenience init(ttl: TimeInterval = 300, maxMemoryItems: Int = 200) {
-        self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maximumEntries: maxMemoryItems))
+        self.init(policy: .timeToLive(ttl), storage: MemoryCacheStorage(maxEntries: maxMemoryItems))
     }
 
     /// Stores responses by the rules of the policy.
@@ -38,7 +38,7 @@ public final class CachePlugin: PulsePlugin {
     /// - Parameter storage: where responses are stored, in memory by default. It belongs to this plugin: two plugins
     ///   that share a storage would not see each other's invalidations in time.
     public init(policy: CachePolicy, storage: any CacheStorage = MemoryCacheStorage()) {
-        cache = HTTPCache(policy: policy, storage: storage)
+        cache = CacheStore(policy: policy, storage: storage)
     }
 
     /// Cancels the requests that no call waits for, such as background validations. Requests that calls still wait for
@@ -92,7 +92,7 @@ public final class CachePlugin: PulsePlugin {
     }
 }
 
-extension CachePlugin: TellsItsHooks {}
+extension CachePlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == CachePlugin {
     /// A ``CachePlugin`` that stores responses for a fixed time: ``CachePlugin/init(ttl:maxMemoryItems:)``.

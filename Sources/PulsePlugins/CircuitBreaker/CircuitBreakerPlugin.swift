@@ -119,7 +119,7 @@ public final class CircuitBreakerPlugin: PulsePlugin {
 }
 
 // Waits only for the rest of the chain.
-extension CircuitBreakerPlugin: TellsItsHooks {}
+extension CircuitBreakerPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == CircuitBreakerPlugin {
     /// A ``CircuitBreakerPlugin`` for consecutive failures:

@@ -101,7 +101,7 @@ public struct CoalescingPlugin: PulsePlugin {
     var runCount: Int { flights.runCount }
 }
 
-extension CoalescingPlugin: TellsItsHooks {}
+extension CoalescingPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == CoalescingPlugin {
     /// A ``CoalescingPlugin``, which needs no settings.

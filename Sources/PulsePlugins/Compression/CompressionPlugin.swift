@@ -131,7 +131,7 @@ public struct CompressionPlugin: PulsePlugin {
 }
 
 // Waits only for its own work, which the call's end cancels.
-extension CompressionPlugin: TellsItsHooks {}
+extension CompressionPlugin: HookDeclaring {}
 
 extension PluginContext {
     fileprivate func with(body: Body) -> PluginContext {

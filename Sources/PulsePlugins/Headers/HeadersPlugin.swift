@@ -57,7 +57,7 @@ public struct HeadersPlugin: PulsePlugin {
     }
 }
 
-extension HeadersPlugin: TellsItsHooks {
+extension HeadersPlugin: HookDeclaring {
     package var asksTheAppForFields: Bool {
         switch source {
         case .constant: false

@@ -28,7 +28,7 @@ public import PulseCore
 ///
 /// Keep one plugin for the lifetime of its client: it measures the response times of the 1024 most recently used
 /// routes.
-public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
+public final class HedgingPlugin: PulsePlugin, HookDeclaring {
     /// When a copy is sent.
     public enum Delay: Sendable, Hashable {
         /// The given number of seconds after the request was sent; at least a thousandth of a second.
@@ -50,14 +50,14 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
     /// Creates a plugin.
     ///
     /// - Parameter delay: when a copy is sent; ``Delay/observed`` by default.
-    /// - Parameter maximumCopies: the maximum number of copies of one request, each sent a delay after the previous
+    /// - Parameter maxCopies: the maximum number of copies of one request, each sent a delay after the previous
     ///   one; from 1, the default, to 8.
-    /// - Parameter maximumExtraLoad: the maximum share of copies among a route's calls, from 0.001 to 1; 0.05 by
+    /// - Parameter maxExtraLoad: the maximum share of copies among a route's calls, from 0.001 to 1; 0.05 by
     ///   default. Values out of range are clamped. At 1 every call may be copied, even the first if the delay is fixed.
-    public init(delay: Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05) {
+    public init(delay: Delay = .observed, maxCopies: Int = 1, maxExtraLoad: Double = 0.05) {
         self.delay = delay
-        extraLoad = maximumExtraLoad >= 0.001 ? min(maximumExtraLoad, 1) : 0.001
-        limit = 1 + max(1, min(maximumCopies, 8))
+        extraLoad = maxExtraLoad >= 0.001 ? min(maxExtraLoad, 1) : 0.001
+        limit = 1 + max(1, min(maxCopies, 8))
     }
 
     public func intercept(
@@ -134,10 +134,10 @@ public final class HedgingPlugin: PulsePlugin, TellsItsHooks {
 }
 
 extension PulsePlugin where Self == HedgingPlugin {
-    /// A ``HedgingPlugin`` with a delay: ``HedgingPlugin/init(delay:maximumCopies:maximumExtraLoad:)``.
+    /// A ``HedgingPlugin`` with a delay: ``HedgingPlugin/init(delay:maxCopies:maxExtraLoad:)``.
     public static func hedging(
-        delay: HedgingPlugin.Delay = .observed, maximumCopies: Int = 1, maximumExtraLoad: Double = 0.05
+        delay: HedgingPlugin.Delay = .observed, maxCopies: Int = 1, maxExtraLoad: Double = 0.05
     ) -> HedgingPlugin {
-        HedgingPlugin(delay: delay, maximumCopies: maximumCopies, maximumExtraLoad: maximumExtraLoad)
+        HedgingPlugin(delay: delay, maxCopies: maxCopies, maxExtraLoad: maxExtraLoad)
     }
 }

@@ -40,7 +40,7 @@ public struct IdempotencyPlugin: PulsePlugin {
     }
 }
 
-extension IdempotencyPlugin: TellsItsHooks {}
+extension IdempotencyPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == IdempotencyPlugin {
     /// An ``IdempotencyPlugin``, which needs no settings.

@@ -77,7 +77,7 @@ extension ConcurrencyLimitPlugin {
 }
 
 // Finding a key does not wait, and waiting for a permit ends with the call.
-extension ConcurrencyLimitPlugin: TellsItsHooks {}
+extension ConcurrencyLimitPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == ConcurrencyLimitPlugin {
     /// A ``ConcurrencyLimitPlugin`` with a limit: ``ConcurrencyLimitPlugin/init(limit:by:)``.

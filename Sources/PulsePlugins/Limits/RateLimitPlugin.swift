@@ -14,7 +14,7 @@ public import PulseCore
 /// or with `RateLimit-Reset` or `X-RateLimit-Reset` on a 429 or if nothing remains (RFC 9110, section 10.2.3). It
 /// delays the *other* requests under the same key for that long, at most an hour.
 ///
-/// No call waits in vain: a call that cannot proceed before its deadline, or within `maximumWait`, fails at once with
+/// No call waits in vain: a call that cannot proceed before its deadline, or within `maxWait`, fails at once with
 /// ``PulseError/rateLimited(retryAfter:)``, and is not sent. A cancelled call leaves the queue, and later ones move up.
 /// Limiters may be nested: neither mistakes the other's rejection for a response of the server.
 ///
@@ -34,24 +34,24 @@ public struct RateLimitPlugin: PulsePlugin {
     /// - Parameter period: in seconds; anything but a positive number means no limit.
     /// - Parameter burst: how many requests may be sent at once after a pause; `requests` by default.
     /// - Parameter key: which calls share a bucket; those to one host by default.
-    /// - Parameter maximumWait: the maximum number of seconds in the queue, 60 by default; a call that would wait
+    /// - Parameter maxWait: the maximum number of seconds in the queue, 60 by default; a call that would wait
     ///   longer fails at once.
     public init(
         requests: Int, per period: TimeInterval, burst: Int? = nil, by key: Key = .origin,
-        maximumWait: TimeInterval = 60
+        maxWait: TimeInterval = 60
     ) {
         self.init(
-            Rate(requests: requests, per: period, burst: burst ?? requests), by: key, maximumWait: maximumWait)
+            Rate(requests: requests, per: period, burst: burst ?? requests), by: key, maxWait: maxWait)
     }
 
     /// Sets no rate: obeys only the server's pauses.
-    public init(by key: Key = .origin, maximumWait: TimeInterval = 60) {
-        self.init(.unlimited, by: key, maximumWait: maximumWait)
+    public init(by key: Key = .origin, maxWait: TimeInterval = 60) {
+        self.init(.unlimited, by: key, maxWait: maxWait)
     }
 
-    private init(_ rate: Rate, by key: Key, maximumWait: TimeInterval) {
+    private init(_ rate: Rate, by key: Key, maxWait: TimeInterval) {
         self.key = key
-        limiter = RateLimiter(rate, maximumWait: maximumWait > 0 ? maximumWait : 0)
+        limiter = RateLimiter(rate, maxWait: maxWait > 0 ? maxWait : 0)
     }
 
     public func intercept(
@@ -76,21 +76,21 @@ public struct RateLimitPlugin: PulsePlugin {
 }
 
 // Finding a key does not wait, and waiting for a token ends with the call.
-extension RateLimitPlugin: TellsItsHooks {}
+extension RateLimitPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == RateLimitPlugin {
-    /// A ``RateLimitPlugin`` with a rate: ``RateLimitPlugin/init(requests:per:burst:by:maximumWait:)``.
+    /// A ``RateLimitPlugin`` with a rate: ``RateLimitPlugin/init(requests:per:burst:by:maxWait:)``.
     public static func rateLimit(
         requests: Int, per period: TimeInterval, burst: Int? = nil, by key: RateLimitPlugin.Key = .origin,
-        maximumWait: TimeInterval = 60
+        maxWait: TimeInterval = 60
     ) -> RateLimitPlugin {
-        RateLimitPlugin(requests: requests, per: period, burst: burst, by: key, maximumWait: maximumWait)
+        RateLimitPlugin(requests: requests, per: period, burst: burst, by: key, maxWait: maxWait)
     }
 
-    /// A ``RateLimitPlugin`` that only obeys the server: ``RateLimitPlugin/init(by:maximumWait:)``.
-    public static func rateLimit(by key: RateLimitPlugin.Key = .origin, maximumWait: TimeInterval = 60)
+    /// A ``RateLimitPlugin`` that only obeys the server: ``RateLimitPlugin/init(by:maxWait:)``.
+    public static func rateLimit(by key: RateLimitPlugin.Key = .origin, maxWait: TimeInterval = 60)
         -> RateLimitPlugin
     {
-        RateLimitPlugin(by: key, maximumWait: maximumWait)
+        RateLimitPlugin(by: key, maxWait: maxWait)
     }
 }

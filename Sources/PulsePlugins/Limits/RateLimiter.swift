@@ -38,15 +38,15 @@ final class RateLimiter: Sendable {
     }
 
     private let rate: Rate
-    private let maximumWait: TimeInterval
+    private let maxWait: TimeInterval
     private let state: Locked<State>
 
-    /// - Parameter maximumKeys: the maximum number of buckets; those with waiters are kept beyond it.
-    init(_ rate: Rate, maximumWait: TimeInterval, maximumKeys: Int = 4096) {
+    /// - Parameter maxKeys: the maximum number of buckets; those with waiters are kept beyond it.
+    init(_ rate: Rate, maxWait: TimeInterval, maxKeys: Int = 4096) {
         self.rate = rate
-        self.maximumWait = maximumWait
+        self.maxWait = maxWait
         state = Locked(
-            State(entries: LRUCache(capacity: maximumKeys) { !$0.bucket.hasWaiters && $0.timer == nil }))
+            State(entries: LRUCache(capacity: maxKeys) { !$0.bucket.hasWaiters && $0.timer == nil }))
     }
 
     /// The number of buckets.
@@ -94,7 +94,7 @@ final class RateLimiter: Sendable {
     }
 
     private func latest(for context: PluginContext, since start: TimeInterval) -> TimeInterval {
-        min(start + maximumWait, context.deadline.map(\.nextDown) ?? .infinity)
+        min(start + maxWait, context.deadline.map(\.nextDown) ?? .infinity)
     }
 
     private func arrive(_ key: RateLimitPlugin.Key.Value, now: TimeInterval, latest: TimeInterval) -> Arrival {

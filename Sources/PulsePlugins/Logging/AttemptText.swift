@@ -5,9 +5,9 @@ import PulseCore
 /// The log lines and blocks for one attempt of a call. Each starts with the call's tag, and all other lines are
 /// indented, so that logged data cannot pass for a log line.
 struct AttemptText {
-    private static let maximumHeaders = 100
-    private static let maximumHeaderLength = 1024
-    private static let maximumURLLength = 2048
+    private static let maxHeaders = 100
+    private static let maxHeaderLength = 1024
+    private static let maxURLLength = 2048
 
     private let context: PluginContext
     private let options: LoggerPlugin.Options
@@ -120,17 +120,17 @@ struct AttemptText {
     }
 
     private func url(_ request: URLRequest) -> String {
-        request.url.map { LogExcerpt(redaction, limit: Self.maximumURLLength).url($0) } ?? "(no URL)"
+        request.url.map { LogExcerpt(redaction, limit: Self.maxURLLength).url($0) } ?? "(no URL)"
     }
 
     private func text(_ message: String) -> String {
-        LogExcerpt(redaction, limit: Self.maximumHeaderLength).text(message)
+        LogExcerpt(redaction, limit: Self.maxHeaderLength).text(message)
     }
 
     /// `redirected to https://…, ` for a response that the client will follow.
     private func redirect(_ response: PulseResponse) -> String {
         guard context.willFollow(response), let location = response.headers["Location"] else { return "" }
-        let shown = LogExcerpt(redaction, limit: Self.maximumURLLength).headerValue(location, for: "Location")
+        let shown = LogExcerpt(redaction, limit: Self.maxURLLength).headerValue(location, for: "Location")
         return "redirected to \(shown), "
     }
 
@@ -143,8 +143,8 @@ struct AttemptText {
     }
 
     private func headers(_ fields: some Collection<HTTPHeaders.Field>) -> [String] {
-        let excerpt = LogExcerpt(redaction, limit: Self.maximumHeaderLength)
-        let lines = fields.prefix(Self.maximumHeaders).map { field in
+        let excerpt = LogExcerpt(redaction, limit: Self.maxHeaderLength)
+        let lines = fields.prefix(Self.maxHeaders).map { field in
             "    \(excerpt.text(field.name)): \(excerpt.headerValue(field.value, for: field.name))"
         }
         let left = fields.count - lines.count

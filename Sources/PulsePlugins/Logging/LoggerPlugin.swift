@@ -91,7 +91,7 @@ public struct LoggerPlugin: PulsePlugin {
     }
 }
 
-extension LoggerPlugin: TellsItsHooks {
+extension LoggerPlugin: HookDeclaring {
     package var hooks: PluginHooks {
         switch options.verbosity {
         case .none: []

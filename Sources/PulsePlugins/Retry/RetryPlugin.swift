@@ -45,7 +45,7 @@ public struct RetryPlugin: PulsePlugin {
     }
 }
 
-extension RetryPlugin: TellsItsHooks {}
+extension RetryPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == RetryPlugin {
     /// A ``RetryPlugin`` with a backoff strategy: ``RetryPlugin/init(maxAttempts:strategy:shouldRetry:)``.

@@ -167,7 +167,7 @@ public struct RequestSigningPlugin: PulsePlugin {
 }
 
 // Bytes and files take a short time to hash; streams are hashed in a task that the call's end cancels.
-extension RequestSigningPlugin: TellsItsHooks {}
+extension RequestSigningPlugin: HookDeclaring {}
 
 extension RequestSigningPlugin: CustomStringConvertible, CustomReflectable {
     /// The header's name, never the secret.

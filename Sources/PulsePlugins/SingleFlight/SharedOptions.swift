@@ -15,7 +15,7 @@ struct SharedOptions: Hashable, Sendable {
     private let cache: RequestOptions.Cache?
     private let auth: RequestOptions.Auth?
     private let acceptedStatuses: RequestOptions.AcceptedStatuses?
-    private let maximumHops: Int?
+    private let maxHops: Int?
     private let priority: RequestOptions.Priority?
     /// The tag of the stored response.
     private let tag: String?
@@ -34,7 +34,7 @@ struct SharedOptions: Hashable, Sendable {
         let retry = options.retry.map { Retry($0) }
         // Closures cannot be compared.
         if case .some(nil) = retry { return nil }
-        if let policy = options.redirectPolicy, policy.maximumHops == nil { return nil }
+        if let policy = options.redirectPolicy, policy.maxHops == nil { return nil }
         self.retry = retry ?? nil
         route = context.call.routeKey
         timeout = options.timeout
@@ -43,7 +43,7 @@ struct SharedOptions: Hashable, Sendable {
         self.cache = cache
         auth = options.auth
         acceptedStatuses = options.acceptedStatuses
-        maximumHops = options.redirectPolicy?.maximumHops
+        maxHops = options.redirectPolicy?.maxHops
         priority = options.priority
         tag = options.tag
         waitsForConnectivity = options.waitsForConnectivity
@@ -59,7 +59,7 @@ struct SharedOptions: Hashable, Sendable {
         let backoff: Backoff
         let statuses: Set<Int>
         let flags: [Bool]
-        let maximumRetryAfter: TimeInterval
+        let maxRetryAfter: TimeInterval
 
         init?(_ policy: RetryPolicy) {
             guard policy.decider == nil, let backoff = Backoff(policy.backoffStrategy) else { return nil }
@@ -70,7 +70,7 @@ struct SharedOptions: Hashable, Sendable {
                 policy.retryOnTimeout, policy.retryOnNoConnection, policy.reportsExhaustion,
                 policy.retriesUnsafeMethods,
             ]
-            maximumRetryAfter = policy.maximumRetryAfter
+            maxRetryAfter = policy.maxRetryAfter
         }
     }
 

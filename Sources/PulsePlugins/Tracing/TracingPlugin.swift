@@ -57,7 +57,7 @@ public struct TracingPlugin: PulsePlugin {
     }
 }
 
-extension TracingPlugin: TellsItsHooks {}
+extension TracingPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == TracingPlugin {
     /// A ``TracingPlugin`` for the client's home origins and other hosts: ``TracingPlugin/init(hosts:isSampled:)``.

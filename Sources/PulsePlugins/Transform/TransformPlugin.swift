@@ -16,7 +16,7 @@ public import PulseCore
 ///
 /// It sees responses of any status, including those from an inner cache, and the response of a streamed call with its
 /// stream. A redirect that will be followed passes unchanged, and so does a failure.
-public struct TransformPlugin: PulsePlugin, TellsItsHooks {
+public struct TransformPlugin: PulsePlugin, HookDeclaring {
     private let transform: @Sendable (PulseResponse, PluginContext) async throws -> PulseResponse
 
     public var identifier: String { "com.pulse.transform" }

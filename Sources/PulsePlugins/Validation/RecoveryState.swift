@@ -24,8 +24,8 @@ struct RecoveryState<Waiter: Sendable>: Sendable {
     /// A logical clock that orders sends and successes.
     private(set) var time: UInt64 = 0
 
-    init(maximumNames: Int = 256) {
-        successes = LRUCache(capacity: maximumNames)
+    init(maxNames: Int = 256) {
+        successes = LRUCache(capacity: maxNames)
     }
 
     var runCount: Int { runs.count }

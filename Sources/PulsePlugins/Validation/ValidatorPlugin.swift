@@ -167,7 +167,7 @@ public struct ValidatorPlugin: PulsePlugin {
 }
 
 // Validators do not wait, and every wait for a resend or recovery ends with the call.
-extension ValidatorPlugin: TellsItsHooks {}
+extension ValidatorPlugin: HookDeclaring {}
 
 extension PulsePlugin where Self == ValidatorPlugin {
     /// A ``ValidatorPlugin`` with the given validators: ``ValidatorPlugin/init(_:maxRepeats:recoveryTimeout:)``.

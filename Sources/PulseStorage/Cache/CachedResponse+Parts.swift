@@ -5,7 +5,7 @@ extension CachedResponse {
     /// their bytes, one range after the other.
     public struct Parts: Sendable, Hashable {
         /// The largest number of ranges in one entry.
-        package static let maximumCount = 256
+        package static let maxCount = 256
 
         /// Ascending offsets from the start of the representation. No range is empty or touches the next.
         public let ranges: [Range<Int>]
@@ -16,7 +16,7 @@ extension CachedResponse {
         /// the end of the one before it; or if one ends after `length`.
         public init?(ranges: [Range<Int>], length: Int?) {
             guard let first = ranges.first, let last = ranges.last, first.lowerBound >= 0,
-                ranges.count <= Self.maximumCount, !ranges.contains(where: \.isEmpty),
+                ranges.count <= Self.maxCount, !ranges.contains(where: \.isEmpty),
                 zip(ranges, ranges.dropFirst()).allSatisfy({ $0.upperBound < $1.lowerBound }),
                 last.upperBound <= length ?? .max
             else { return nil }

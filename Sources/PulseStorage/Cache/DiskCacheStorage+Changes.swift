@@ -9,12 +9,12 @@ extension DiskCacheStorage {
         -> Bool
     {
         let size = try file.finish(name.onDisk(key), head)
-        guard size <= maximumEntrySize else {
+        guard size <= maxEntrySize else {
             try removeVariantNow(head, name)
             return false
         }
         var (slot, others) = try slot(for: head, name)
-        if others + size > maximumEntrySize {
+        if others + size > maxEntrySize {
             // The variants of one key share the limit of a single response: otherwise they would evict all other
             // entries.
             index.withLock { $0.remove(name) }
@@ -33,7 +33,7 @@ extension DiskCacheStorage {
     private func slot(for head: CachedResponse.Head, _ name: DiskName) throws -> (slot: Int, others: Int) {
         var (own, free, oldest) = (Int?.none, Int?.none, (slot: 0, time: Date.distantFuture))
         var sizes = [Int](repeating: 0, count: DiskName.slotCount)
-        for slot in 0..<maximumVariants where free == nil {
+        for slot in 0..<maxVariants where free == nil {
             switch folder.read(name, slot) {
             case .empty, .damaged:
                 free = slot
@@ -156,7 +156,7 @@ final class DiskCacheWriter: CachedResponse.Writer {
 
     func write(_ chunk: Data) async throws -> Bool {
         try await store.change { [self] in
-            guard let file = try file(), file.count + chunk.count <= store.maximumEntrySize else {
+            guard let file = try file(), file.count + chunk.count <= store.maxEntrySize else {
                 discard()
                 return false
             }

@@ -6,7 +6,7 @@ import PulsePlatform
 /// A cache store in a folder, bounded in bytes and entries. It evicts the least recently used responses first.
 ///
 /// ```swift
-/// let storage = DiskCacheStorage(directory: DiskCacheStorage.defaultDirectory(), maximumBytes: 16 << 20)
+/// let storage = DiskCacheStorage(directory: DiskCacheStorage.defaultDirectory(), maxBytes: 16 << 20)
 /// let client = PulseClient(
 ///     configuration: configuration, plugins: [.cache(policy: .rfc9111, storage: storage)])
 /// ```
@@ -16,14 +16,14 @@ import PulsePlatform
 /// counts as missing. Large bodies are read and written in chunks.
 ///
 /// Several processes may use one folder. Each process keeps the bounds as far as it knows the folder. It scans the
-/// folder again after it has written a quarter of `maximumBytes` (at least 1 MiB), or as many responses as it knows (at
+/// folder again after it has written a quarter of `maxBytes` (at least 1 MiB), or as many responses as it knows (at
 /// least 1,000).
 ///
 /// A disk that does not respond for five to ten seconds, such as a dead network volume, is not used until it responds:
 /// nothing is found, and nothing is stored. Removals are made up for before the next lookup, by clearing the whole
 /// cache if necessary.
 ///
-/// A response that would take more than a quarter of `maximumBytes` is not stored. Nothing is read or created before
+/// A response that would take more than a quarter of `maxBytes` is not stored. Nothing is read or created before
 /// the first use. Safe from any thread. On Linux, the store needs the system's libcrypto; without it nothing is stored,
 /// and storing throws ``PulseError/unsupported(_:)``.
 public final class DiskCacheStorage: CacheStorage {
@@ -36,9 +36,9 @@ public final class DiskCacheStorage: CacheStorage {
     let scans = BlockingThreadPool(count: DiskScan.threadCount)
     let watch: DiskWatch
     private let missed = Locked(MissedRemovals())
-    let maximumEntrySize: Int
+    let maxEntrySize: Int
     /// The largest number of variants of a key. A further variant replaces the oldest.
-    let maximumVariants: Int
+    let maxVariants: Int
     let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
     let scan = Locked(ScanState())
     private let exposure = Locked(String?.none)
@@ -53,22 +53,22 @@ public final class DiskCacheStorage: CacheStorage {
     /// Creates a cache in a folder.
     ///
     /// - Parameter directory: a folder for this cache alone; created when it is needed.
-    /// - Parameter maximumBytes: 64 MiB by default; a negative number counts as 0.
-    /// - Parameter maximumEntries: 10,000 by default; a negative number counts as 0.
-    public convenience init(directory: URL, maximumBytes: Int = 64 << 20, maximumEntries: Int = 10_000) {
-        self.init(directory: directory, maximumBytes: maximumBytes, maximumEntries: maximumEntries, refuses: nil)
+    /// - Parameter maxBytes: 64 MiB by default; a negative number counts as 0.
+    /// - Parameter maxEntries: 10,000 by default; a negative number counts as 0.
+    public convenience init(directory: URL, maxBytes: Int = 64 << 20, maxEntries: Int = 10_000) {
+        self.init(directory: directory, maxBytes: maxBytes, maxEntries: maxEntries, refuses: nil)
     }
 
     init(
-        directory: URL, maximumBytes: Int, maximumEntries: Int, refuses: (@Sendable (_ bytes: Int) -> Int32?)?,
+        directory: URL, maxBytes: Int, maxEntries: Int, refuses: (@Sendable (_ bytes: Int) -> Int32?)?,
         refusesToOpen: (@Sendable () -> Int32?)? = nil, clock: any PulseClock = .system
     ) {
         watch = DiskWatch(clock)
         folder = DiskFolder(directory, refusesToOpen: refusesToOpen)
-        maximumEntrySize = max(0, maximumBytes) / 4
-        maximumVariants = min(DiskName.slotCount, max(1, maximumEntries))
+        maxEntrySize = max(0, maxBytes) / 4
+        maxVariants = min(DiskName.slotCount, max(1, maxEntries))
         self.refuses = refuses
-        index = Locked(DiskCacheIndex(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
+        index = Locked(DiskCacheIndex(maxBytes: max(0, maxBytes), maxEntries: max(0, maxEntries)))
     }
 
     /// The default folder for a cache of this name, under the bundle's identifier or the executable's name. It is in
@@ -141,14 +141,14 @@ public final class DiskCacheStorage: CacheStorage {
 
     public func store(_ response: CachedResponse, for key: CacheKey) async throws -> Bool {
         let name = try Self.name(key)
-        if response.body.count <= maximumEntrySize, let source = response.body.stored as? DiskBody {
+        if response.body.count <= maxEntrySize, let source = response.body.stored as? DiskBody {
             return try await change { [self] in
                 let file = try TemporaryDiskFile(in: folder, refuses: refuses)
                 try source.forEachChunk { try file.write($0) }
                 return try finish(file, response.head, key, name)
             }
         }
-        guard response.body.count <= maximumEntrySize else {
+        guard response.body.count <= maxEntrySize else {
             try await removeVariant(response.head, name)
             return false
         }
@@ -245,7 +245,7 @@ public final class DiskCacheStorage: CacheStorage {
 /// The removals missed while the disk hung: some entries, or everything if they were too many or a selection of
 /// several.
 private struct MissedRemovals {
-    private static let maximumCount = 1_000
+    private static let maxCount = 1_000
 
     private(set) var names: Set<DiskName> = []
     private(set) var isAll = false
@@ -253,7 +253,7 @@ private struct MissedRemovals {
     var isEmpty: Bool { names.isEmpty && !isAll }
 
     mutating func add(_ removal: DiskCacheStorage.Removal) {
-        if !isAll, case .entry(let name) = removal, names.count < Self.maximumCount {
+        if !isAll, case .entry(let name) = removal, names.count < Self.maxCount {
             names.insert(name)
         } else {
             (names, isAll) = ([], true)
@@ -262,10 +262,10 @@ private struct MissedRemovals {
 }
 
 extension CacheStorage where Self == DiskCacheStorage {
-    /// A cache in that folder, see ``DiskCacheStorage/init(directory:maximumBytes:maximumEntries:)``.
+    /// A cache in that folder, see ``DiskCacheStorage/init(directory:maxBytes:maxEntries:)``.
     public static func disk(
-        directory: URL, maximumBytes: Int = 64 << 20, maximumEntries: Int = 10_000
+        directory: URL, maxBytes: Int = 64 << 20, maxEntries: Int = 10_000
     ) -> DiskCacheStorage {
-        DiskCacheStorage(directory: directory, maximumBytes: maximumBytes, maximumEntries: maximumEntries)
+        DiskCacheStorage(directory: directory, maxBytes: maxBytes, maxEntries: maxEntries)
     }
 }

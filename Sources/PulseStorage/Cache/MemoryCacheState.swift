@@ -11,10 +11,10 @@ struct MemoryCacheState: Sendable {
     }
 
     /// The largest number of variants of a key, such as languages of one URL. A further variant replaces the oldest.
-    private static let maximumVariants = 8
+    private static let maxVariants = 8
 
-    let maximumBytes: Int
-    let maximumEntries: Int
+    let maxBytes: Int
+    let maxEntries: Int
     private var slots = LRUCache<CacheKey, Slot>(capacity: .max)
     /// The keys of each URL: the response to an unsafe request invalidates those of all partitions.
     private var keys: [String: Set<CacheKey>] = [:]
@@ -22,12 +22,12 @@ struct MemoryCacheState: Sendable {
     private(set) var bytes = 0
     private(set) var entries = 0
 
-    init(maximumBytes: Int, maximumEntries: Int) {
-        self.maximumBytes = maximumBytes
-        self.maximumEntries = maximumEntries
+    init(maxBytes: Int, maxEntries: Int) {
+        self.maxBytes = maxBytes
+        self.maxEntries = maxEntries
     }
 
-    var maximumEntrySize: Int { maximumBytes / 4 }
+    var maxEntrySize: Int { maxBytes / 4 }
 
     var usage: CacheUsage { CacheUsage(entries: entries, bytes: bytes) }
 
@@ -38,19 +38,19 @@ struct MemoryCacheState: Sendable {
     /// Stores a response; returns false if it is too large.
     mutating func put(_ response: CachedResponse, for key: CacheKey) -> Bool {
         let size = Self.size(of: response, for: key)
-        guard size <= maximumEntrySize, maximumEntries > 0 else {
+        guard size <= maxEntrySize, maxEntries > 0 else {
             removeVariant(like: response.head, for: key)
             return false
         }
         var change = (bytes: 0, entries: 0)
         var replaced: [CachedResponse] = []
-        let (limit, most) = (maximumEntrySize, maximumEntries)
+        let (limit, most) = (maxEntrySize, maxEntries)
         slots.withValue(for: key, default: Slot()) { slot in
             let before = (slot.bytes, slot.responses.count)
             if let known = slot.responses.firstIndex(where: { $0.head.selectingFields == response.head.selectingFields }
             ) {
                 replaced.append(slot.responses.remove(at: known))
-            } else if slot.responses.count >= Self.maximumVariants {
+            } else if slot.responses.count >= Self.maxVariants {
                 replaced.append(slot.responses.removeFirst())
             }
             for response in replaced { slot.bytes -= Self.size(of: response, for: key) }
@@ -95,7 +95,7 @@ struct MemoryCacheState: Sendable {
     // MARK: Eviction
 
     private mutating func evictIfNeeded() {
-        while bytes > maximumBytes || entries > maximumEntries, let oldest = slots.removeLeastRecentlyUsed() {
+        while bytes > maxBytes || entries > maxEntries, let oldest = slots.removeLeastRecentlyUsed() {
             discard(oldest.key, oldest.value)
         }
     }

@@ -5,22 +5,22 @@ import PulseCore
 /// A cache store in memory, bounded in bytes and entries. It evicts the least recently used responses first.
 ///
 /// ```swift
-/// let storage = MemoryCacheStorage(maximumBytes: 8 << 20, maximumEntries: 500)
+/// let storage = MemoryCacheStorage(maxBytes: 8 << 20, maxEntries: 500)
 /// let client = PulseClient(
 ///     configuration: configuration, plugins: [.cache(policy: .rfc9111, storage: storage)])
 /// ```
 ///
-/// A response that would take more than a quarter of `maximumBytes` is not stored: it would evict all others. Nothing
+/// A response that would take more than a quarter of `maxBytes` is not stored: it would evict all others. Nothing
 /// outlives the process. Safe from any thread.
 public final class MemoryCacheStorage: CacheStorage {
     private let state: Locked<MemoryCacheState>
 
     /// Creates an empty cache.
     ///
-    /// - Parameter maximumBytes: 32 MiB by default; a negative number counts as 0.
-    /// - Parameter maximumEntries: 1,000 by default; a negative number counts as 0.
-    public init(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) {
-        state = Locked(MemoryCacheState(maximumBytes: max(0, maximumBytes), maximumEntries: max(0, maximumEntries)))
+    /// - Parameter maxBytes: 32 MiB by default; a negative number counts as 0.
+    /// - Parameter maxEntries: 1,000 by default; a negative number counts as 0.
+    public init(maxBytes: Int = 32 << 20, maxEntries: Int = 1_000) {
+        state = Locked(MemoryCacheState(maxBytes: max(0, maxBytes), maxEntries: max(0, maxEntries)))
     }
 
     public func responses(for key: CacheKey) async -> [CachedResponse] {
@@ -37,7 +37,7 @@ public final class MemoryCacheStorage: CacheStorage {
     }
 
     public func writer(for key: CacheKey) async throws -> any CachedResponse.Writer {
-        Writer(limit: state.withLock { $0.maximumEntrySize }) { head, body in
+        Writer(limit: state.withLock { $0.maxEntrySize }) { head, body in
             self.put(CachedResponse(head: head, body: CachedResponse.Body(body)), for: key)
         }
     }
@@ -97,8 +97,8 @@ public final class MemoryCacheStorage: CacheStorage {
 }
 
 extension CacheStorage where Self == MemoryCacheStorage {
-    /// A cache in memory, see ``MemoryCacheStorage/init(maximumBytes:maximumEntries:)``.
-    public static func memory(maximumBytes: Int = 32 << 20, maximumEntries: Int = 1_000) -> MemoryCacheStorage {
-        MemoryCacheStorage(maximumBytes: maximumBytes, maximumEntries: maximumEntries)
+    /// A cache in memory, see ``MemoryCacheStorage/init(maxBytes:maxEntries:)``.
+    public static func memory(maxBytes: Int = 32 << 20, maxEntries: Int = 1_000) -> MemoryCacheStorage {
+        MemoryCacheStorage(maxBytes: maxBytes, maxEntries: maxEntries)
     }
 }

@@ -38,7 +38,7 @@ extension OfflineQueue {
     ///
     /// Throws ``PulseError/invalidRequest(reason:)`` if there is no dead letter with that id.
     public func retryDeadLetter(id: UUID) async throws {
-        let record = LogRecord(QueueOperation.revived.rawValue, id, expiry: try await store.expiry())
+        let record = JournalRecord(QueueOperation.revived.rawValue, id, expiry: try await store.expiry())
         try await store.append(record) { machine in
             guard machine.mayRevive(id) else { throw Self.unknown(id) }
         }
@@ -114,7 +114,7 @@ extension OfflineQueue {
             updated.body = nil
         }
         do {
-            let record = LogRecord(
+            let record = JournalRecord(
                 QueueOperation.updated.rawValue, id, tag: before.tag, expiry: before.expiry,
                 payload: try updated.encoded())
             try await store.append(record) { machine in

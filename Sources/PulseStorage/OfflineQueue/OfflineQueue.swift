@@ -15,7 +15,7 @@ package import PulseCore
 /// lock on a file there while it sends, and while it backs off after a server's refusal; not while it waits for a
 /// connection.
 public final class OfflineQueue: Sendable {
-    package typealias Send = @Sendable (Replay) async -> ReplayOutcome
+    package typealias Send = @Sendable (QueuedSend) async -> ReplayOutcome
 
     let policy: OfflineQueuePolicy
     let redaction: Redaction

@@ -28,7 +28,7 @@ package struct QueueDraft: Sendable {
 }
 
 /// An entry to send.
-package struct Replay: Sendable {
+package struct QueuedSend: Sendable {
     package let id: UUID
     package let request: URLRequest
     package let droppedDefaults: [String]

@@ -22,7 +22,7 @@ extension QueueStore {
         let (body, file) = try await placed(draft, id.uuidString)
         do {
             let request = StoredRequest(draft, body: body, file: file, now: clock.now)
-            let record = LogRecord(
+            let record = JournalRecord(
                 QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: try await expiry(),
                 payload: try request.encoded())
             try await log.append([record]) { [self] in
@@ -40,7 +40,7 @@ extension QueueStore {
     }
 
     /// Writes a record that changes its entry. The entry is marked from its admission until the record is applied.
-    func append(_ record: LogRecord, if admission: @escaping @Sendable (StateMachine) throws -> Void) async throws {
+    func append(_ record: JournalRecord, if admission: @escaping @Sendable (StateMachine) throws -> Void) async throws {
         let isAdmitted = Locked(false)
         do {
             try await log.append([record]) { [self] in
@@ -79,7 +79,7 @@ extension QueueStore {
         try? await log.append([mark])
     }
 
-    private func dueMark() -> LogRecord? {
+    private func dueMark() -> JournalRecord? {
         let (uptime, wall) = (clock.uptime, clock.now.milliseconds)
         return decide { $0.time.dueMark(uptime: uptime, wall: wall) }
     }
@@ -161,7 +161,7 @@ extension QueueStore {
     }
 
     /// Writes the record of an outcome. If that fails, a later drain pass tries again.
-    func write(_ record: LogRecord, _ id: UUID, tag: String?) async {
+    func write(_ record: JournalRecord, _ id: UUID, tag: String?) async {
         do {
             try await log.append([record]) { [self] in
                 if read({ $0.isOutdated(record, tag: tag) }) { throw Outdated() }

@@ -160,7 +160,7 @@ extension QueueStore.StateMachine {
     mutating func finish(
         _ id: UUID, tag: String?, _ verdict: ReplayVerdict, reason: @autoclosure () -> Data, uptime: TimeInterval,
         randomness: any Randomness
-    ) -> LogRecord? {
+    ) -> JournalRecord? {
         if verdict != .offline, verdict != .stopped { offlineFailures = 0 }
         switch verdict {
         case .done(let status):
@@ -168,7 +168,7 @@ extension QueueStore.StateMachine {
             return entries[id].map { _ in Self.removal(id, .done(status: status)) }
         case .rejected:
             tagQueues[tag]?.clearFailures()
-            return entries[id].map { _ in LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason()) }
+            return entries[id].map { _ in JournalRecord(QueueOperation.deadLettered.rawValue, id, payload: reason()) }
         case .unavailable(let isVerdict, let retryAfter):
             backOff(tag, retryAfter: retryAfter, isServerBackoff: isVerdict, uptime, randomness)
             return isVerdict ? countAttempt(id, tag, reason: reason()) : nil
@@ -191,18 +191,18 @@ extension QueueStore.StateMachine {
     }
 
     /// The record of one more attempt. The last attempt makes the entry a dead letter.
-    private mutating func countAttempt(_ id: UUID, _ tag: String?, reason: @autoclosure () -> Data) -> LogRecord? {
+    private mutating func countAttempt(_ id: UUID, _ tag: String?, reason: @autoclosure () -> Data) -> JournalRecord? {
         guard let entry = entries[id] else { return nil }
         guard entry.attempts + 1 < maxAttempts else {
             tagQueues[tag]?.clearFailuresOfDeadLetter()
-            return LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
+            return JournalRecord(QueueOperation.deadLettered.rawValue, id, payload: reason())
         }
         return Self.attempt(id, entry.attempts + 1)
     }
 
     /// Whether a record would end an entry in an outdated revision: another process has changed the entry while it was
     /// in flight. The new revision is sent then. Call it under the journal's lock.
-    func isOutdated(_ record: LogRecord, tag: String?) -> Bool {
+    func isOutdated(_ record: JournalRecord, tag: String?) -> Bool {
         guard record.operation != QueueOperation.attempted.byte, let entry = entries[record.id],
             let queue = tagQueues[tag], queue.inFlight == record.id
         else { return false }
@@ -227,7 +227,7 @@ extension QueueStore.StateMachine {
     /// Handles a record that could not be written. The entry stays in flight, so that it is not sent again and no entry
     /// of its tag overtakes it. The write is retried later.
     mutating func postpone(
-        _ id: UUID, tag: String?, _ record: LogRecord, uptime: TimeInterval, randomness: any Randomness
+        _ id: UUID, tag: String?, _ record: JournalRecord, uptime: TimeInterval, randomness: any Randomness
     ) {
         let failures = (unrecorded[id]?.failures ?? 0) + 1
         let delay = max(1, Self.backoff.delay(beforeRetry: failures, randomness: randomness))

@@ -37,7 +37,7 @@ extension QueueStore {
             /// Writes the record, which ends the entry.
             case end(UUID, QueueRemoval)
             /// Retries a write that failed.
-            case record(UUID, LogRecord, tag: String?)
+            case record(UUID, JournalRecord, tag: String?)
 
             /// The id of its entry.
             var id: UUID {
@@ -108,7 +108,7 @@ extension QueueStore {
         }
 
         struct Unrecorded: Sendable {
-            let record: LogRecord
+            let record: JournalRecord
             let tag: String?
             var due: TimeInterval
             var failures: Int
@@ -279,16 +279,16 @@ extension QueueStore.StateMachine {
         return contents
     }
 
-    static func attempt(_ id: UUID, _ count: Int) -> LogRecord {
-        LogRecord(QueueOperation.attempted.rawValue, id, payload: Data("\(count)".utf8))
+    static func attempt(_ id: UUID, _ count: Int) -> JournalRecord {
+        JournalRecord(QueueOperation.attempted.rawValue, id, payload: Data("\(count)".utf8))
     }
 
-    static func revisions(_ id: UUID, _ count: Int) -> LogRecord {
-        LogRecord(QueueOperation.revised.rawValue, id, payload: Data("\(count)".utf8))
+    static func revisions(_ id: UUID, _ count: Int) -> JournalRecord {
+        JournalRecord(QueueOperation.revised.rawValue, id, payload: Data("\(count)".utf8))
     }
 
-    static func removal(_ id: UUID, _ reason: QueueRemoval) -> LogRecord {
-        LogRecord(QueueOperation.removed.rawValue, id, payload: reason.note)
+    static func removal(_ id: UUID, _ reason: QueueRemoval) -> JournalRecord {
+        JournalRecord(QueueOperation.removed.rawValue, id, payload: reason.note)
     }
 }
 
@@ -297,7 +297,7 @@ extension QueueStore.StateMachine {
 extension QueueStore.StateMachine {
     /// Reserves a slot, and returns the record that makes room for it if the policy allows that. Throws
     /// ``PulseError/offlineQueueFull``.
-    mutating func admit(_ id: UUID) throws(PulseError) -> LogRecord? {
+    mutating func admit(_ id: UUID) throws(PulseError) -> JournalRecord? {
         if pendingCount + reserved.count < capacity {
             reserved.updateValue(nil, forKey: id)
             return nil

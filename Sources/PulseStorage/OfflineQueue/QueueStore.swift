@@ -15,7 +15,7 @@ final class QueueStore: Sendable {
     let clock: any PulseClock
     let randomness: any Randomness
     let waiters: QueueWaiters
-    let log: any RecordLog
+    let log: any Journal
     let files: BodyFiles?
     let ended: EndedEntries?
     /// Applies a change of the journal; tests call it themselves. It does not retain the store, which owns the journal.
@@ -43,7 +43,7 @@ final class QueueStore: Sendable {
             effects.forEach(report.perform)
         }
         let journal = directory?.appendingPathComponent("journal", isDirectory: false)
-        log = if let journal { AppendLog(journal, disk: disk, apply: apply) } else { MemoryLog(apply: apply) }
+        log = if let journal { FileJournal(journal, disk: disk, apply: apply) } else { MemoryJournal(apply: apply) }
         (self.clock, self.randomness, self.waiters, requestExpiry) = (clock, randomness, waiters, policy.requestExpiry)
         (self.state, self.files, self.ended, self.report) = (state, files, ended, report)
         (self.journal, self.apply) = (journal, apply)
@@ -105,7 +105,7 @@ final class QueueStore: Sendable {
     /// reading it.
     var mayHaveEntries: Bool {
         let size = journal.flatMap { try? SystemFile.status($0.path)?.size } ?? 0
-        return size > LogHeader.line.count || files?.isEmpty == false
+        return size > JournalHeader.line.count || files?.isEmpty == false
     }
 
     /// Reads the records that other processes have appended.
@@ -151,7 +151,7 @@ final class QueueStore: Sendable {
 
     /// The replay of an entry's newest revision, to which the outcome will apply. Throws
     /// ``JournalFailure/damagedRecord``, and ``JournalFailure/missing`` if the entry's body is gone.
-    func replay(of id: UUID) async throws -> Replay {
+    func replay(of id: UUID) async throws -> QueuedSend {
         let record = try await log.read { [self] in decide { $0.takeRevisionToSend(of: id) } }
         guard let record else { throw JournalFailure.damagedRecord }
         let stored = try StoredRequest(decoding: record.payload)

@@ -39,7 +39,7 @@ struct QueueTime: Sendable {
     }
 
     /// The mark to write if there is none, the wall clock has jumped since the last one, or that is an hour old.
-    mutating func dueMark(uptime: TimeInterval, wall: Int64) -> LogRecord? {
+    mutating func dueMark(uptime: TimeInterval, wall: Int64) -> JournalRecord? {
         let new = Mark(time: now(uptime: uptime, wall: wall), wall: wall)
         guard let mark else { return new.record }
         let jump = (new.wall - new.time) - (mark.wall - mark.time)
@@ -60,7 +60,7 @@ extension QueueTime.Mark {
     }
 
     /// The record of the mark, which belongs to no entry.
-    var record: LogRecord {
-        LogRecord(QueueOperation.marked.rawValue, UUID(bits: 0, 0), payload: Data("\(time) \(wall)".utf8))
+    var record: JournalRecord {
+        JournalRecord(QueueOperation.marked.rawValue, UUID(bits: 0, 0), payload: Data("\(time) \(wall)".utf8))
     }
 }

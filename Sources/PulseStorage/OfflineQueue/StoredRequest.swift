@@ -89,13 +89,13 @@ package struct StoredRequest: Codable, Sendable {
     }
 
     /// The replay of the request, with the body of its file if it has one. Throws ``JournalFailure/damagedRecord``.
-    package func replay(_ id: UUID, tag: String?, body file: URL? = nil) throws -> Replay {
+    package func replay(_ id: UUID, tag: String?, body file: URL? = nil) throws -> QueuedSend {
         guard let url = URL(string: url) else { throw JournalFailure.damagedRecord }
         var request = URLRequest(url: url)
         request.httpMethod = method
         request.allHTTPHeaderFields = headers
         request.httpBody = body
-        return Replay(
+        return QueuedSend(
             id: id, request: request, droppedDefaults: dropped ?? [], body: file.map { .file($0) } ?? .inRequest,
             options: options.with(\.tag, value: tag), key: key, account: account)
     }

@@ -58,7 +58,7 @@ public struct FileSecretStore: SecretStore {
             guard status.owner == geteuid(), status.permissions & 0o077 == 0 else {
                 throw SecretStoreFailure(.read, .notPrivate)
             }
-            guard status.size <= SecretRecord.maximumSecretSize + SecretRecord.maximumLineSize,
+            guard status.size <= SecretRecord.maxSecretSize + SecretRecord.maxLineSize,
                 let secret = SecretRecord.decode(try SystemFile.read(file, from: 0, count: status.size))
             else { throw SecretStoreFailure(.read, .damaged) }
             return secret
@@ -66,7 +66,7 @@ public struct FileSecretStore: SecretStore {
     }
 
     public func setSecret(_ secret: Data, for account: String) throws {
-        guard secret.count <= SecretRecord.maximumSecretSize else { throw SecretStoreFailure(.write, .tooLarge) }
+        guard secret.count <= SecretRecord.maxSecretSize else { throw SecretStoreFailure(.write, .tooLarge) }
         let path = try path(of: account, .write)
         try withTypedErrors(.write) {
             try SystemFile.makePrivateDirectory(directory, using: disk)
@@ -94,11 +94,11 @@ public struct FileSecretStore: SecretStore {
     private static let suffix = ".secret"
     private static let temporarySuffix = ".new"
     /// The longest file name on common file systems, in bytes.
-    private static let maximumNameSize = 255
+    private static let maxNameSize = 255
 
     private func path(of account: String, _ operation: SecretStoreFailure.Operation) throws -> String {
         let name = Self.escaped(account) + Self.suffix
-        guard name.utf8.count + Self.temporarySuffix.utf8.count <= Self.maximumNameSize else {
+        guard name.utf8.count + Self.temporarySuffix.utf8.count <= Self.maxNameSize else {
             throw SecretStoreFailure(operation, .invalidAccount)
         }
         return directory + "/" + name

@@ -4,7 +4,7 @@ import PulseCore
 
 /// The failure of a request that is not on the cassette, or not the next on it.
 package struct CassetteMiss: Error, Sendable, CustomStringConvertible, LocalizedError {
-    private static let maximumReasons = 20
+    private static let maxReasons = 20
 
     /// The request, its URL masked, and its difference from each recorded request.
     package let description: String
@@ -17,10 +17,10 @@ package struct CassetteMiss: Error, Sendable, CustomStringConvertible, Localized
         let came = "\(request.method) \(request.url)"
         guard let next else {
             var lines = ["not on the cassette: \(came)"]
-            lines += tracks.prefix(Self.maximumReasons).enumerated().map { index, track in
+            lines += tracks.prefix(Self.maxReasons).enumerated().map { index, track in
                 "\(index + 1). \(track.method) \(track.url): \(reason(track))"
             }
-            let left = tracks.count - Self.maximumReasons
+            let left = tracks.count - Self.maxReasons
             if left > 0 { lines.append("… and \(left) more") }
             description = tracks.isEmpty ? "\(lines[0]): it is empty" : lines.joined(separator: "; ")
             return

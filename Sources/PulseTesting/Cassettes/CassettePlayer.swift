@@ -108,7 +108,7 @@ extension ExchangeCapture {
     /// A capture without limits: a truncated body could not be played.
     static func cassette(secretHeaders: Set<String>) -> ExchangeCapture {
         ExchangeCapture(
-            secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maximumBodyLength: .max,
-            maximumTextLength: .max, maximumFields: .max, keepsBinaryBodies: true, keepsExactResponses: true)
+            secretHeaders.isEmpty ? .standard : Redaction(secretHeaders: secretHeaders), maxBodyLength: .max,
+            maxTextLength: .max, maxFields: .max, keepsBinaryBodies: true, keepsExactResponses: true)
     }
 }

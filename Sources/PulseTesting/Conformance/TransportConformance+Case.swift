@@ -41,7 +41,7 @@ extension TransportConformance {
         /// The part of the list that it belongs to.
         package let kind: Kind
         let requiredCapabilities: TransportCapabilities
-        let maximumConnectionsPerHost: Int
+        let maxConnectionsPerHost: Int
         let isUnknownExclusion: Bool
         let respond: Responder
         /// Throws ``Check/Failure`` if the promise is broken.
@@ -55,7 +55,7 @@ extension TransportConformance {
             self.name = name
             self.kind = kind
             requiredCapabilities = requires
-            self.maximumConnectionsPerHost = connections
+            self.maxConnectionsPerHost = connections
             self.isUnknownExclusion = isUnknownExclusion
             self.respond = respond
             self.verify = verify

@@ -7,8 +7,8 @@ public import PulseCore
 /// With Swift Testing, one parameterized test is enough:
 ///
 /// ```swift
-/// static let conformance = TransportConformance("MyTransport") { maximumConnectionsPerHost in
-///     MyTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+/// static let conformance = TransportConformance("MyTransport") { maxConnectionsPerHost in
+///     MyTransport(maxConnectionsPerHost: maxConnectionsPerHost)
 /// }
 ///
 /// @Test(arguments: conformance.cases)
@@ -54,7 +54,7 @@ public struct TransportConformance: Sendable {
     public init(
         _ transport: String, exclusions: [String: String] = [:], timeLimit: TimeInterval = 10,
         tls: MockServer.TLSIdentity? = nil,
-        makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
+        makeTransport: @escaping @Sendable (_ maxConnectionsPerHost: Int) -> any Transport
     ) {
         self.transport = transport
         self.exclusions = exclusions
@@ -66,7 +66,7 @@ public struct TransportConformance: Sendable {
     /// The whole list over HTTP/2, with an ``HTTP2Front`` in front of the ``MockServer`` of each case.
     package init(
         overHTTP2 transport: String, exclusions: [String: String], timeLimit: TimeInterval,
-        makeTransport: @escaping @Sendable (_ maximumConnectionsPerHost: Int) -> any Transport
+        makeTransport: @escaping @Sendable (_ maxConnectionsPerHost: Int) -> any Transport
     ) {
         self.transport = transport
         self.exclusions = exclusions
@@ -124,7 +124,7 @@ public struct TransportConformance: Sendable {
     private func perform(_ promise: Case) async throws -> Outcome {
         switch environment {
         case .sockets(let configuration, let makeTransport):
-            return try await perform(promise, over: makeTransport(promise.maximumConnectionsPerHost)) {
+            return try await perform(promise, over: makeTransport(promise.maxConnectionsPerHost)) {
                 let server = try await MockServer.start(configuration)
                 return Scene(
                     server: server, baseURL: server.baseURL, tls: configuration.tls?.clientSettings ?? .default,
@@ -133,7 +133,7 @@ public struct TransportConformance: Sendable {
         #if canImport(CPulsePlatform)
         case .http2(let makeTransport):
             return try await perform(
-                promise, over: makeTransport(promise.maximumConnectionsPerHost), Self.openHTTP2)
+                promise, over: makeTransport(promise.maxConnectionsPerHost), Self.openHTTP2)
         #endif
         case .simulation(let makeTransport):
             let server = SimulatedServer(promise.respond)

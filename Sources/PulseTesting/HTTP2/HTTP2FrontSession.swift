@@ -47,7 +47,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
         }
     }
 
-    static let maximumStreams: UInt32 = 128
+    static let maxStreams: UInt32 = 128
     /// The maximum number of response bytes that wait for the client.
     static let bodyLimit = 256 << 10
 
@@ -91,7 +91,7 @@ final class HTTP2FrontSession: @unchecked Sendable {
             }
             return session.read(stream, to: target, capacity)
         }
-        server = pulse_http2_server_new(&calls, Self.maximumStreams)
+        server = pulse_http2_server_new(&calls, Self.maxStreams)
         guard server != nil else { throw PulseError.unsupported("HTTP/2 in MockServer: no memory") }
     }
 

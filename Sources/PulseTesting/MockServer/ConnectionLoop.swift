@@ -23,7 +23,7 @@ struct ConnectionLoop {
         self.index = index
         self.socket = socket
         self.core = core
-        parser = RequestParser(maximumHeadSize: core.configuration.maximumHeadSize)
+        parser = RequestParser(maxHeadSize: core.configuration.maxHeadSize)
     }
 
     mutating func run() async {
@@ -123,11 +123,11 @@ struct ConnectionLoop {
         case .interrupted(let bytes, let steps): interruption = (bytes, steps)
         case .slowly(let bytes, let seconds):
             pieceDelay = seconds
-            parser.maximumPieceSize = bytes
+            parser.maxPieceSize = bytes
             socket.limitReadAhead(to: bytes)
         }
         defer {
-            parser.maximumPieceSize = .max
+            parser.maxPieceSize = .max
             socket.limitReadAhead(to: nil)
         }
 
@@ -159,7 +159,7 @@ struct ConnectionLoop {
     private func record(_ bytes: Data, in request: inout RecordedRequest) {
         request.bodyByteCount += bytes.count
         request.byteCount = parser.messageSize
-        let room = core.configuration.maximumRecordedBodySize - request.body.count
+        let room = core.configuration.maxRecordedBodySize - request.body.count
         if room > 0 { request.body.append(bytes.prefix(room)) }
         core.log.received(request.bodyByteCount, of: request)
     }

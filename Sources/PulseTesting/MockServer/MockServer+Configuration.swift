@@ -32,10 +32,10 @@ extension MockServer {
         public var host: Host
         /// The limit of the request line and all header fields in bytes, 64 KiB by default. A larger request gets a
         /// 431.
-        public var maximumHeadSize: Int
+        public var maxHeadSize: Int
         /// The maximum number of recorded bytes of a body, 64 MiB by default. Of a longer body only the first bytes are
         /// recorded, but all are counted.
-        public var maximumRecordedBodySize: Int
+        public var maxRecordedBodySize: Int
         /// Whether the server responds to `Expect: 100-continue` with `100 Continue` before it reads the body; true by
         /// default.
         public var sends100Continue: Bool
@@ -58,15 +58,15 @@ extension MockServer {
 
         /// A configuration with these limits; the defaults suit most tests.
         public init(
-            host: Host = .ipv4, maximumHeadSize: Int = 64 << 10, maximumRecordedBodySize: Int = 64 << 20,
+            host: Host = .ipv4, maxHeadSize: Int = 64 << 10, maxRecordedBodySize: Int = 64 << 20,
             sends100Continue: Bool = true, receiveBufferSize: Int? = nil, sendBufferSize: Int? = nil,
             backlog: Int = 4096, tls: TLSIdentity? = nil,
             tlsVersions: ClosedRange<TLSSettings.Version> = .tls12 ... .tls13,
             clientCertificates: ClientCertificates = .ignored
         ) {
             self.host = host
-            self.maximumHeadSize = maximumHeadSize
-            self.maximumRecordedBodySize = maximumRecordedBodySize
+            self.maxHeadSize = maxHeadSize
+            self.maxRecordedBodySize = maxRecordedBodySize
             self.sends100Continue = sends100Continue
             self.receiveBufferSize = receiveBufferSize
             self.sendBufferSize = sendBufferSize

@@ -14,7 +14,7 @@ public struct RecordedRequest: Sendable {
     public let headers: HTTPHeaders
     /// The values of the route's `{name}` segments, percent-decoded.
     public internal(set) var parameters: [String: String] = [:]
-    /// The body without its chunked coding; truncated at the configuration's `maximumRecordedBodySize`.
+    /// The body without its chunked coding; truncated at the configuration's `maxRecordedBodySize`.
     public internal(set) var body = Data()
     /// The length of the body on the wire in bytes, without chunked coding: more than `body.count` if that was
     /// truncated.

@@ -105,7 +105,7 @@ public final class MockTransport: Transport {
     /// Also throws a ``TransportFailure`` for a body that fails or is larger than the limit,
     /// ``PulseError/unsupported(_:)`` for an upgrade without a closure for sockets, and
     /// ``PulseError/invalidRequest(reason:)`` for a request line and header fields beyond
-    /// ``PulseCore/TransportRequest/maximumHeadSize``.
+    /// ``PulseCore/TransportRequest/maxHeadSize``.
     public func send(_ request: TransportRequest) async throws -> PulseResponse {
         if case .upgrade = request.delivery, mockSockets == nil {
             throw PulseError.unsupported("MockTransport has no sockets")

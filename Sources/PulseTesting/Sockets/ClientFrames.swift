@@ -7,7 +7,7 @@ import PulseCore
 /// The codec reads messages. It gets the bytes frame by frame, so that it rejects a frame at its first wrong byte.
 struct ClientFrames: Sendable {
     /// The largest message in bytes.
-    static let maximumMessageSize = 64 << 20
+    static let maxMessageSize = 64 << 20
 
     /// The client's close frame, once ``next()`` has returned it.
     private(set) var close: SocketClose?
@@ -18,7 +18,7 @@ struct ClientFrames: Sendable {
 
     init(mayBeCompressed: Bool) {
         reader = FrameReader(
-            of: .client, mayBeCompressed: mayBeCompressed, maximumMessageSize: Self.maximumMessageSize)
+            of: .client, mayBeCompressed: mayBeCompressed, maxMessageSize: Self.maxMessageSize)
     }
 
     /// Takes the next bytes from the wire.

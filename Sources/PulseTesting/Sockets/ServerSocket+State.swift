@@ -30,7 +30,7 @@ extension ServerSocket {
         init(_ record: Record, _ deflate: DeflateParameters?) {
             self.record = record
             inflater = deflate.map {
-                MessageInflater($0, of: .client, maximumMessageSize: ClientFrames.maximumMessageSize)
+                MessageInflater($0, of: .client, maxMessageSize: ClientFrames.maxMessageSize)
             }
             frames = ClientFrames(mayBeCompressed: record.mayBeCompressed)
         }

@@ -24,7 +24,7 @@ struct HTTP1Request {
     ) throws {
         var text = url.absoluteString
         // Before a very long URL is scanned.
-        if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
+        if text.utf8.count > TransportRequest.maxHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else {
             throw PulseError.invalidRequest(reason: "the method is not a token, or is CONNECT")
@@ -63,7 +63,7 @@ struct HTTP1Request {
         }
         writer.bytes += "\r\n"
         // A field counts as at most seven times its bytes.
-        if writer.bytes.count > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
+        if writer.bytes.count > TransportRequest.maxHeadSize / 8 { try request.checkHeadSize() }
         if !body.isEmpty { writer.bytes += body }
         bytes = Data(writer.bytes)
         closesConnection = writer.closesConnection

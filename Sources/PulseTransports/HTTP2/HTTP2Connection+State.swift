@@ -74,10 +74,10 @@ extension HTTP2Connection.State {
     var isOpen: Bool { !isRetired && end == nil && session.mayOpenStreams }
 
     /// The peer's stream limit; nil until its SETTINGS arrive.
-    var streamLimit: Int? { hasSettings ? session.maximumStreams : nil }
+    var streamLimit: Int? { hasSettings ? session.maxStreams : nil }
 
     mutating func reserve() -> Bool {
-        let limit = streamLimit ?? min(expectedLimit, session.maximumStreams)
+        let limit = streamLimit ?? min(expectedLimit, session.maxStreams)
         guard isOpen, openCount + reservedCount < limit else { return false }
         reservedCount += 1
         return true

@@ -17,7 +17,7 @@ struct HTTP2Request: Sendable {
     init(_ request: TransportRequest, _ url: URL, _ origin: Origin, _ feed: BodyFeed? = nil) throws {
         let text = url.absoluteString
         // Before a very long URL is scanned.
-        if text.utf8.count > TransportRequest.maximumHeadSize { try request.checkHeadSize() }
+        if text.utf8.count > TransportRequest.maxHeadSize { try request.checkHeadSize() }
         let method = request.urlRequest.httpMethod ?? "GET"
         guard method.isHTTPToken, method != "CONNECT" else {
             throw PulseError.invalidRequest(reason: "the method is not a token, or is CONNECT")
@@ -41,7 +41,7 @@ struct HTTP2Request: Sendable {
         if let length = Self.length(of: request, method, feed) { add("content-length", "\(length)") }
         // A field counts as at most seven times its bytes.
         let size = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.count }
-        if size > TransportRequest.maximumHeadSize / 8 { try request.checkHeadSize() }
+        if size > TransportRequest.maxHeadSize / 8 { try request.checkHeadSize() }
     }
 
     private mutating func add(_ given: [String: String], isSecure: Bool) throws {

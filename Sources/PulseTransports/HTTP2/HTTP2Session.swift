@@ -46,7 +46,7 @@ final class HTTP2Session: @unchecked Sendable {
         case closed(stream: Int32, code: ErrorCode, isUnprocessed: Bool)
         /// No new streams may be opened from now on.
         case goAway(lastStream: Int32, code: ErrorCode)
-        /// The peer's SETTINGS arrived: ``maximumStreams`` may have changed.
+        /// The peer's SETTINGS arrived: ``maxStreams`` may have changed.
         case settings
         case pong
     }
@@ -141,7 +141,7 @@ final class HTTP2Session: @unchecked Sendable {
     }
 
     /// The maximum number of concurrent streams, which the peer sets; 100 until its SETTINGS arrive.
-    var maximumStreams: Int { Int(clamping: pulse_http2_maximum_streams(session)) }
+    var maxStreams: Int { Int(clamping: pulse_http2_maximum_streams(session)) }
 
     /// Whether new streams may be opened: no GOAWAY from either side, no failure, and stream identifiers left.
     var mayOpenStreams: Bool { failure == nil && !isEnding && !hasGoAway && pulse_http2_may_submit(session) }

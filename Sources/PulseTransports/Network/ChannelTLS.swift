@@ -12,7 +12,7 @@ struct ChannelTLS: Sendable, Hashable {
     let applicationProtocol = "http/1.1"
     /// The numbers of the versions on the wire.
     let minimumVersion: UInt16
-    let maximumVersion: UInt16
+    let maxVersion: UInt16
     /// Whether the channel evaluates the server's certificates itself.
     let evaluatesTrust: Bool
 
@@ -28,9 +28,9 @@ struct ChannelTLS: Sendable, Hashable {
         serverName = settings.address.serverName
         certifiedName = settings.address.serverName ?? settings.address.plainHost
         minimumVersion = settings.minimumVersion.raising(minimum)
-        maximumVersion = maximum
+        maxVersion = maximum
         evaluatesTrust = settings.evaluatesTrust
-        guard minimumVersion <= maximumVersion else {
+        guard minimumVersion <= maxVersion else {
             throw .invalidRequest(
                 reason: "`minimumVersion` of the TLS settings is beyond the maximum of the session's configuration")
         }

@@ -54,7 +54,7 @@ final class NetworkChannel: CallbackChannel, @unchecked Sendable {
         if let name = plan.serverName { sec_protocol_options_set_tls_server_name(options, name) }
         sec_protocol_options_add_tls_application_protocol(options, plan.applicationProtocol)
         sec_protocol_options_set_min_tls_protocol_version(options, tls_protocol_version_t(number: plan.minimumVersion))
-        sec_protocol_options_set_max_tls_protocol_version(options, tls_protocol_version_t(number: plan.maximumVersion))
+        sec_protocol_options_set_max_tls_protocol_version(options, tls_protocol_version_t(number: plan.maxVersion))
         if let credential = settings.identity {
             guard let identity = credential.channelIdentity else {
                 throw TLSSettings.ClientCertificate.unusable("the system takes no identity from it")

@@ -68,7 +68,7 @@ extension ConnectionPool {
         }
 
         /// How long an idle connection is kept, in seconds: after that time many servers and routers have dropped it.
-        static var maximumIdleTime: TimeInterval { 118 }
+        static var maxIdleTime: TimeInterval { 118 }
         /// The maximum number of keys, and of origins, remembered as HTTP/1.1 only. Beyond it, all are forgotten and
         /// relearned.
         static var memoryLimit: Int { 256 }
@@ -188,7 +188,7 @@ extension ConnectionPool {
             let all = shared.values.joined()
             let times = all.compactMap(\.connection.idleSince).sorted()
             let surplus = all.count > limit ? min(all.count - limit * 3 / 4, times.count) : 0
-            let threshold = max(surplus > 0 ? times[surplus - 1] : -.infinity, now - Self.maximumIdleTime)
+            let threshold = max(surplus > 0 ? times[surplus - 1] : -.infinity, now - Self.maxIdleTime)
             var expired: [Shared] = []
             for (key, sharings) in shared {
                 let kept = sharings.filter { !($0.connection.idleSince.map { $0 <= threshold } ?? false) }
@@ -197,7 +197,7 @@ extension ConnectionPool {
                 shared[key] = kept.isEmpty ? nil : kept
             }
             let oldest = times.first { $0 > threshold }
-            return (expired, oldest.map { $0 + Self.maximumIdleTime } ?? .infinity)
+            return (expired, oldest.map { $0 + Self.maxIdleTime } ?? .infinity)
         }
 
         private mutating func takeIdle(
@@ -208,7 +208,7 @@ extension ConnectionPool {
             while let last = idle.values[index].popLast() {
                 count -= 1
                 // All others have been idle for longer.
-                guard last.since > now - Self.maximumIdleTime else {
+                guard last.since > now - Self.maxIdleTime else {
                     dropped += [last] + takeIdle(at: index)
                     break
                 }
@@ -241,7 +241,7 @@ extension ConnectionPool {
             guard !isClosed else { return [connection] }
             idle[pooled.key, default: []].append(connection)
             count += 1
-            nextSweep = min(nextSweep, now + Self.maximumIdleTime)
+            nextSweep = min(nextSweep, now + Self.maxIdleTime)
             return now >= nextSweep || count > limit ? sweep(now: now) : []
         }
 
@@ -251,7 +251,7 @@ extension ConnectionPool {
             let all = idle.values.joined().map(\.since).sorted()
             let surplus = all.count > limit ? all.count - limit * 3 / 4 : 0
             let youngestSurplus = surplus > 0 ? all[surplus - 1] : -.infinity
-            let threshold = max(youngestSurplus, now - Self.maximumIdleTime)
+            let threshold = max(youngestSurplus, now - Self.maxIdleTime)
             var dropped: [IdleConnection] = []
             for (key, connections) in idle {
                 guard let first = connections.first else {
@@ -265,7 +265,7 @@ extension ConnectionPool {
                 idle[key] = kept.isEmpty ? nil : kept
             }
             count -= dropped.count
-            nextSweep = idle.isEmpty ? .infinity : now + Self.maximumIdleTime / 4
+            nextSweep = idle.isEmpty ? .infinity : now + Self.maxIdleTime / 4
             return dropped
         }
 

@@ -153,7 +153,7 @@ final class ConnectionPool: IdleConnections {
         }
         withExtendedLifetime(ended) {}
         for continuation in woken { continuation.resume() }
-        if connection.isOpen, let since = connection.idleSince { checkIdleShared(at: since + Machine.maximumIdleTime) }
+        if connection.isOpen, let since = connection.idleSince { checkIdleShared(at: since + Machine.maxIdleTime) }
     }
 
     /// HTTP/1.1 connections close by themselves; see ``ReusableConnection/rest(for:)``.
@@ -178,7 +178,7 @@ final class ConnectionPool: IdleConnections {
     }
 
     func keep(_ pooled: PooledConnection, now: TimeInterval) {
-        pooled.connection.rest(for: min(Machine.maximumIdleTime, pooled.idleLimit))
+        pooled.connection.rest(for: min(Machine.maxIdleTime, pooled.idleLimit))
         let dropped = state.withLock { $0.machine.keep(pooled, now: now) }
         withExtendedLifetime(dropped) {}
     }

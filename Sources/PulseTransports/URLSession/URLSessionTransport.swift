@@ -37,44 +37,44 @@ public final class URLSessionTransport: Transport {
     /// A transport over a `URLSession`, which the first request creates. Caches, cookies and credential stores are off,
     /// since the client handles these.
     ///
-    /// - Parameter maximumConnectionsPerHost: the maximum number of concurrent requests to one host, 6 by default on
+    /// - Parameter maxConnectionsPerHost: the maximum number of concurrent requests to one host, 6 by default on
     ///   Apple platforms. Others wait in order, each for at most its ``TransportRequest/poolTimeout``. Streamed
     ///   responses do not count: they have their own session and connections.
     /// - Parameter configure: changes the session's configuration before the session is created. It may be called
     ///   several times, on any thread.
     public convenience init(
-        maximumConnectionsPerHost: Int = PulseConfiguration().maximumConnectionsPerHost,
+        maxConnectionsPerHost: Int = PulseConfiguration().maxConnectionsPerHost,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.init(
-            maximumConnectionsPerHost: maximumConnectionsPerHost, appliesBackpressure: Self.appliesBackpressure,
+            maxConnectionsPerHost: maxConnectionsPerHost, appliesBackpressure: Self.appliesBackpressure,
             configure: configure)
     }
 
     /// - Parameter appliesBackpressure: whether to stream bodies, which requires that suspending a task applies
     ///   backpressure.
     package convenience init(
-        maximumConnectionsPerHost: Int, appliesBackpressure: Bool,
+        maxConnectionsPerHost: Int, appliesBackpressure: Bool,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.init(
-            maximumConnectionsPerHost, appliesBackpressure: appliesBackpressure, makeChannel: Self.makeChannel,
+            maxConnectionsPerHost, appliesBackpressure: appliesBackpressure, makeChannel: Self.makeChannel,
             configure: configure)
     }
 
     /// - Parameter makeChannel: makes the channels of upgrades; nil without any.
     /// - Parameter security: nil where the transport can enforce neither pins nor TLS and proxy settings.
     init(
-        _ maximumConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
+        _ maxConnectionsPerHost: Int, appliesBackpressure: Bool, makeChannel: UpgradeConnector.ChannelMaker?,
         security: SessionSecurity? = .system,
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil
     ) {
         self.appliesBackpressure = appliesBackpressure
         exchanges = SessionDelegate(security)
-        slots = ConnectionSlots(limit: maximumConnectionsPerHost)
+        slots = ConnectionSlots(limit: maxConnectionsPerHost)
         let settings: @Sendable () -> URLSessionConfiguration = {
             let configuration = URLSessionConfiguration.ephemeral
-            configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+            configuration.httpMaximumConnectionsPerHost = max(1, maxConnectionsPerHost)
             configuration.keepNoState()
             configure?(configuration)
             // The client has its own rules for a missing network.

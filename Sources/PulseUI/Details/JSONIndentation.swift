@@ -10,7 +10,7 @@ struct JSONIndentation {
     }
 
     /// Deeper values are not indented further: whitespace grows with the square of the depth.
-    static let maximumDepth = 32
+    static let maxDepth = 32
 
     private let bytes: [UInt8]
     private let isTruncated: Bool
@@ -142,7 +142,7 @@ struct JSONIndentation {
 
     private mutating func breakLine() {
         output.append(UInt8(ascii: "\n"))
-        output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * min(open.count, Self.maximumDepth)))
+        output.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * min(open.count, Self.maxDepth)))
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -285,7 +285,7 @@ struct PluginChainTests {
 
     @Test
     func onlyDeclaredHooksAreCalled() async throws {
-        struct DeclaringPlugin: TellsItsHooks {
+        struct DeclaringPlugin: HookDeclaring {
             let identifier: String
             let hooks: PluginHooks
             let trace: Trace

@@ -149,7 +149,7 @@ struct PluginContextTests {
     func aPluginsOwnRequestMayWriteWhereTheCallOnlyReads() throws {
         let context = try context(method: .post)
         let post = try request(.post, "https://api.example.com/")
-        context.store[OnlyReads.self] = true
+        context.store[ReadOnlyKey.self] = true
         #expect(ReplaySafety(of: post, sent: post, in: context).allowsRepeat())
         #expect(ReplaySafety(of: post, in: context.detached()).allowsRepeat())
         let own = try context.auxiliaryRequest(try request(.post, "https://api.example.com/login"), limit: 10)

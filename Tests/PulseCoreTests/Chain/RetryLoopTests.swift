@@ -285,7 +285,7 @@ struct RetryLoopTests {
     @Test
     func thePolicyCapsRetryAfter() async throws {
         var policy = policy
-        policy.maximumRetryAfter = 5
+        policy.maxRetryAfter = 5
         let chain = ChainUnderTest([.success(.sample(503, headers: ["Retry-After": "6"]))])
         _ = await chain.run(try request(), through: chain.pipeline(configured: policy))
         #expect(chain.clock.sleeps.isEmpty)

@@ -73,7 +73,7 @@ struct PercentEncodingTests {
     @HeavyWork func randomTextSurvivesARoundTrip() {
         var generator = SplitMix64(seed: 1)
         for _ in 0..<2_000 {
-            let text = generator.hostileText(maximumLength: 40)
+            let text = generator.hostileText(maxLength: 40)
             #expect(PercentEncoding.decode(PercentEncoding.segment(text)) == text)
             #expect(PercentEncoding.decode(PercentEncoding.query(text)) == text)
             let form = PercentEncoding.form(text).replacingOccurrences(of: "+", with: "%20")

@@ -43,8 +43,8 @@ struct QueryStringTests {
         for _ in 0..<1_000 {
             let items = (0..<Int.random(in: 0...5, using: &generator)).map { _ in
                 URLQueryItem(
-                    name: generator.hostileText(minimumLength: 1, maximumLength: 12),
-                    value: generator.hostileText(maximumLength: 12))
+                    name: generator.hostileText(minimumLength: 1, maxLength: 12),
+                    value: generator.hostileText(maxLength: 12))
             }
             #expect(parse(QueryEncoder.formString(items)) == items)
             #expect(parse(QueryEncoder.queryString(items)) == items)

@@ -26,11 +26,11 @@ struct PulseConfigurationTests {
         #expect(configuration.logLevel == .none)
         #expect(configuration.encoder is JSONRequestEncoder)
         #expect(configuration.decoder is JSONResponseDecoder)
-        #expect(configuration.maximumBufferedBodySize == 134_217_728)
+        #expect(configuration.maxBufferedBodySize == 134_217_728)
         #if canImport(Darwin)
-        #expect(configuration.maximumConnectionsPerHost == 6)
+        #expect(configuration.maxConnectionsPerHost == 6)
         #else
-        #expect(configuration.maximumConnectionsPerHost == 64)
+        #expect(configuration.maxConnectionsPerHost == 64)
         #endif
         #expect(configuration.tls == .default)
         #expect(configuration.proxy == .environment)
@@ -53,7 +53,7 @@ struct PulseConfigurationTests {
             Mirror(reflecting: PulseConfiguration()).children.compactMap(\.label).sorted() == [
                 "baseURL", "clock", "connectTimeout", "connectivity", "cookieStore", "deadline", "decoder",
                 "defaultHeaders", "defaultQueryItems",
-                "encoder", "logLevel", "maximumBufferedBodySize", "maximumConnectionsPerHost", "offlineQueuePolicy",
+                "encoder", "logLevel", "maxBufferedBodySize", "maxConnectionsPerHost", "offlineQueuePolicy",
                 "poolTimeout", "proxy",
                 "randomness", "redirectPolicy", "retryPolicy", "secretHeaders", "sslPinningPolicy", "timeout", "tls",
                 "trustedOrigins",

@@ -276,7 +276,7 @@ struct RedirectPolicyTests {
     func hostileLocationsNeverTrapOrLeaveHTTP() throws {
         var generator = SplitMix64(seed: 3986)
         for _ in 0..<5000 {
-            let response = try redirect(to: generator.hostileText(maximumLength: 10))
+            let response = try redirect(to: generator.hostileText(maxLength: 10))
             guard let target = followed(response)?.url else { continue }
             #expect(Origin(target)?.scheme == "https")
             #expect(target.absoluteString.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
@@ -297,7 +297,7 @@ struct RedirectPolicyTests {
 
     @Test(arguments: [(0, 0), (1, 1), (25, 25), (-1, 0)])
     func theMaximumNumberOfHopsIsConfigurable(maximum: Int, allowed: Int) throws {
-        let policy = RedirectPolicy.follow(maximumHops: maximum)
+        let policy = RedirectPolicy.follow(maxHops: maximum)
         let response = try redirect(to: "/next")
         if allowed > 0 {
             #expect(policy.decision(for: response, hop: allowed - 1, isBodyReplayable: true).request != nil)
@@ -340,7 +340,7 @@ struct RedirectPolicyTests {
     }
 
     @Test func theDescriptionNamesTheMode() {
-        #expect("\(RedirectPolicy.follow(maximumHops: 3))" == "follow(maximumHops: 3)")
+        #expect("\(RedirectPolicy.follow(maxHops: 3))" == "follow(maxHops: 3)")
         #expect("\(RedirectPolicy.refuse)" == "refuse")
         #expect("\(RedirectPolicy.custom { _, _ in nil })" == "custom")
     }

@@ -13,7 +13,7 @@ struct RetryPolicyTests {
         #expect(policy.retryableStatusCodes == [408, 425, 429, 500, 502, 503, 504])
         #expect(policy.retryOnTimeout && policy.retryOnNoConnection)
         #expect(!policy.reportsExhaustion && !policy.retriesUnsafeMethods)
-        #expect(policy.maximumRetryAfter == 60)
+        #expect(policy.maxRetryAfter == 60)
         guard case .exponentialWithJitter(base: 0.25, maxDelay: 20) = policy.backoffStrategy else {
             Issue.record("not full jitter from 0.25 s up to 20 s")
             return
@@ -33,12 +33,12 @@ struct RetryPolicyTests {
             retryOnNoConnection: false)
         policy.reportsExhaustion = true
         policy.retriesUnsafeMethods = true
-        policy.maximumRetryAfter = 5
+        policy.maxRetryAfter = 5
         #expect(
             "\(policy)"
                 == "RetryPolicy(maxAttempts: 1, backoffStrategy: constant(2.0), retryableStatusCodes: [],"
                 + " retryOnTimeout: false, retryOnNoConnection: false, reportsExhaustion: true,"
-                + " retriesUnsafeMethods: true, maximumRetryAfter: 5.0)")
+                + " retriesUnsafeMethods: true, maxRetryAfter: 5.0)")
     }
 
     @Test

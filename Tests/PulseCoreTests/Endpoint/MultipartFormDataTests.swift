@@ -208,8 +208,8 @@ struct MultipartFormDataTests {
         for _ in 0..<500 {
             let fields = (0..<Int.random(in: 0...4, using: &generator)).map { _ in
                 (
-                    name: generator.hostileText(maximumLength: 10).filter { $0 != "\u{0}" },
-                    value: generator.hostileText(maximumLength: 30)
+                    name: generator.hostileText(maxLength: 10).filter { $0 != "\u{0}" },
+                    value: generator.hostileText(maxLength: 30)
                 )
             }
             let boundary = MultipartFormData.boundary(using: .system)

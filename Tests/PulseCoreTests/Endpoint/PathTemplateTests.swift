@@ -86,8 +86,8 @@ struct PathTemplateTests {
         var generator = SplitMix64(seed: 2)
         let template: PathTemplate = "/a/{x}/b/pre-{y}.json"
         for _ in 0..<3_000 {
-            let x = generator.hostileText(minimumLength: 1, maximumLength: 12)
-            let y = generator.hostileText(minimumLength: 1, maximumLength: 12)
+            let x = generator.hostileText(minimumLength: 1, maxLength: 12)
+            let y = generator.hostileText(minimumLength: 1, maxLength: 12)
             guard x != ".", x != ".." else { continue }
             let path = try template.expand(["x": x, "y": y])
             #expect(path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).count == 5)

@@ -29,8 +29,8 @@ struct RequestOptionsTests {
                 { $0.redirectPolicy?.follows == false }
             ),
             (
-                "maximumBufferedBodySize", { $0.maximumBufferedBodySize = $1 ? 1 : 2 },
-                { $0.maximumBufferedBodySize == 1 }
+                "maxBufferedBodySize", { $0.maxBufferedBodySize = $1 ? 1 : 2 },
+                { $0.maxBufferedBodySize == 1 }
             ),
             ("queuesBehindPending", { $0.queuesBehindPending = $1 }, { $0.queuesBehindPending == true }),
             ("progress", { $0.progress = Heard.closure(adds: $1) }, { Heard.isFilled(by: $0.progress) }),

@@ -41,7 +41,7 @@ struct WholeSecondTimeoutTests {
     func anIntPropertyIsATimeout() {
         #expect(seconds(of: Whole()) == 60)
         #expect(seconds(of: Computed()) == 61)
-        #expect(Whole().unusedMembers.isEmpty)
+        #expect(Whole().mistypedRequirements.isEmpty)
     }
 
     @Test

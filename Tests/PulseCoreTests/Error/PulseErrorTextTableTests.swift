@@ -38,7 +38,7 @@ struct PulseErrorTextTableTests {
 
     private static let lost = TransportFailure(code: .networkConnectionLost, phase: .maybeSent)
     private static let poolTimeout =
-        "waited 60.0 s (poolTimeout) for one of the 6 connections (maximumConnectionsPerHost) to h"
+        "waited 60.0 s (poolTimeout) for one of the 6 connections (maxConnectionsPerHost) to h"
     private static let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
 
     private static let table: [(PulseError, String)] = [

@@ -143,7 +143,7 @@ struct HTTPDateTests {
     @HeavyWork func hostileTextNeverTraps() {
         var generator = SplitMix64(seed: 7)
         for _ in 0..<5000 {
-            _ = HTTPDate.parse(generator.hostileText(maximumLength: 12), now: now)
+            _ = HTTPDate.parse(generator.hostileText(maxLength: 12), now: now)
             var bytes = Array(Self.forms[Int.random(in: 0..<3, using: &generator)].utf8)
             bytes[Int.random(in: bytes.indices, using: &generator)] = UInt8.random(in: 0...127, using: &generator)
             _ = HTTPDate.parse(String(decoding: bytes, as: UTF8.self), now: now)

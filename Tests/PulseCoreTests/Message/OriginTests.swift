@@ -67,7 +67,7 @@ struct OriginTests {
     func theHostAgreesWithFoundation() {
         var random = SplitMix64(seed: 0x0816)
         for _ in 0..<3000 {
-            guard let url = URL(string: "https://" + random.hostileText(maximumLength: 12)) else { continue }
+            guard let url = URL(string: "https://" + random.hostileText(maxLength: 12)) else { continue }
             guard let origin = Origin(url) else { continue }
             #expect(origin.host == url.host?.lowercased(), "\(url.absoluteString.debugDescription)")
         }

@@ -15,7 +15,7 @@ struct SocketFrameTests {
         _ bytes: Data, cutAt cuts: [Int] = [], of sender: FrameReader.Sender = .server, compressed: Bool = false,
         limit: Int = .max
     ) -> (parts: [Part], fault: SocketFault?) {
-        var reader = FrameReader(of: sender, mayBeCompressed: compressed, maximumMessageSize: limit)
+        var reader = FrameReader(of: sender, mayBeCompressed: compressed, maxMessageSize: limit)
         var parts: [Part] = []
         var start = 0
         for end in cuts + [bytes.count] {

@@ -10,7 +10,7 @@ struct EventParserTests {
     private typealias Output = EventParser.Output
 
     private static func parse(_ chunks: [Data], lastEventID: String = "") throws -> (outputs: [Output], id: String) {
-        var parser = EventParser(maximumEventSize: 1 << 20, lastEventID: lastEventID)
+        var parser = EventParser(maxEventSize: 1 << 20, lastEventID: lastEventID)
         var outputs: [Output] = []
         for chunk in chunks {
             parser.append(chunk)
@@ -162,7 +162,7 @@ struct EventParserTests {
     /// Copying the data for each line would take longer than the time limit, in release.
     @Test func anEventOfVeryManyLinesIsRefusedInLinearTime() throws {
         let limit = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 1 << 20 : 32 << 20
-        var parser = EventParser(maximumEventSize: limit)
+        var parser = EventParser(maxEventSize: limit)
         let lines = Data(String(repeating: "data:\n", count: 10_000).utf8)
         let error = #expect(throws: PulseError.self) {
             // Without their ends, 50,000 bytes.
@@ -181,7 +181,7 @@ struct EventParserTests {
             ("id: 12345678901\n", true), ("id: 1\nid: 2\nid: 3\n", true),
             ("data:\u{0}\n\n:123456789012345\ndata:1\n\n", false),
         ] {
-            var parser = EventParser(maximumEventSize: 12)
+            var parser = EventParser(maxEventSize: 12)
             parser.append(Data(text.utf8))
             do {
                 while try parser.next() != nil {}
@@ -193,14 +193,14 @@ struct EventParserTests {
     }
 
     @Test func bytesThatAreReplacedCountAsTheyAreKept() throws {
-        var parser = EventParser(maximumEventSize: 100)
+        var parser = EventParser(maxEventSize: 100)
         parser.append(Data("data:".utf8) + Data(repeating: 0xFF, count: 60) + Data("\n\n".utf8))
         let error = #expect(throws: PulseError.self) { try parser.next() }
         #expect(error?.kind == .responseTooLarge)
     }
 
     @Test func aCommentOfAnyLengthIsNotKept() throws {
-        var parser = EventParser(maximumEventSize: 100)
+        var parser = EventParser(maxEventSize: 100)
         parser.append(Data("data: a\n:".utf8))
         #expect(try parser.next() == nil)
         for _ in 0..<1_000 {
@@ -225,7 +225,7 @@ struct EventParserTests {
         var fed = 0
         var error: PulseError?
         let steps = StepCount.taken {
-            var parser = EventParser(maximumEventSize: limit)
+            var parser = EventParser(maxEventSize: limit)
             while error == nil, fed < 1 << 20 {
                 let chunk = (fed..<fed + chunkSize).map {
                     Self.endless[index].name == "a data line" && $0 >= piece.count

@@ -9,7 +9,7 @@ import Testing
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct SplitterTests {
     private static func lines(_ chunks: [Data], limit: Int = .max) throws -> [String] {
-        var splitter = LineSplitter(maximumLength: limit, skipsByteOrderMark: true)
+        var splitter = LineSplitter(maxLength: limit, skipsByteOrderMark: true)
         var lines: [String] = []
         for chunk in chunks {
             splitter.append(chunk)
@@ -30,7 +30,7 @@ struct SplitterTests {
 
     /// Each text, or nil for one that was cut.
     private static func texts(_ format: JSONTextSplitter.Format, _ chunks: [Data]) throws -> [String?] {
-        var splitter = JSONTextSplitter(format, maximumLength: .max)
+        var splitter = JSONTextSplitter(format, maxLength: .max)
         var texts: [String?] = []
         func add(_ next: () throws -> Data?) throws {
             while true {
@@ -58,7 +58,7 @@ struct SplitterTests {
     func theLimitOfATextIsExact(format: JSONTextSplitter.Format, body: String) throws {
         for (limit, isRefused) in [(7, false), (6, true)] {
             for chunkSize in [1, 100] {
-                var splitter = JSONTextSplitter(format, maximumLength: limit)
+                var splitter = JSONTextSplitter(format, maxLength: limit)
                 var texts = 0
                 var error: PulseError?
                 do {
@@ -175,7 +175,7 @@ struct SplitterTests {
             #expect((error?.kind == .responseTooLarge) == isRefused, "\(text.debugDescription)")
         }
         for format in [JSONTextSplitter.Format.lines, .sequence] {
-            var splitter = JSONTextSplitter(format, maximumLength: 5)
+            var splitter = JSONTextSplitter(format, maxLength: 5)
             splitter.append(Data("\u{1E}1234567".utf8))
             let error = #expect(throws: PulseError.self) { try splitter.next() }
             #expect(error?.kind == .responseTooLarge)
@@ -188,7 +188,7 @@ struct SplitterTests {
         let limit = 64 << 10
         var fed = 0
         let steps = StepCount.taken {
-            var lines = LineSplitter(maximumLength: limit, skipsByteOrderMark: false)
+            var lines = LineSplitter(maxLength: limit, skipsByteOrderMark: false)
             while fed < 1 << 20 {
                 lines.append(Data(repeating: 0x61, count: chunkSize))
                 fed += chunkSize

@@ -114,7 +114,7 @@ struct DefaultQueryItemTests {
     @Test func noErrorEventShowsTheirValues() async throws {
         let client = Self.client(
             MockTransport(stubs: [Stub().reply(.events([ServerSentEvent(type: "error", data: "{}")]))]))
-        let values = client.events("/events").decoded(as: [String: Int].self)
+        let values = client.serverSentEvents("/events").decoded(as: [String: Int].self)
         let error = await #expect(throws: PulseError.self) { for try await _ in values {} }
         #expect(error?.kind == .custom)
         Self.expectNoValue(in: error, path: "/events")

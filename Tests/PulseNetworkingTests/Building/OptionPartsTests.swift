@@ -105,7 +105,7 @@ struct OptionPartsTests {
         options.decoder = .json
         options.encoder = .json
         options.redirectPolicy = .refuse
-        options.maximumBufferedBodySize = 1 << 20
+        options.maxBufferedBodySize = 1 << 20
         options.queuesBehindPending = false
         options.waitsForConnectivity = true
         _ = try await client.request(GetUser(), options: options)

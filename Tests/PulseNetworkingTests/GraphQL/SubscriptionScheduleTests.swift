@@ -145,7 +145,7 @@ private final class SubscriptionSchedule: Sendable {
         isCalm.withLock { $0 = true }
         await client.shutdown()
         let count = transport.count
-        #expect(count.maximumOpen <= 2 && !count.isShared, "\(seed): \(count)")
+        #expect(count.maxOpen <= 2 && !count.isShared, "\(seed): \(count)")
         #expect(count.open == 0 && count.alive == 0, "\(seed): \(count)")
         return count.cut
     }

@@ -10,7 +10,7 @@ import Testing
 
 /// Requests that wait until the test responds to them.
 final class HeldRequests: Sendable {
-    private typealias Reply = PendingReply<Result<PulseResponse, PulseError>>
+    private typealias Reply = Promise<Result<PulseResponse, PulseError>>
 
     private struct State {
         var requests: [URLRequest] = []
@@ -45,7 +45,7 @@ final class HeldRequests: Sendable {
         }
         return try await reply.value {
             state.withLock { _ = $0.cancelled.insert(number) }
-            reply.give(.failure(.cancelled))
+            reply.fulfill(.failure(.cancelled))
         }.get()
     }
 
@@ -73,7 +73,7 @@ final class HeldRequests: Sendable {
         let (request, reply) = state.withLock { ($0.requests[number], $0.replies[number]) }
         var headers = headers
         headers["Content-Type"] = "application/json"
-        reply.give(
+        reply.fulfill(
             .success(PulseResponse(statusCode: status, headers: headers, data: Data(json.utf8), request: request)))
     }
 }

@@ -10,7 +10,7 @@ final class LateRuns: Sendable {
 
     @TaskLocal static var caller: String?
 
-    private let replies = Locked<[PendingReply<Int>]>([])
+    private let replies = Locked<[Promise<Int>]>([])
     private let endCount = Locked(0)
     private let log = Locked<[String]>([])
 
@@ -30,7 +30,7 @@ final class LateRuns: Sendable {
     @MainActor
     func target(_ id: Int) -> ModelCore<Content, RequestPhase<Int>>.Target {
         .init(GetNumber(id: id), isPaged: false) { _, _, _ in
-            let reply = PendingReply<Int>()
+            let reply = Promise<Int>()
             let priority = Task.currentPriority == .utility ? "utility" : "userInitiated"
             self.log.withLock { $0.append("\(Self.caller ?? "none") \(priority)") }
             self.replies.withLock { $0.append(reply) }
@@ -49,7 +49,7 @@ final class LateRuns: Sendable {
     func end(_ number: Int, _ value: Int) async {
         await started(number + 1)
         let ended = ended
-        replies.withLock { $0[number] }.give(value)
+        replies.withLock { $0[number] }.fulfill(value)
         await eventually { self.ended > ended }
         await turns()
     }

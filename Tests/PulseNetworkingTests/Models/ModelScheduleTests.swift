@@ -49,7 +49,7 @@ private final class HeldRuns: Sendable {
         let asksServer: Bool
     }
 
-    typealias Reply = PendingReply<Result<TestContent, PulseError>>
+    typealias Reply = Promise<Result<TestContent, PulseError>>
 
     private let replies = Locked<[ID: Reply]>([:])
     private let log = Locked<(started: Set<Start>, ended: Int)>(([], 0))
@@ -73,7 +73,7 @@ private final class HeldRuns: Sendable {
             }
             // A cancelled run may end late, with a value.
             let reply = self.reply(id)
-            let result = await reply.value { if id.number.isMultiple(of: 2) { reply.give(.failure(.cancelled)) } }
+            let result = await reply.value { if id.number.isMultiple(of: 2) { reply.fulfill(.failure(.cancelled)) } }
             self.log.withLock { $0.ended += 1 }
             return try result.get()
         }
@@ -340,7 +340,7 @@ private final class ModelSchedule {
     }
 
     private func respond(to model: Model) -> String {
-        if below(4) == 0, let old = oldRuns.last { held.reply(old).give(.success(TestContent(value: -1))) }
+        if below(4) == 0, let old = oldRuns.last { held.reply(old).fulfill(.success(TestContent(value: -1))) }
         guard let entry = entries[model.request], entry.plain.isRunning, let id = entry.id else { return "pass" }
         let result: Result<TestContent, PulseError> =
             switch below(6) {
@@ -348,7 +348,7 @@ private final class ModelSchedule {
             case 1: .failure([.noConnection, .emptyBody][below(2)])
             default: .success(TestContent(value: newNumber(), hasMore: below(2) == 0))
             }
-        held.reply(id).give(result)
+        held.reply(id).fulfill(result)
         change(model.request) { $0.end(entry.load, result, now) }
         return "respond to \(model.request): \(result)"
     }
@@ -395,7 +395,7 @@ private final class ModelSchedule {
             if told != shown { return "told \(told), not \(shown)" }
         }
         for client in clients { client.requests.removeAll() }
-        for start in starts { held.reply(start.id).give(.success(TestContent(value: -1))) }
+        for start in starts { held.reply(start.id).fulfill(.success(TestContent(value: -1))) }
         await eventually { clients.allSatisfy { $0.requestTable.count == 0 } && held.ended == starts.count }
         return held.started == starts ? nil : "other runs"
     }

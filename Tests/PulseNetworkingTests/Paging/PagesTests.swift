@@ -16,7 +16,7 @@ struct PagesTests {
         var next: String?
     }
 
-    private struct Items: PagedEndpoint {
+    private struct List: PaginatedEndpoint {
         typealias Response = Page
         var cursor: String?
         var headers: [String: String] = [:]
@@ -24,10 +24,11 @@ struct PagesTests {
         var path: String { "/items" }
         var queryParameters: [String: String] { cursor.map { ["cursor": $0] } ?? [:] }
 
-        func next(after page: DecodedResponse<Page>) throws -> Items? {
+        func next(after page: DecodedResponse<Page>) throws -> List? {
             if page.value.next == "fail" { throw URLError(.badURL) }
-            return page.value.next.map { Items(cursor: $0, headers: headers, options: options) }
+            return page.value.next.map { List(cursor: $0, headers: headers, options: options) }
         }
+        func items(of page: Page) -> [Int] { page.items }
     }
 
     /// Responds with the pages by cursor.
@@ -66,20 +67,20 @@ struct PagesTests {
     @Test(arguments: [false, true])
     func anEmptyPageWithANextOneGoesOn(isPrefetching: Bool) async {
         let (client, transport) = Self.client(Self.three)
-        let pages = client.pages(Items()).prefetching(isPrefetching)
+        let pages = client.pages(List()).prefetching(isPrefetching)
         for _ in 0..<2 {
             let found = await items(pages)
             #expect(found.items == [[1, 2], [], [3]] && found.error == nil)
         }
         // Each walk starts with the first page.
         #expect(transport.requests.count == 6)
-        let byClosure = await items(client.pages(Items()) { page in page.value.next.map { Items(cursor: $0) } })
+        let byClosure = await items(client.pages(List()) { page in page.value.next.map { List(cursor: $0) } })
         #expect(byClosure.items == [[1, 2], [], [3]])
     }
 
     @Test func nothingIsFetchedAheadUnlessAskedFor() async throws {
         let (client, transport) = Self.client(Self.three)
-        var iterator = client.pages(Items()).makeAsyncIterator()
+        var iterator = client.pages(List()).makeAsyncIterator()
         #expect(transport.requests.isEmpty)
         _ = try await iterator.next()
         for _ in 0..<100 { await Task.yield() }
@@ -89,7 +90,7 @@ struct PagesTests {
     @Test(arguments: [false, true])
     func aLimitEndsTheWalk(isPrefetching: Bool) async throws {
         let (client, transport) = Self.client(Self.three)
-        let pages = client.pages(Items()).prefetching(isPrefetching)
+        let pages = client.pages(List()).prefetching(isPrefetching)
         #expect(await items(pages.limited(to: 2)).items == [[1, 2], []])
         for _ in 0..<100 { await Task.yield() }
         #expect(transport.requests.count == 2)
@@ -101,7 +102,7 @@ struct PagesTests {
     @Test(arguments: [false, true])
     func anErrorComesInItsTurn(isPrefetching: Bool) async throws {
         let (client, transport) = Self.client(["": Page(items: [1], next: "b"), "b": Page(items: [2], next: "gone")])
-        var iterator = client.pages(Items()).prefetching(isPrefetching).makeAsyncIterator()
+        var iterator = client.pages(List()).prefetching(isPrefetching).makeAsyncIterator()
         #expect(try await iterator.next()?.value.items == [1])
         #expect(try await iterator.next()?.value.items == [2])
         let error = await #expect(throws: PulseError.self) { try await iterator.next() }
@@ -109,7 +110,7 @@ struct PagesTests {
         #expect(try await iterator.next() == nil)
         #expect(transport.requests.count == 3)
         let (other, _) = Self.client(["": Page(items: [1], next: "fail")])
-        let thrown = await items(other.pages(Items()).prefetching(isPrefetching))
+        let thrown = await items(other.pages(List()).prefetching(isPrefetching))
         #expect(thrown.items == [[1]])
         guard case .transport(.badURL, _) = thrown.error else {
             Issue.record("\(String(describing: thrown.error))")
@@ -119,7 +120,7 @@ struct PagesTests {
 
     @Test func aCircleEndsTheWalk() async {
         let (client, transport) = Self.client(["": Page(items: [1], next: "b"), "b": Page(items: [2], next: "b")])
-        let found = await items(client.pages(Items()))
+        let found = await items(client.pages(List()))
         #expect(found.items == [[1], [2]])
         guard case .transport(.badServerResponse, _) = found.error else {
             Issue.record("\(String(describing: found.error))")
@@ -129,7 +130,7 @@ struct PagesTests {
     }
 
     /// An id of each request, as a value that is computed.
-    private struct Traced: PagedEndpoint {
+    private struct Traced: PaginatedEndpoint {
         typealias Response = Page
         var cursor: String?
         let path = "/items"
@@ -137,6 +138,7 @@ struct PagesTests {
         var headers: [String: String] { ["x-request-id": UUID().uuidString, "X-Tenant": "a"] }
 
         func next(after page: DecodedResponse<Page>) -> Traced? { page.value.next.map { Traced(cursor: $0) } }
+        func items(of page: Page) -> [Int] { page.items }
     }
 
     @Test func anIDOfEachRequestHidesNoCircle() async {
@@ -205,7 +207,7 @@ struct PagesTests {
         }
         let client = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
         do {
-            var iterator = client.pages(Items()).prefetching().makeAsyncIterator()
+            var iterator = client.pages(List()).prefetching().makeAsyncIterator()
             _ = try await iterator.next()
             await clock.sleepers(atLeast: 1)
         }
@@ -219,7 +221,7 @@ struct PagesTests {
         "": Page(items: [1], next: nil), "2": Page(items: [2], next: nil), "3": Page(items: [3], next: nil),
     ]
 
-    private static let secret = Items(headers: [
+    private static let secret = List(headers: [
         "Authorization": "Bearer secret", "X-Plain": "p", "Referer": "https://shop.example/cart?item=7",
     ])
 

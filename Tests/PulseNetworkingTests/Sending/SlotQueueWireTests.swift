@@ -19,7 +19,7 @@ struct SlotQueueWireTests {
     private struct Stage {
         let clock = TestClock()
         let server: MockServer
-        let transport = SocketTransport(maximumConnectionsPerHost: 1)
+        let transport = SocketTransport(maxConnectionsPerHost: 1)
         let client: PulseClient
         private let holder: Task<Void, any Error>
 
@@ -122,7 +122,7 @@ struct SlotQueueWireTests {
         try await MockServer.run { server in
             let hold = Locked(false)
             server.on(.get, "/data") { _ in hold.withLock { $0 } ? .raw([.stall]) : .text("data") }
-            let hedging = HedgingPlugin(delay: .fixed(1), maximumCopies: 8)
+            let hedging = HedgingPlugin(delay: .fixed(1), maxCopies: 8)
             let warm = PulseClient(
                 configuration: PulseConfiguration.patient(with: server), plugins: [hedging], events: PulseEventBus())
             // Enough for all possible copies.
@@ -184,7 +184,7 @@ struct SlotQueueWireTests {
             server.on(.get, "/hold") { _ in .raw([.stall]) }
             let clock = TestClock()
             let counting = Counting()
-            let transport = SocketTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maxConnectionsPerHost: 1)
             let client = PulseClient(
                 configuration: PulseConfiguration.patient(with: server).with(\.clock, value: clock)
                     .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .constant(1))),
@@ -221,10 +221,10 @@ struct SlotQueueWireTests {
             }
             server.on(.get, "/data") { _ in .text("data") }
             let configuration = PulseConfiguration.patient(with: server).with(\.retryPolicy, value: .never)
-                .with(\.maximumConnectionsPerHost, value: 2).with(\.poolTimeout, value: 5)
+                .with(\.maxConnectionsPerHost, value: 2).with(\.poolTimeout, value: 5)
             let transport = StandardTransport(configuration)
             let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
-            var feeds = (0..<4).map { _ in client.events("/feed").makeAsyncIterator() }
+            var feeds = (0..<4).map { _ in client.serverSentEvents("/feed").makeAsyncIterator() }
             for index in feeds.indices {
                 let event = try await feeds[index].next()
                 #expect(event?.data == "x")
@@ -244,7 +244,7 @@ struct SlotQueueWireTests {
             let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
-            let transport = SocketTransport(maximumConnectionsPerHost: 1)
+            let transport = SocketTransport(maxConnectionsPerHost: 1)
             let client = PulseClient(
                 configuration: .patient(with: server), transport: transport, events: PulseEventBus())
             let download = Task {

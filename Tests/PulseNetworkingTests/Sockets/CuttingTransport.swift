@@ -19,7 +19,7 @@ final class CuttingTransport: Transport {
         var opened = 0
         /// Not closed.
         var open = 0
-        var maximumOpen = 0
+        var maxOpen = 0
         /// Not freed.
         var alive = 0
         /// Broken by this transport.
@@ -55,7 +55,7 @@ final class CuttingTransport: Transport {
             count.opened += 1
             count.open += 1
             count.alive += 1
-            count.maximumOpen = max(count.maximumOpen, count.open)
+            count.maxOpen = max(count.maxOpen, count.open)
         }
         response.body = .connection(CutConnection(connection, cut, state))
         return response

@@ -23,7 +23,7 @@ struct SocketCodecTests {
     private static func fault(
         of bytes: Data, in pieces: Int = .max, limit: Int = 1 << 20
     ) -> (codes: [Int], messages: Int) {
-        var decoder = SocketDecoder(DeflateParameters(), maximumMessageSize: limit)
+        var decoder = SocketDecoder(DeflateParameters(), maxMessageSize: limit)
         var (codes, messages, rest) = ([Int](), 0, bytes)
         while !rest.isEmpty {
             decoder.take(Data(rest.prefix(pieces)))
@@ -114,7 +114,7 @@ struct SocketCodecTests {
 
     /// An application may index the bytes of a message from 0.
     @Test func messagesBeginAtZero() throws {
-        var decoder = SocketDecoder(maximumMessageSize: 100)
+        var decoder = SocketDecoder(maxMessageSize: 100)
         decoder.take(Self.frame(.binary, Data([1, 2, 3])))
         guard case .message(.binary(let data)) = try decoder.next() else {
             Issue.record("no message")

@@ -98,7 +98,7 @@ struct SocketFrameSequenceTests {
     private struct Raw: SocketEndpoint {
         let path = "/raw"
         let socketOptions = SocketOptions(
-            reconnect: .never, maximumMessageSize: SocketFrameSequenceTests.limit, compression: .off)
+            reconnect: .never, maxMessageSize: SocketFrameSequenceTests.limit, compression: .off)
     }
 }
 

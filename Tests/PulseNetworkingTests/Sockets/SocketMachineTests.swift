@@ -52,7 +52,7 @@ struct SocketMachineTests {
         }
     }
 
-    /// U(0.5, min(cap, 2ⁿ)).
+    /// U(0.5, min(maxDelay, 2ⁿ)).
     @Test func theWaitsGrowUpToTheCap() {
         for (unit, expected) in [(0.0, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]), (1.0, [2, 4, 8, 16, 30, 30, 30])] {
             var machine = Self.opened()
@@ -78,8 +78,8 @@ struct SocketMachineTests {
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: .infinity, unit: 1)) == "wait 8.0, 3")
         _ = machine.waited()
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 0x1p63, unit: 1)) == "wait 3600.0, 4")
-        #expect(SocketOptions.Reconnect(cap: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
-        #expect(SocketOptions.Reconnect(cap: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
+        #expect(SocketOptions.Reconnect(maxDelay: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
+        #expect(SocketOptions.Reconnect(maxDelay: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
     }
 
     @Test(arguments: [(9.9, 2), (10, 1)])

@@ -130,7 +130,7 @@ struct SocketMemoryTests {
                 }
                 let client = Self.client(.patient(with: server))
                 let socket = PulseSocket(
-                    endpoint: Feed(socketOptions: SocketOptions(maximumMessageSize: 1 << 20)), client: client)
+                    endpoint: Feed(socketOptions: SocketOptions(maxMessageSize: 1 << 20)), client: client)
                 try await socket.connect()
                 _ = try await socket.receive()
                 let growth = try await Memory.rise {

@@ -296,7 +296,7 @@ final class SocketSchedule: Sendable {
         let unconfirmed = states.unconfirmed + lastUnconfirmed
         #expect(missing.count <= unconfirmed, "\(self): \(missing.count) of \(unconfirmed) are missing")
         #expect(states.fault == nil, "\(self): \(states.fault ?? "")")
-        #expect(count.maximumOpen <= 1 && count.open == 0 && !count.isShared, "\(self): \(count)")
+        #expect(count.maxOpen <= 1 && count.open == 0 && !count.isShared, "\(self): \(count)")
     }
 
     /// Of each connection the first messages, without a gap; the greeting may have taken one.

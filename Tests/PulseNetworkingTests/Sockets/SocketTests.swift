@@ -453,7 +453,7 @@ struct SocketTests {
         let (client, _) = Self.client(Self.echo)
         let bad = [
             Chat(subprotocols: ["a", "a"]), Chat(subprotocols: ["a b"]), Chat(pingInterval: -1),
-            Chat(pingInterval: .nan), Chat(socketOptions: SocketOptions(maximumMessageSize: 0)),
+            Chat(pingInterval: .nan), Chat(socketOptions: SocketOptions(maxMessageSize: 0)),
             Chat(socketOptions: SocketOptions(closeTimeout: 0)),
             Chat(socketOptions: SocketOptions(reconnect: SocketOptions.Reconnect(maxAttempts: -1))),
         ]

@@ -56,7 +56,7 @@ struct EventFeedScheduleTests {
             let client = PulseClient(
                 configuration: .patient(with: server).with(\.clock, value: TestClock(autoAdvances: true))
                     .with(\.connectivity, value: ManualConnectivityMonitor()).with(\.retryPolicy, value: .never)
-                    .with(\.maximumConnectionsPerHost, value: 300),
+                    .with(\.maxConnectionsPerHost, value: 300),
                 plugins: [CountingHeader()], events: PulseEventBus())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<Self.feeds {
@@ -67,7 +67,7 @@ struct EventFeedScheduleTests {
                         // A 503 before the stream has been open is final, so the walk begins again.
                         var ids: [Int] = []
                         while ids.last != Self.events {
-                            let stream = client.events(
+                            let stream = client.serverSentEvents(
                                 "/feed/\(number)",
                                 stream: .init().with(\.lastEventID, value: ids.last.map(String.init)), options: options)
                             do {
@@ -118,7 +118,7 @@ struct EventFeedScheduleTests {
             let limit = ConcurrencyLimitPlugin(limit: 100)
             let client = PulseClient(
                 configuration: .patient(with: server).with(\.retryPolicy, value: .never)
-                    .with(\.maximumConnectionsPerHost, value: 300),
+                    .with(\.maxConnectionsPerHost, value: 300),
                 plugins: [limit], events: PulseEventBus())
             await withTaskGroup(of: Void.self) { group in
                 for index in 0..<400 {
@@ -162,10 +162,10 @@ struct EventFeedScheduleTests {
                         if seen > stage { break }
                     }
                 case 2:
-                    var iterator = client.events(path, options: options).makeAsyncIterator()
+                    var iterator = client.serverSentEvents(path, options: options).makeAsyncIterator()
                     while try await iterator.next() != nil, seen <= stage { seen += 1 }
                 default:
-                    let stream = client.events(path, options: options)
+                    let stream = client.serverSentEvents(path, options: options)
                     for try await _ in stream {
                         seen += 1
                         if seen > stage { stream.cancel() }

@@ -88,9 +88,9 @@ struct EventStreamScheduleTests {
         while steps < Self.steps {
             let reconnection = EventStream.Options.Reconnection.standard
                 .with(\.delay, value: [0, 0.01, 1, 3, 100][below(5)])
-                .with(\.maximumDelay, value: [0.05, 10, 30, .infinity][below(4)])
-                .with(\.maximumAttempts, value: [nil, nil, 0, 1, 5][below(5)])
-                .with(\.maximumServerDelay, value: [3600, 3600, 10, 0][below(4)])
+                .with(\.maxDelay, value: [0.05, 10, 30, .infinity][below(4)])
+                .with(\.maxAttempts, value: [nil, nil, 0, 1, 5][below(5)])
+                .with(\.maxServerDelay, value: [3600, 3600, 10, 0][below(4)])
             let hasSentinel = below(2) == 0
             var machine = EventStream.StateMachine(reconnection, hasSentinel: hasSentinel)
             var history = [Connection()]
@@ -127,7 +127,7 @@ struct EventStreamScheduleTests {
                 let hasBeenOpen = history.contains { $0.openedAt != nil }
                 let passes = failure.map { hasBeenOpen ? $0.passesOnceOpen : $0.passes } ?? true
                 let text = "seed \(random.seed), step \(steps): \(action) after \(history)"
-                if !passes || reconnects >= reconnection.maximumAttempts ?? .max {
+                if !passes || reconnects >= reconnection.maxAttempts ?? .max {
                     guard case .finish(let error) = action else {
                         Issue.record("\(text)")
                         return
@@ -144,7 +144,7 @@ struct EventStreamScheduleTests {
                     return
                 }
                 let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
-                #expect(machine.refusedWait == (asked > reconnection.maximumServerDelay ? asked : nil), "\(text)")
+                #expect(machine.refusedWait == (asked > reconnection.maxServerDelay ? asked : nil), "\(text)")
                 #expect(seconds == wait(after: history, reconnection, retry, retryAfter, unit), "\(text)")
                 (reconnects, attempts) = (reconnects + 1, attempts + 1)
                 guard case .connect(attempts) = machine.waited() else {
@@ -164,15 +164,15 @@ struct EventStreamScheduleTests {
         let start = history.lastIndex(where: \.forgetsFailures)
         let later = start.map { history[$0..<(history.count - 1)].filter { !$0.endsWell }.count }
         let failures = start == history.count - 1 ? 0 : later ?? history.count - 1
-        let limit = reconnection.maximumServerDelay
+        let limit = reconnection.maxServerDelay
         let delay = retry.map { min($0, limit) } ?? reconnection.delay
         var factor = 2.0
         for _ in 0..<failures { factor *= 2 }
         let base = failures == 0 ? delay : max(delay, 0.5)
         let computed =
             history.last?.endsWell == true
-            ? min(reconnection.maximumDelay, delay) * (1 + unit / 5)
-            : min(reconnection.maximumDelay, base * factor) * (0.5 + unit / 2)
+            ? min(reconnection.maxDelay, delay) * (1 + unit / 5)
+            : min(reconnection.maxDelay, base * factor) * (0.5 + unit / 2)
         let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
         return max(computed, min(asked, limit), 0.1)
     }

@@ -52,7 +52,7 @@ struct EventStreamWireTests {
                 if isFirst { feed.reset() }
             }
             var ids: [String] = []
-            for try await event in client.events("/feed") { ids.append(event.id) }
+            for try await event in client.serverSentEvents("/feed") { ids.append(event.id) }
             // A reset may overtake events, which then come again.
             #expect(ids == (1...9).map(String.init))
             let request = try #require(server.requests.first)
@@ -72,7 +72,7 @@ struct EventStreamWireTests {
                 try await feed.send(ServerSentEvent(data: "first", id: "7"))
                 try await feed.send(ServerSentEvent(data: "second", id: id))
             }
-            let feed = client.events("/feed")
+            let feed = client.serverSentEvents("/feed")
             var ids: [String] = []
             for try await event in feed { ids.append(event.id) }
             #expect(ids == ["7", id, "7", id])
@@ -85,7 +85,8 @@ struct EventStreamWireTests {
     @Test func anIDOfTheOptionsThatNoFieldCarriesIsAnError() async throws {
         try await run { server, client in
             for id in ["a\nb", "\u{7F}", String(repeating: "x", count: 4097)] {
-                let feed = client.events("/feed", stream: EventStream.Options().with(\.lastEventID, value: id))
+                let feed = client.serverSentEvents(
+                    "/feed", stream: EventStream.Options().with(\.lastEventID, value: id))
                 let error = await #expect(throws: PulseError.self) { for try await _ in feed {} }
                 #expect(error?.kind == .invalidRequest)
             }
@@ -103,7 +104,7 @@ struct EventStreamWireTests {
                         Data("retry: 9223372036854775807\ndata: x\n\n".utf8), contentType: "text/event-stream")
                     : .status(204)
             }
-            for try await _ in client.events("/feed") {}
+            for try await _ in client.serverSentEvents("/feed") {}
             #expect(clock.sleeps.reduce(0, +) >= 3600 && clock.sleeps.reduce(0, +) < 3700)
         }
         #expect(sink.events.count { if case .warning = $0 { true } else { false } } == 1)
@@ -114,10 +115,10 @@ struct EventStreamWireTests {
             server.onEvents("/chat") { _, feed in try await feed.send(ServerSentEvent(data: "part")) }
             let chat = Request<EmptyResponse>(.post, "/chat").body(.text("hi"))
             var data: [String] = []
-            for try await event in client.events(chat) { data.append(event.data) }
+            for try await event in client.serverSentEvents(chat) { data.append(event.data) }
             #expect(data == ["part"])
             #expect(server.requests.count == 1)
-            let withSentinel = client.events(chat, stream: .init().with(\.sentinel, value: "[DONE]"))
+            let withSentinel = client.serverSentEvents(chat, stream: .init().with(\.sentinel, value: "[DONE]"))
             var error: PulseError?
             do {
                 for try await event in withSentinel { data.append(event.data) }
@@ -139,7 +140,7 @@ struct EventStreamWireTests {
             let events = [ServerSentEvent(data: "a"), ServerSentEvent(data: "[DONE]")]
             server.on(.post, "/chat") { _ in .events(events, staysOpen: true) }
             let chat = Request<EmptyResponse>(.post, "/chat")
-            let stream = client.events(chat, stream: .init().with(\.sentinel, value: "[DONE]"))
+            let stream = client.serverSentEvents(chat, stream: .init().with(\.sentinel, value: "[DONE]"))
             var data: [String] = []
             for try await event in stream { data.append(event.data) }
             #expect(data == ["a"])
@@ -150,7 +151,7 @@ struct EventStreamWireTests {
     @Test func anotherTypeIsAnErrorThatNamesIt() async throws {
         try await run { server, client in
             server.on(.get, "/feed") { _ in .data(Data("<html>".utf8), contentType: "Text/HTML; charset=utf-8") }
-            let stream = client.events("/feed")
+            let stream = client.serverSentEvents("/feed")
             let error = await #expect(throws: PulseError.self) {
                 for try await _ in stream {}
             }
@@ -171,7 +172,7 @@ struct EventStreamWireTests {
                 default: try await feed.refuse(401)
                 }
             }
-            let stream = client.events("/feed")
+            let stream = client.serverSentEvents("/feed")
             let states = stream.states
             let error = await #expect(throws: PulseError.self) {
                 for try await _ in stream {}
@@ -207,7 +208,7 @@ struct EventStreamWireTests {
                 }
                 try await feed.send(ServerSentEvent(data: "\(number)"))
             }
-            let stream = client.events("/feed")
+            let stream = client.serverSentEvents("/feed")
             var states = stream.states.makeAsyncIterator()
             let reader = Task {
                 var data: [String] = []
@@ -238,7 +239,7 @@ struct EventStreamWireTests {
     @Test func aSecondReaderIsRefused() async throws {
         try await run { server, client in
             server.on(.get, "/feed") { _ in .events([ServerSentEvent(data: "a")], staysOpen: true) }
-            let stream = client.events("/feed")
+            let stream = client.serverSentEvents("/feed")
             var first = stream.makeAsyncIterator()
             var second = stream.makeAsyncIterator()
             #expect(try await first.next()?.data == "a")

@@ -60,7 +60,7 @@ struct StreamMemoryTests {
             #expect(try await iterator.next()?.count == 1_006)
             try await body()
         case .events:
-            var iterator = client.events(path).makeAsyncIterator()
+            var iterator = client.serverSentEvents(path).makeAsyncIterator()
             #expect(try await iterator.next()?.data.count == 1_000)
             try await body()
         }

@@ -49,7 +49,7 @@ struct StreamingTests {
         _ = try await client.bytes("/a")
         _ = await all(client.lines("/a"))
         _ = await all(client.jsonLines("/a", of: Item.self))
-        _ = await all(client.events("/a"))
+        _ = await all(client.serverSentEvents("/a"))
         let own = RequestOptions().with(\.headers, value: ["Accept": "own/type"])
         _ = await all(client.lines("/a", options: own))
         #expect(
@@ -62,10 +62,10 @@ struct StreamingTests {
 
     @Test func eventStreamsHaveAnIdleTimeoutOfTheirOwnUnlessOneIsSet() async throws {
         let (client, transport) = client(Stub().reply(.status(204)))
-        _ = await all(client.events(GetUser()))
-        _ = await all(client.events(GetUser(timeoutInterval: 7)))
-        _ = await all(client.events(GetUser(options: RequestOptions().with(\.timeout, value: 8))))
-        _ = await all(client.events(GetUser(), options: RequestOptions().with(\.timeout, value: 9)))
+        _ = await all(client.serverSentEvents(GetUser()))
+        _ = await all(client.serverSentEvents(GetUser(timeoutInterval: 7)))
+        _ = await all(client.serverSentEvents(GetUser(options: RequestOptions().with(\.timeout, value: 8))))
+        _ = await all(client.serverSentEvents(GetUser(), options: RequestOptions().with(\.timeout, value: 9)))
         #expect(transport.transportRequests.map(\.idleTimeout) == [60, 7, 8, 9])
         #expect(transport.requests.allSatisfy { $0.value(forHTTPHeaderField: "Cache-Control") == "no-cache" })
     }
@@ -78,14 +78,14 @@ struct StreamingTests {
                 .init().with(\.reconnection, value: standard.with(\.delay, value: seconds))
             }
             + [0, -1, .nan].map { seconds in
-                .init().with(\.reconnection, value: standard.with(\.maximumDelay, value: seconds))
+                .init().with(\.reconnection, value: standard.with(\.maxDelay, value: seconds))
             } + [
-                .init().with(\.reconnection, value: standard.with(\.maximumAttempts, value: -1)),
-                .init().with(\.maximumEventSize, value: 0), .init().with(\.lastEventID, value: "a\nb"),
+                .init().with(\.reconnection, value: standard.with(\.maxAttempts, value: -1)),
+                .init().with(\.maxEventSize, value: 0), .init().with(\.lastEventID, value: "a\nb"),
                 .init().with(\.lastEventID, value: "a\r"), .init().with(\.lastEventID, value: "a\0"),
             ]
         for options in faults {
-            let found = await all(client.events("/a", stream: options))
+            let found = await all(client.serverSentEvents("/a", stream: options))
             #expect(found.error?.kind == .invalidRequest, "\(options)")
         }
         #expect(await all(client.lines("/a").limited(toLineLength: 0)).error?.kind == .invalidRequest)
@@ -98,7 +98,7 @@ struct StreamingTests {
         let (client, transport) = client(
             Stub(.post).reply(.events([ServerSentEvent(data: "a", id: "1")]), .status(204)))
         let post = Request<EmptyResponse>(.post, "/chat").option(\.idempotencyKey, .automatic)
-        let found = await all(client.events(post))
+        let found = await all(client.serverSentEvents(post))
         #expect(found.elements.map(\.data) == ["a"] && found.error == nil)
         let keys = transport.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") }
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
@@ -117,7 +117,7 @@ struct StreamingTests {
         let endpoint = GetUser(method: .post, isQueueableWhenOffline: true)
         let error = await #expect(throws: PulseError.self) { try await client.bytes(endpoint) }
         #expect(error?.kind == .noConnection)
-        #expect(await all(client.events(endpoint)).error?.kind == .noConnection)
+        #expect(await all(client.serverSentEvents(endpoint)).error?.kind == .noConnection)
         #expect(transport.requests.count == 2)
         #expect(transport.requests.allSatisfy { $0.value(forHTTPHeaderField: "Idempotency-Key") == nil })
         await client.shutdown()
@@ -152,7 +152,7 @@ struct StreamingTests {
         #expect(lines.elements == ["{\"n\":1}", "{\"n\":2}"] && lines.error?.kind == .transport)
         let items = await all(client.jsonLines("/lines", of: Item.self))
         #expect(items.elements.map(\.n) == [1, 2] && items.error?.kind == .transport)
-        let events = await all(client.events("/events", stream: .init().with(\.reconnection, value: .never)))
+        let events = await all(client.serverSentEvents("/events", stream: .init().with(\.reconnection, value: .never)))
         #expect(events.elements.map(\.data) == ["a", "b"] && events.error?.kind == .transport)
     }
 
@@ -168,9 +168,9 @@ struct StreamingTests {
             await all(client.lines("/lines?token=hunter2")).error,
             await all(client.jsonLines("/lines?token=hunter2", of: Item.self)).error,
             await all(try await client.bytes("/lines?token=hunter2").bytes).error,
-            await all(client.events("/events?token=hunter2", stream: Self.once)).error,
-            await all(client.events("/end?token=hunter2", stream: sentinel)).error,
-            await all(client.events("/lines?token=hunter2", stream: Self.once)).error,
+            await all(client.serverSentEvents("/events?token=hunter2", stream: Self.once)).error,
+            await all(client.serverSentEvents("/end?token=hunter2", stream: sentinel)).error,
+            await all(client.serverSentEvents("/lines?token=hunter2", stream: Self.once)).error,
         ]
         for (error, path) in zip(errors, ["lines", "lines", "lines", "events", "end", "lines"]) {
             let text = try #require(error?.description)
@@ -224,9 +224,9 @@ struct StreamingTests {
         let events = [#"{"n":1}"#, "{", #"{"n":2}"#, "[DONE]"].map { ServerSentEvent(data: $0) }
         let (client, _) = client(Stub().reply(.events(events)))
         let options = EventStream.Options().with(\.sentinel, value: "[DONE]")
-        let skipping = client.events("/a", stream: options).decoded(as: Item.self, skipsFailures: true)
+        let skipping = client.serverSentEvents("/a", stream: options).decoded(as: Item.self, skipsFailures: true)
         #expect(await all(skipping).elements.map(\.n) == [1, 2])
-        var iterator = client.events("/a", stream: options).decoded(as: Item.self).makeAsyncIterator()
+        var iterator = client.serverSentEvents("/a", stream: options).decoded(as: Item.self).makeAsyncIterator()
         #expect(try await iterator.next()?.n == 1)
         let error = await #expect(throws: PulseError.self) { try await iterator.next() }
         #expect(error?.kind == .decodingFailed)
@@ -261,7 +261,7 @@ struct StreamingTests {
 
     @Test func aClosureDecodesEventsByTheirNames() async {
         let (client, _) = client(Stub().reply(.events(Self.named)))
-        let items = client.events("/a", stream: Self.once).decoded { event -> Item? in
+        let items = client.serverSentEvents("/a", stream: Self.once).decoded { event -> Item? in
             switch event.type {
             case "delta": return try event.decode(Item.self)
             case "error": throw EventStream.ErrorEvent(event)
@@ -281,7 +281,7 @@ struct StreamingTests {
         let events = [Self.named[0], Self.named[5]]
         let (client, _) = client(Stub().reply(.events(events)))
         for names in [nil, ["message"]] as [Set<String>?] {
-            let items = client.events("/a?token=hunter2", stream: Self.once)
+            let items = client.serverSentEvents("/a?token=hunter2", stream: Self.once)
                 .decoded(as: Item.self, named: names, skipsFailures: skipsFailures)
             let found = await all(items)
             #expect(found.elements.map(\.n) == [1])
@@ -294,13 +294,14 @@ struct StreamingTests {
             #expect(text.contains("event error") && text.contains("GET https://api.example.com/v1/a"), "\(text)")
             #expect(!text.contains("hunter2"), "\(text)")
         }
-        let decoded = client.events("/a", stream: Self.once).decoded(as: Item.self, named: ["message", "error"])
+        let decoded = client.serverSentEvents("/a", stream: Self.once).decoded(
+            as: Item.self, named: ["message", "error"])
         #expect(await all(decoded).elements.map(\.n) == [1, 4])
     }
 
     @Test func onlyTheNamedEventsAreDecoded() async {
         let (client, _) = client(Stub().reply(.events(Self.named)))
-        let events = { client.events("/a", stream: Self.once) }
+        let events = { client.serverSentEvents("/a", stream: Self.once) }
         let failure = #"error event, {"n":4,"secret":"hunter2"}"#
         #expect(await steps(events().decoded(as: Item.self, named: ["delta"])) == ["2", "decodingFailed", failure])
         #expect(await steps(events().decoded(as: Item.self, named: ["message"])) == ["1", "3", failure, "5"])
@@ -316,7 +317,7 @@ struct StreamingTests {
         let warnings = RecordingSink()
         bus.addSink(warnings)
         let (client, _) = client(Stub().reply(.events(events)), events: bus)
-        var iterator = client.events("/a?token=hunter2", stream: Self.once)
+        var iterator = client.serverSentEvents("/a?token=hunter2", stream: Self.once)
             .decoded(as: Item.self, skipsFailures: true).makeAsyncIterator()
         let error = await #expect(throws: PulseError.self) { try await iterator.next() }
         #expect(error?.kind == .decodingFailed)
@@ -346,7 +347,7 @@ struct StreamingTests {
         let (client, transport) = client(
             Stub().reply(.events([ServerSentEvent(data: "a", id: "1")]), .status(204)), clock: clock)
         let reconnection = EventStream.Options.Reconnection.standard.with(\.delay, value: 0)
-        let found = await all(client.events("/a", stream: .init().with(\.reconnection, value: reconnection)))
+        let found = await all(client.serverSentEvents("/a", stream: .init().with(\.reconnection, value: reconnection)))
         #expect(found.elements.map(\.data) == ["a"] && found.error == nil)
         #expect(clock.sleeps(for: .backoff) == [0.1])
         #expect(transport.requests.last?.value(forHTTPHeaderField: "Last-Event-ID") == "1")
@@ -359,7 +360,7 @@ struct StreamingTests {
                 .events([ServerSentEvent(data: "a", id: "1")], retry: 0.2),
                 .status(503, headers: ["Retry-After": "70"]), .status(429), .status(500)),
             clock: clock)
-        let found = await all(client.events("/a"))
+        let found = await all(client.serverSentEvents("/a"))
         #expect(found.elements.map(\.data) == ["a"] && found.error?.statusCode == 500)
         #expect(transport.requests.count == 4)
         let waits = clock.sleeps(for: .backoff)
@@ -369,17 +370,17 @@ struct StreamingTests {
         // The second failure: the server's `retry` is too short for a backoff.
         #expect((1...2).contains(waits[2]), "\(waits)")
         let (refused, attempts) = self.client(Stub().reply(.status(503)))
-        #expect(await all(refused.events("/a")).error?.statusCode == 503)
+        #expect(await all(refused.serverSentEvents("/a")).error?.statusCode == 503)
         #expect(attempts.requests.count == 1)
     }
 
     @Test func attemptsAreCountedSinceTheLastEvent() async throws {
-        let reconnection = EventStream.Options.Reconnection.standard.with(\.maximumAttempts, value: 2)
+        let reconnection = EventStream.Options.Reconnection.standard.with(\.maxAttempts, value: 2)
         let (client, transport) = client(
             Stub().reply(
                 .failure(Self.lost), .failure(Self.lost), .events([ServerSentEvent(data: "a")]), .failure(Self.lost),
                 .failure(Self.lost)))
-        let stream = client.events("/a", stream: .init().with(\.reconnection, value: reconnection))
+        let stream = client.serverSentEvents("/a", stream: .init().with(\.reconnection, value: reconnection))
         let found = await all(stream)
         #expect(found.elements.map(\.data) == ["a"] && found.error?.kind == .transport)
         #expect(transport.requests.count == 5)
@@ -393,7 +394,7 @@ struct StreamingTests {
     /// The call is refused before it begins. The states tell of the attempt all the same.
     @Test func aRefusedCallIsAnAttemptToo() async throws {
         let (client, transport) = client(Stub().reply(.events([])))
-        let stream = client.events("/a", options: RequestOptions().with(\.timeout, value: -1))
+        let stream = client.serverSentEvents("/a", options: RequestOptions().with(\.timeout, value: -1))
         let states = stream.states
         let found = await all(stream)
         #expect(found.error?.kind == .invalidRequest && transport.requests.isEmpty)
@@ -438,7 +439,7 @@ struct StreamingTests {
         let client = PulseClient(
             configuration: .test().with(\.clock, value: clock).with(\.connectivity, value: ManualConnectivityMonitor()),
             transport: transport, events: PulseEventBus())
-        let stream = client.events("/a", options: RequestOptions().with(\.tag, value: "feed"))
+        let stream = client.serverSentEvents("/a", options: RequestOptions().with(\.tag, value: "feed"))
         let hasFirst = AsyncStream<Void>.makeStream()
         let mayGoOn = AsyncStream<Void>.makeStream()
         let reader = Task {
@@ -477,7 +478,7 @@ struct StreamingTests {
         #expect(client.calls.ownerCount == 0)
         await client.shutdown()
         #expect(transport.requests.count == 1)
-        let late = await all(client.events("/a"))
+        let late = await all(client.serverSentEvents("/a"))
         #expect(late.error?.kind == .cancelled && transport.requests.count == 1)
     }
 
@@ -491,7 +492,7 @@ struct StreamingTests {
             return response
         }
         let client = PulseClient(configuration: .test(), transport: transport, events: PulseEventBus())
-        let stream = client.events("/a")
+        let stream = client.serverSentEvents("/a")
         do {
             var iterator = stream.makeAsyncIterator()
             _ = try await iterator.next()
@@ -506,7 +507,7 @@ struct StreamingTests {
     @Test func anEventAboveTheLimitEndsTheStream() async throws {
         let (client, transport) = client(
             Stub().reply(.events([ServerSentEvent(data: String(repeating: "x", count: 200))])))
-        let found = await all(client.events("/a", stream: .init().with(\.maximumEventSize, value: 100)))
+        let found = await all(client.serverSentEvents("/a", stream: .init().with(\.maxEventSize, value: 100)))
         #expect(found.error?.kind == .responseTooLarge && transport.requests.count == 1)
         #expect(await all(client.lines("/a").limited(toLineLength: 10)).error?.kind == .responseTooLarge)
     }
@@ -523,8 +524,8 @@ struct StreamingTests {
             Stub(.get, "/v1/events").reply(.events(chat)), Stub(.get, "/v1/none").reply(.status(204)),
             plugins: [recorder], events: bus)
         _ = await all(client.lines("/lines"))
-        _ = await all(client.events("/events", stream: .init().with(\.sentinel, value: "[DONE]")))
-        _ = await all(client.events("/none"))
+        _ = await all(client.serverSentEvents("/events", stream: .init().with(\.sentinel, value: "[DONE]")))
+        _ = await all(client.serverSentEvents("/none"))
         await client.shutdown()
         let counts = sink.events.compactMap { event -> Int? in
             guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }

@@ -55,7 +55,7 @@ struct DownloadListScheduleTests {
         for seed in 0..<UInt64(8) {
             let random = SeededRandomness(seed: seed)
             let limit = Int(random.next() % 4) + 1
-            var machine = DownloadList.StateMachine(maximumConcurrent: limit)
+            var machine = DownloadList.StateMachine(maxConcurrent: limit)
             var observer = Observer(limit: limit)
             var all: [UUID] = []
             var isClosed = false

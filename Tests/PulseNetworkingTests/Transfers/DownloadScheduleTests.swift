@@ -163,7 +163,7 @@ struct DownloadScheduleTests {
             var disk = Disk()
             run: for _ in 0..<4 {
                 var machine = DownloadRun.StateMachine(
-                    mayResume: true, hasDigest: digest != nil, maximumFruitlessAttempts: 5)
+                    mayResume: true, hasDigest: digest != nil, maxAttemptsWithoutProgress: 5)
                 // A kill: only what was synced counts.
                 disk.bytes = Array(disk.bytes.prefix(disk.saved?.length ?? 0))
                 var action = machine.start(disk.saved?.content, length: Int64(disk.bytes.count))

@@ -187,7 +187,7 @@ struct DownloadTests {
             server.serve(file, at: "/file")
             try await Self.withTarget(old: Data("old".utf8)) { target in
                 let client = Self.client(server)
-                let once = Download.Options().with(\.maximumFruitlessAttempts, value: 1)
+                let once = Download.Options().with(\.maxAttemptsWithoutProgress, value: 1)
                 let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
                 await #expect(throws: PulseError.self) {
                     try await client.download(Fetch(), to: target, download: once, options: options)
@@ -216,7 +216,7 @@ struct DownloadTests {
         let options = RequestOptions().with(\.retry, value: RetryPolicy.none)
         await #expect(throws: PulseError.self) {
             try await client.download(
-                endpoint, to: target, download: download.with(\.maximumFruitlessAttempts, value: 1), options: options)
+                endpoint, to: target, download: download.with(\.maxAttemptsWithoutProgress, value: 1), options: options)
         }
         return (try? partial(of: target).count) ?? 0
     }
@@ -273,7 +273,7 @@ struct DownloadTests {
                 file.dropping(after: 200_000).dropping(after: 0)
                 await #expect(throws: PulseError.self) {
                     try await client.download(
-                        Fetch(), into: directory, download: .init().with(\.maximumFruitlessAttempts, value: 1),
+                        Fetch(), into: directory, download: .init().with(\.maxAttemptsWithoutProgress, value: 1),
                         options: RequestOptions().with(\.retry, value: RetryPolicy.none))
                 }
                 let response = try await client.download(Fetch(), into: directory)
@@ -286,7 +286,7 @@ struct DownloadTests {
 
     /// It would be asked for without end.
     @Test func aPartThatWasNotAskedForEndsForAnAccountToo() {
-        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maximumFruitlessAttempts: 5)
+        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maxAttemptsWithoutProgress: 5)
         _ = machine.start(nil, length: 0)
         let head = DownloadHead(status: 206, content: DownloadedContent(), range: 1..<10)
         for count in 1... {
@@ -454,7 +454,7 @@ struct DownloadTests {
     func aCompletePartNeedsNoLengthBehindItsEnd(total: Int64?) {
         var content = DownloadedContent()
         (content.entityTag, content.total) = ("\"a\"", 10)
-        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maximumFruitlessAttempts: 5)
+        var machine = DownloadRun.StateMachine(mayResume: true, hasDigest: false, maxAttemptsWithoutProgress: 5)
         _ = machine.start(content, length: 10)
         var end = DownloadedContent()
         end.total = total
@@ -475,7 +475,7 @@ struct DownloadTests {
             server.serve(file, at: "/file")
             try await Self.withTarget { target in
                 let client = Self.client(server)
-                let options = Download.Options().with(\.maximumFruitlessAttempts, value: 1000)
+                let options = Download.Options().with(\.maxAttemptsWithoutProgress, value: 1000)
                 try await client.download(Fetch(), to: target, download: options)
                 try Self.expect(target, holds: data)
                 let offsets = Self.ranges(server).map { $0.flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0 }
@@ -658,7 +658,7 @@ struct DownloadTests {
                 for (url, options) in [
                     (URL(string: "https://example.com/a")!, Download.Options()),
                     (target, Download.Options().with(\.digest, value: .sha256("12"))),
-                    (target, Download.Options().with(\.maximumFruitlessAttempts, value: -1)),
+                    (target, Download.Options().with(\.maxAttemptsWithoutProgress, value: -1)),
                 ] {
                     let error = await #expect(throws: PulseError.self) {
                         try await client.download(Fetch(), to: url, download: options)

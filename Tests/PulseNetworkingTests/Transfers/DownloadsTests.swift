@@ -193,7 +193,7 @@ struct DownloadsTests {
         try await run { world in
             world.serve("/file", held: Locked(true))
             let client = world.client()
-            let downloads = Downloads(directory: world.list, client: client, maximumConcurrent: 1)
+            let downloads = Downloads(directory: world.list, client: client, maxConcurrent: 1)
             let running = try await downloads.add(path("/file"), to: world.file("a.bin"))
             let waiting = try await downloads.add(path("/file"), to: world.file("b.bin"))
             await progress(of: running)
@@ -219,7 +219,7 @@ struct DownloadsTests {
             let isHeld = Locked(true)
             world.serve("/file", held: isHeld)
             let client = world.client()
-            var downloads: Downloads? = Downloads(directory: world.list, client: client, maximumConcurrent: 2)
+            var downloads: Downloads? = Downloads(directory: world.list, client: client, maxConcurrent: 2)
             var ids: [UUID] = []
             for name in ["a", "b", "c"] {
                 if let download = try await downloads?.add(path("/file"), to: world.file(name)) {
@@ -230,7 +230,7 @@ struct DownloadsTests {
             #expect(client.calls.count == 2)
             downloads = nil
             isHeld.withLock { $0 = false }
-            let again = Downloads(directory: world.list, client: client, maximumConcurrent: 1)
+            let again = Downloads(directory: world.list, client: client, maxConcurrent: 1)
             // In one process, the transfers of the first list end before those of the next begin.
             while (try? await again.start()) == nil { await Task.yield() }
             #expect(again.all.map(\.id) == ids)
@@ -358,7 +358,7 @@ struct DownloadsTests {
                 return .data(data)
             }
             let client = world.client(plugins: [Ended { running.withLock { $0.now -= 1 } }])
-            let downloads = Downloads(directory: world.list, client: client, maximumConcurrent: 2)
+            let downloads = Downloads(directory: world.list, client: client, maxConcurrent: 2)
             var started: [Download] = []
             for number in 0..<8 { started.append(try await downloads.add(path("/file"), to: world.file("\(number)"))) }
             for download in started { _ = try await download.file() }
@@ -441,7 +441,7 @@ struct DownloadsTests {
             let client = world.client(connectivity: monitor)
             let downloads = Downloads(directory: world.list, client: client)
             let download = try await downloads.add(
-                path("/file"), to: world.file("a.bin"), download: .init().with(\.maximumFruitlessAttempts, value: 1))
+                path("/file"), to: world.file("a.bin"), download: .init().with(\.maxAttemptsWithoutProgress, value: 1))
             #expect(["started", "progress"].contains(latest(download)))
             feed.yield(world.data.prefix(100_000))
             await progress(of: download)
@@ -461,7 +461,7 @@ struct DownloadsTests {
             let isHeld = Locked(true)
             world.serve("/file", held: isHeld)
             let client = world.client()
-            let downloads = Downloads(directory: world.list, client: client, maximumConcurrent: 1)
+            let downloads = Downloads(directory: world.list, client: client, maxConcurrent: 1)
             let first = try await downloads.add(path("/file"), to: world.file("a.bin"))
             let second = try await downloads.add(path("/file"), to: world.file("b.bin"))
             await progress(of: first)
@@ -627,7 +627,7 @@ struct DownloadsTests {
             error = await #expect(throws: PulseError.self) { try await second.start() }
             #expect(error?.kind == .cancelled)
             error = await #expect(throws: PulseError.self) {
-                try await Downloads(directory: world.list, client: client, maximumConcurrent: 0).start()
+                try await Downloads(directory: world.list, client: client, maxConcurrent: 0).start()
             }
             #expect(error?.kind == .invalidRequest)
             error = await #expect(throws: PulseError.self) {

@@ -52,7 +52,7 @@ struct MetricsOutputSinkTests {
         let events = (0..<1000).map {
             NetworkEvent.attemptStarted(.sample("route \($0)", host: String(repeating: "h\($0)", count: 500)))
         }
-        let lines = Self.lines({ MetricsOutputSink(output: $0, maximumRoutes: 2, maximumHosts: 1) }, events)
+        let lines = Self.lines({ MetricsOutputSink(output: $0, maxRoutes: 2, maxHosts: 1) }, events)
         #expect(Set(lines).count == 3)
         #expect(lines.allSatisfy { $0.utf8.count < 300 })
     }

@@ -15,7 +15,7 @@ struct MetricsCollectorStressTests {
     @Test func aSnapshotUnderLoadIsConsistent() async {
         let bus = PulseEventBus()
         let collector = PulseMetricsCollector(
-            objectives: [ServiceLevelObjective("all", target: 0.9)], maximumRoutes: 5, maximumHosts: 2)
+            objectives: [ServiceLevelObjective("all", target: 0.9)], maxRoutes: 5, maxHosts: 2)
         collector.attach(to: bus)
         let (readers, written) = (Locked(2), Locked(0))
         await withTaskGroup(of: Void.self) { group in

@@ -26,10 +26,10 @@ struct MetricsStateScheduleTests {
         var attempts = 0
         var running: [NetworkEvent.CallSummary] = []
         var named: [String] = []
-        let maximumRoutes = 4
+        let maxRoutes = 4
 
         mutating func shown(_ route: String) -> String {
-            if !named.contains(route), named.count < maximumRoutes { named.append(route) }
+            if !named.contains(route), named.count < maxRoutes { named.append(route) }
             return named.contains(route) ? route : "other"
         }
 
@@ -42,9 +42,9 @@ struct MetricsStateScheduleTests {
 
     /// With a maximum of one host, not all pairs of route and host have a series.
     @Test(arguments: [100, 1])
-    @HeavyWork func countsMatchListsOfAllEvents(maximumHosts: Int) {
+    @HeavyWork func countsMatchListsOfAllEvents(maxHosts: Int) {
         let random = SplitMix(seed: 4711)
-        var metrics = MetricsState(maximumRoutes: 4, maximumHosts: maximumHosts, objectives: [])
+        var metrics = MetricsState(maxRoutes: 4, maxHosts: maxHosts, objectives: [])
         var model = Model()
         var tick = 0
         for step in 0..<Self.steps {

@@ -12,10 +12,10 @@ struct PulseMetricsCollectorTests {
     private let clock = TestClock(uptime: 1000)
 
     private func collector(
-        objectives: [ServiceLevelObjective] = [], maximumRoutes: Int = 100, maximumHosts: Int = 50
+        objectives: [ServiceLevelObjective] = [], maxRoutes: Int = 100, maxHosts: Int = 50
     ) -> PulseMetricsCollector {
         let collector = PulseMetricsCollector(
-            objectives: objectives, maximumRoutes: maximumRoutes, maximumHosts: maximumHosts, clock: clock)
+            objectives: objectives, maxRoutes: maxRoutes, maxHosts: maxHosts, clock: clock)
         collector.attach(to: bus)
         return collector
     }
@@ -218,7 +218,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func namesBeyondTheMaximumShareOneSeries() async {
-        let collector = collector(maximumRoutes: 3, maximumHosts: 0)
+        let collector = collector(maxRoutes: 3, maxHosts: 0)
         for number in 0..<1000 { bus.emitCall(.sample("route \(number)", host: "h\(number).example")) }
         let snapshot = await collector.snapshot()
         #expect(snapshot.routes.keys.sorted() == ["other", "route 0", "route 1", "route 2"])
@@ -228,7 +228,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func routesOnManyHostsAreCountedEvenIfThereAreTooManyPairs() async {
-        let collector = collector(maximumRoutes: 3, maximumHosts: 3)
+        let collector = collector(maxRoutes: 3, maxHosts: 3)
         for number in 0..<100 { bus.emitCall(.sample("r\(number % 5)", host: "h\(number / 5 % 5)")) }
         for _ in 0..<2 {
             let snapshot = await collector.snapshot()
@@ -241,7 +241,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func aRouteNamedOtherSharesTheSeriesOfFurtherRoutes() async {
-        let collector = collector(maximumRoutes: 1)
+        let collector = collector(maxRoutes: 1)
         bus.emitCall(.sample("other"))
         bus.emitCall(.sample("second"))
         #expect(await collector.snapshot().routes.mapValues(\.completed) == ["other": 2])
@@ -260,7 +260,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func namesWithEqualMasksShareASeriesAndStayBounded() async {
-        let collector = collector(maximumRoutes: 10)
+        let collector = collector(maxRoutes: 10)
         for number in 0..<1000 { bus.emitCall(.sample("/a?access_token=\(number)hunter")) }
         let routes = await collector.snapshot().routes
         #expect(routes.count == 2)
@@ -338,7 +338,7 @@ struct PulseMetricsCollectorTests {
     }
 
     @Test func aResetFreesTheNamesOfSeries() async {
-        let collector = collector(maximumRoutes: 1)
+        let collector = collector(maxRoutes: 1)
         bus.emitCall(.sample("first"))
         collector.reset()
         bus.emitCall(.sample("second"))

@@ -12,8 +12,8 @@ struct SocketMetricsTests {
     private let bus = PulseEventBus()
     private let lost = SocketState.reconnecting(after: .noConnection, attempt: 1, delay: 1, unconfirmed: 0)
 
-    private func collector(maximumHosts: Int = 50) -> PulseMetricsCollector {
-        let collector = PulseMetricsCollector(maximumHosts: maximumHosts, clock: TestClock())
+    private func collector(maxHosts: Int = 50) -> PulseMetricsCollector {
+        let collector = PulseMetricsCollector(maxHosts: maxHosts, clock: TestClock())
         collector.attach(to: bus)
         return collector
     }
@@ -80,7 +80,7 @@ struct SocketMetricsTests {
     }
 
     @Test func hostsAreBounded() async {
-        let collector = collector(maximumHosts: 2)
+        let collector = collector(maxHosts: 2)
         for number in 0..<100 {
             let socket = NetworkEvent.CallSummary.sample(host: "h\(number)")
             emit(socket, .open(subprotocol: nil))
@@ -111,7 +111,7 @@ struct SocketMetricsTests {
 
     /// Sockets whose ends are never seen make room for later ones.
     @Test func aMissedEndDoesNotCountForever() {
-        var (table, counts) = (SocketTable(maximum: 3), SocketCounts(maximumHosts: 5))
+        var (table, counts) = (SocketTable(maximum: 3), SocketCounts(maxHosts: 5))
         for number in 0..<10 {
             table.apply(.open(subprotocol: nil), of: .sample(host: "h\(number % 2)"), to: &counts)
             #expect(counts.total.open == min(3, number + 1))

@@ -28,7 +28,7 @@ struct SocketTableScheduleTests {
 
     @Test @HeavyWork func countsFollowTheLatestStates() {
         let random = SplitMix(seed: 27)
-        var metrics = MetricsState(maximumRoutes: 4, maximumHosts: 2, objectives: [])
+        var metrics = MetricsState(maxRoutes: 4, maxHosts: 2, objectives: [])
         var (sockets, expected): ([Model], Counts) = ([], Counts())
         for step in 0..<Self.steps {
             if sockets.count < 50, random.below(4) == 0 {

@@ -10,13 +10,13 @@ import Testing
 struct DroppedCallsTests {
     @Test func onlyTheNewestIdsAreRemembered() {
         var dropped = DroppedCalls()
-        let ids = (0..<DroppedCalls.maximumCount * 2 + 1).map { _ in UUID() }
+        let ids = (0..<DroppedCalls.maxCount * 2 + 1).map { _ in UUID() }
         for id in ids {
             dropped.insert(id)
             // A second insertion changes nothing.
             dropped.insert(id)
         }
         let known = ids.filter { dropped.contains($0) }
-        #expect(known == Array(ids.suffix(DroppedCalls.maximumCount)))
+        #expect(known == Array(ids.suffix(DroppedCalls.maxCount)))
     }
 }

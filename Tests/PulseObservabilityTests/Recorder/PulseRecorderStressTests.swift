@@ -10,7 +10,7 @@ import Testing
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
 struct PulseRecorderStressTests {
     @Test func everyRecordingOfConcurrentCallsIsConsistent() async throws {
-        let recorder = PulseRecorder(options: .init(maximumCalls: 50, byteBudget: 200_000, maximumEvents: 20))
+        let recorder = PulseRecorder(options: .init(maxCalls: 50, byteBudget: 200_000, maxEvents: 20))
         let bus = PulseEventBus()
         recorder.attach(to: bus)
         await withTaskGroup(of: Void.self) { group in

@@ -131,7 +131,7 @@ struct PulseRecorderTests {
 
     @Test func aDroppedCallIsNotRecordedAgainByItsNextAttempt() async throws {
         let bus = PulseEventBus()
-        let recorder = PulseRecorder(options: .init(maximumCalls: 1), clock: TestClock())
+        let recorder = PulseRecorder(options: .init(maxCalls: 1), clock: TestClock())
         recorder.attach(to: bus)
         let waiting = PluginContext.mock(events: bus)
         func send(_ context: PluginContext) async {
@@ -288,7 +288,7 @@ struct PulseRecorderTests {
 
     @Test func bodiesAreTruncatedAndBinaryOnesOmitted() async throws {
         let bytes = Data([0, 1, 2, 0xFF])
-        let stage = RecorderStage(options: .init(maximumBodyLength: 10)) { request in
+        let stage = RecorderStage(options: .init(maxBodyLength: 10)) { request in
             let isText = request.url?.path == "/text"
             return PulseResponse(
                 statusCode: 200, data: isText ? Data("one two three four".utf8) : bytes, request: request)

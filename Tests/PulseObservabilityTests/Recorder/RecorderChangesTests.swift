@@ -61,19 +61,6 @@ struct RecorderChangesTests {
         #expect(await reader?.next() == nil)
     }
 
-    @Test func aReaderThatLeavesIsForgotten() async {
-        let broadcast = Broadcast<Int>()
-        var seen: [Int] = []
-        for await value in broadcast.stream(startingWith: 1) {
-            seen.append(value)
-            broadcast.send(value + 1)
-            broadcast.send(value + 2)
-            if value > 4 { break }
-        }
-        #expect(seen == [1, 3, 5])
-        #expect(!broadcast.isRead)
-    }
-
     @Test func removedCallsDoNotComeBack() {
         let (bus, recorder) = (PulseEventBus(), PulseRecorder(clock: TestClock()))
         recorder.attach(to: bus)

@@ -21,7 +21,7 @@ struct RecorderScheduleTests {
 
     @Test @HeavyWork func behavesLikeAPlainModelOverARandomSchedule() {
         let random = SeededRandomness(seed: 8)
-        var machine = PulseRecorder.StateMachine(maximumCalls: 20, byteBudget: 40_000, maximumEvents: 5)
+        var machine = PulseRecorder.StateMachine(maxCalls: 20, byteBudget: 40_000, maxEvents: 5)
         var known: [Model] = []
         var dropped: [UUID] = []
         var begun = 0

@@ -11,7 +11,7 @@ struct RecorderStateMachineTests {
     typealias Machine = PulseRecorder.StateMachine
 
     private func machine(calls: Int = 10, bytes: Int = .max, events: Int = 10) -> Machine {
-        Machine(maximumCalls: calls, byteBudget: bytes, maximumEvents: events)
+        Machine(maxCalls: calls, byteBudget: bytes, maxEvents: events)
     }
 
     private func begin(_ id: UUID, in machine: inout Machine) {

@@ -12,8 +12,8 @@ struct CallTracerTests {
     private let buffer = CallTracer.Buffer()
     private let error = PulseError.Summary(kind: .timeout, message: "timed out")
 
-    private func tracer(maximumOpenCalls: Int = 10) -> CallTracer {
-        CallTracer(output: buffer, maximumOpenCalls: maximumOpenCalls, clock: clock)
+    private func tracer(maxOpenCalls: Int = 10) -> CallTracer {
+        CallTracer(output: buffer, maxOpenCalls: maxOpenCalls, clock: clock)
     }
 
     @Test func aTraceHasTheAttemptsWithTheirTimes() async {
@@ -111,7 +111,7 @@ struct CallTracerTests {
     }
 
     @Test func openCallsAreBounded() {
-        let tracer = tracer(maximumOpenCalls: 2)
+        let tracer = tracer(maxOpenCalls: 2)
         let calls = (0..<5).map { _ in NetworkEvent.CallSummary.sample() }
         for call in calls { tracer.emit(.requestStarted(call)) }
         for call in calls { tracer.emit(.requestCompleted(.ok(), call, latency: 1)) }
@@ -121,7 +121,7 @@ struct CallTracerTests {
 
     /// A tracer that is detached for some time misses the ends of calls.
     @Test func inactiveCallsAreEvictedBeforeActiveOnes() {
-        let tracer = tracer(maximumOpenCalls: 2)
+        let tracer = tracer(maxOpenCalls: 2)
         let busy = NetworkEvent.CallSummary.sample()
         for _ in 0..<2 { tracer.emit(.requestStarted(.sample())) }
         tracer.emit(.requestStarted(busy))

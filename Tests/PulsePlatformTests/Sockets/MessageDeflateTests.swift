@@ -187,7 +187,7 @@ struct MessageDeflateTests {
         let limit = 1 << 20
         let bomb = try MessageDeflater(DeflateParameters(), of: .server).compress(Data(count: 64 << 20))
         #expect(bomb.count < 70_000)
-        let inflater = MessageInflater(DeflateParameters(), of: .server, maximumMessageSize: limit)
+        let inflater = MessageInflater(DeflateParameters(), of: .server, maxMessageSize: limit)
         inflater.take(bomb)
         var size = 0
         let fault = try #require(throws: SocketFault.self) {
@@ -205,7 +205,7 @@ struct MessageDeflateTests {
     @Test func theLimitIsOfEachMessageAndExact() throws {
         for limit in [0, 1, 1000, 65_535, 65_536, 65_537, 200_000] {
             let deflater = MessageDeflater(DeflateParameters(), of: .server)
-            let inflater = MessageInflater(DeflateParameters(), of: .server, maximumMessageSize: limit)
+            let inflater = MessageInflater(DeflateParameters(), of: .server, maxMessageSize: limit)
             let message = Data(repeating: 7, count: limit)
             for _ in 0..<3 {
                 #expect(MessageSamples.outcome(of: inflater, try deflater.compress(message)) == .success(message))
@@ -258,7 +258,7 @@ struct MessageDeflateTests {
             for bit in 0..<8 {
                 var corrupted = payload
                 corrupted[index] ^= 1 << UInt8(bit)
-                let inflater = MessageInflater(DeflateParameters(), of: .server, maximumMessageSize: 5000)
+                let inflater = MessageInflater(DeflateParameters(), of: .server, maxMessageSize: 5000)
                 switch MessageSamples.outcome(of: inflater, corrupted) {
                 case .success(let bytes): unchanged += bytes == message ? 1 : 0
                 case .failure(let fault):

@@ -68,7 +68,7 @@ struct CacheDiskWireTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (disk, state) = (DispatchSemaphore(value: 0), Locked((hangs: false, isAsked: false)))
         let storage = DiskCacheStorage(
-            directory: folder, maximumBytes: 1 << 20, maximumEntries: 10, refuses: nil,
+            directory: folder, maxBytes: 1 << 20, maxEntries: 10, refuses: nil,
             refusesToOpen: {
                 let hangs = state.withLock { state in
                     state.isAsked = state.hangs

@@ -27,8 +27,8 @@ struct CacheRangesScheduleTests {
         let (bytes, entries) = (8_000, 6)
         let store: any CacheStorage =
             onDisk
-            ? DiskCacheStorage(directory: folder, maximumBytes: bytes, maximumEntries: entries)
-            : MemoryCacheStorage(maximumBytes: bytes, maximumEntries: entries)
+            ? DiskCacheStorage(directory: folder, maxBytes: bytes, maxEntries: entries)
+            : MemoryCacheStorage(maxBytes: bytes, maxEntries: entries)
         let trace = RangeTrace(store, seed: 34)
         // A trace that never reaches these cases would show nothing. Which of them come soon depends on the order in
         // which tasks run.

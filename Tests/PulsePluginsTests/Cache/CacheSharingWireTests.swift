@@ -409,7 +409,7 @@ struct CacheSharingWireTests {
     }
 
     @Test func aStreamTooLargeForTheStoreReachesTheCallerWhole() async throws {
-        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: MemoryCacheStorage(maximumBytes: 100_000))) {
+        try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: MemoryCacheStorage(maxBytes: 100_000))) {
             stage in
             let body = Data(repeating: 7, count: 300_000)
             stage.server.on(.get, "/a") { _ in
@@ -426,7 +426,7 @@ struct CacheSharingWireTests {
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()
             var options = RequestOptions()
-            options.maximumBufferedBodySize = 3
+            options.maxBufferedBodySize = 3
             let error = await #expect(throws: PulseError.self) {
                 try await stage.client.rawRequest(Request<EmptyResponse>(.get, "/a"), options: options)
             }

@@ -255,7 +255,7 @@ struct CoalescingPluginTests {
         (Plain(headers: ["Authorization": "Bearer b"]), RequestOptions()),
         (Plain(headers: ["Cookie": "a=b"]), RequestOptions()),
         (Plain(), RequestOptions().with(\.cache, value: .reload)),
-        (Plain(), RequestOptions().with(\.maximumBufferedBodySize, value: 10)),
+        (Plain(), RequestOptions().with(\.maxBufferedBodySize, value: 10)),
         (Plain(), RequestOptions().with(\.timeout, value: 1)),
         (Plain(), RequestOptions().with(\.connectTimeout, value: 1)),
         (Plain(), RequestOptions().with(\.poolTimeout, value: 1)),

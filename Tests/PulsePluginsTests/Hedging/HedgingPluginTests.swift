@@ -68,7 +68,7 @@ struct HedgingPluginTests {
     }
 
     @Test func theFirstCallIsCopiedIfTheExtraLoadIsNotLimited() async throws {
-        let plugin = HedgingPlugin(delay: .fixed(0.2), maximumExtraLoad: 1)
+        let plugin = HedgingPlugin(delay: .fixed(0.2), maxExtraLoad: 1)
         let wire = HeldWire()
         let call = start(plugin, wire: wire)
         await clock.sleepers(atLeast: 1)
@@ -81,7 +81,7 @@ struct HedgingPluginTests {
     /// The share of the calls for which a copy may be sent: rounded down, and from 0.001 to 1.
     @Test(arguments: [(0.05, 20), (0.1, 10), (0.3, 4), (1, 1), (7, 1), (0, 1000), (.nan, 1000)] as [(Double, Int)])
     func theExtraLoadIsTheShareOfTheCallsThatIsCopied(share: Double, calls: Int) {
-        let plugin = HedgingPlugin(maximumExtraLoad: share)
+        let plugin = HedgingPlugin(maxExtraLoad: share)
         let latencies = plugin.latencies(of: .name("r"))
         let allowed = (1...1000).first { _ in
             latencies.withLock { latencies in
@@ -158,7 +158,7 @@ struct HedgingPluginTests {
     }
 
     @Test func theFirstOfEqualOutcomesWins() async throws {
-        let plugin = HedgingPlugin(delay: .fixed(0.2), maximumCopies: 2)
+        let plugin = HedgingPlugin(delay: .fixed(0.2), maxCopies: 2)
         try await warm(plugin, copies: 2)
         let (gate, count, context) = (Gate(), Locked(0), context())
         let call = Task {
@@ -307,7 +307,7 @@ struct HedgingPluginTests {
     }
 
     @Test func severalCopiesAreSentOneAfterTheOther() async throws {
-        let plugin = HedgingPlugin(delay: .fixed(1), maximumCopies: 2)
+        let plugin = HedgingPlugin(delay: .fixed(1), maxCopies: 2)
         try await warm(plugin, copies: 3)
         let wire = HeldWire()
         let call = start(plugin, wire: wire)

@@ -22,7 +22,7 @@ struct HedgingStressTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func everyCallEndsOnceWithItsOwnResponseAndCopiesStayWithinTheirBudget(seed: UInt64) async {
         let random = SeededRandomness(seed: seed)
-        let plugin = HedgingPlugin(delay: .fixed(0.1), maximumCopies: 3)
+        let plugin = HedgingPlugin(delay: .fixed(0.1), maxCopies: 3)
         let sent = Locked(0)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<1_500 {

@@ -51,7 +51,7 @@ struct LimitsStressTests {
 
     @Test func theRateHoldsDespiteCancellationsAndEveryCallEnds() async throws {
         let clock = TestClock(autoAdvances: true)
-        let plugin = RateLimitPlugin(requests: 100, per: 1, burst: 1, maximumWait: .infinity)
+        let plugin = RateLimitPlugin(requests: 100, per: 1, burst: 1, maxWait: .infinity)
         let random = SeededRandomness(seed: 6)
         let sent = Locked<[TimeInterval]>([])
         let tasks = (0..<600).map { _ in
@@ -76,7 +76,7 @@ struct LimitsStressTests {
 
     @Test func pausesFromManyThreadsLoseNoCall() async throws {
         let clock = TestClock(autoAdvances: true)
-        let plugin = RateLimitPlugin(requests: 1000, per: 1, maximumWait: .infinity)
+        let plugin = RateLimitPlugin(requests: 1000, per: 1, maxWait: .infinity)
         let completed = Locked(0)
         await withTaskGroup(of: Void.self) { group in
             for index in 0..<400 {

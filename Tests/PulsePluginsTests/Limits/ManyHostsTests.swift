@@ -104,7 +104,7 @@ struct ManyHostsTests {
     }
 
     @Test func theMemoryOfTheRateLimiterIsBounded() async throws {
-        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60)
+        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maxWait: 60)
         let context = PluginContext.mock(clock: TestClock())
         let growth = try await Self.growth { host in try await limiter.enter(.name(host), for: context) }
         #expect(limiter.bucketCount <= 4096)

@@ -112,24 +112,24 @@ struct RateLimitPluginTests {
     }
 
     @Test func hostsRoutesAndNamesHaveSeparateBuckets() async throws {
-        let host = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 0))
+        let host = Bench(RateLimitPlugin(requests: 1, per: 1, maxWait: 0))
         for target in ["https://a.example/", "https://b.example/", "https://a.example:8443/", "http://a.example/"] {
             _ = try await host.send(target)
         }
         await #expect(throws: PulseError.self) { try await host.send("https://A.example:443/other") }
 
-        let route = Bench(RateLimitPlugin(requests: 1, per: 1, by: .route, maximumWait: 0))
+        let route = Bench(RateLimitPlugin(requests: 1, per: 1, by: .route, maxWait: 0))
         _ = try await route.send("https://a.example/", route: "one")
         _ = try await route.send("https://a.example/", route: "two")
         await #expect(throws: PulseError.self) { try await route.send("https://b.example/", route: "one") }
 
-        let all = Bench(RateLimitPlugin(requests: 1, per: 1, by: .all, maximumWait: 0))
+        let all = Bench(RateLimitPlugin(requests: 1, per: 1, by: .all, maxWait: 0))
         _ = try await all.send("https://a.example/")
         await #expect(throws: PulseError.self) { try await all.send("https://b.example/") }
 
         let custom = Bench(
             RateLimitPlugin(
-                requests: 1, per: 1, by: .custom { request, _ in request.url?.query }, maximumWait: 0))
+                requests: 1, per: 1, by: .custom { request, _ in request.url?.query }, maxWait: 0))
         _ = try await custom.send("/?a")
         _ = try await custom.send("/?b")
         await #expect(throws: PulseError.self) { try await custom.send("/other?a") }
@@ -157,7 +157,7 @@ struct RateLimitPluginTests {
     }
 
     @Test func aCallBeyondTheLongestWaitFailsAtOnce() async throws {
-        let bench = Bench(RateLimitPlugin(requests: 1, per: 1, maximumWait: 2))
+        let bench = Bench(RateLimitPlugin(requests: 1, per: 1, maxWait: 2))
         _ = try await bench.send()
         let calls = [await bench.start(), await bench.start()]
         await #expect(throws: PulseError.self) { try await bench.send() }
@@ -229,7 +229,7 @@ struct RateLimitPluginTests {
     func otherRequestsWaitForTheServersPause(
         _ status: Int, _ headers: [String: String], _ wait: TimeInterval
     ) async throws {
-        var bench = Bench(RateLimitPlugin(maximumWait: 7200))
+        var bench = Bench(RateLimitPlugin(maxWait: 7200))
         bench.respond = { PulseResponse(statusCode: status, headers: HTTPHeaders(headers), request: $0) }
         #expect(try await bench.send("/first").statusCode == status)
         let other = await bench.start("/other")
@@ -243,7 +243,7 @@ struct RateLimitPluginTests {
     }
 
     @Test func anErrorOfAnInnerValidatorPausesOtherCalls() async throws {
-        let bench = Bench(RateLimitPlugin(maximumWait: 0))
+        let bench = Bench(RateLimitPlugin(maxWait: 0))
         await #expect(throws: PulseError.self) {
             try await bench.plugin.run(in: .mock(clock: bench.clock)) { _ in
                 throw PulseError.rateLimited(retryAfter: 3)
@@ -278,7 +278,7 @@ struct RateLimitPluginTests {
     @Test func aRejectionByAnInnerLimiterPausesNoOtherCall() async throws {
         let clock = TestClock()
         let outer = RateLimitPlugin(by: .origin)
-        let inner = RateLimitPlugin(requests: 1, per: 100, by: .route, maximumWait: 1)
+        let inner = RateLimitPlugin(requests: 1, per: 100, by: .route, maxWait: 1)
         func send(_ route: String) async throws -> PulseResponse {
             let context = PluginContext.mock(options: RequestOptions().with(\.route, value: route), clock: clock)
             return try await PluginChain.mock([outer, inner], context: context) {
@@ -306,7 +306,7 @@ struct RateLimitPluginTests {
     // MARK: Bounds
 
     @Test func theNumberOfBucketsIsBounded() async throws {
-        let limiter = RateLimiter(Rate(requests: 1, per: 3600, burst: 1), maximumWait: 60)
+        let limiter = RateLimiter(Rate(requests: 1, per: 3600, burst: 1), maxWait: 60)
         let clock = TestClock()
         for index in 0..<6_000 {
             try await limiter.enter(.name("\(index)"), for: .mock(clock: clock))
@@ -316,7 +316,7 @@ struct RateLimitPluginTests {
     }
 
     @Test func aBucketWithWaitersIsNotEvicted() async throws {
-        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maximumWait: 60, maximumKeys: 2)
+        let limiter = RateLimiter(Rate(requests: 1, per: 1, burst: 1), maxWait: 60, maxKeys: 2)
         let clock = TestClock()
         try await limiter.enter(.name("waited for"), for: .mock(clock: clock))
         let waiter = Task { try await limiter.enter(.name("waited for"), for: .mock(clock: clock)) }

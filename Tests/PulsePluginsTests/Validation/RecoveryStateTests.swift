@@ -78,7 +78,7 @@ struct RecoveryStateTests {
     }
 
     @Test func theNumberOfRememberedNamesIsBounded() {
-        var state = RecoveryState<Int>(maximumNames: 2)
+        var state = RecoveryState<Int>(maxNames: 2)
         let time = state.time
         for name in ["a", "b", "c"] {
             guard case .start(let run) = state.request(name, sentAt: time) else { continue }

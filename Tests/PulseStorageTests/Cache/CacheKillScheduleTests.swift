@@ -35,7 +35,7 @@ struct CacheKillScheduleTests {
                 async let first = ChildProcess.run(Self.victim, arguments[0])
                 async let second = ChildProcess.run(Self.victim, arguments[1])
                 #expect(try await [first.signal, second.signal] == [SIGKILL, SIGKILL], what)
-                let store = DiskCacheStorage(directory: folder.url, maximumBytes: 4 << 20, maximumEntries: 30)
+                let store = DiskCacheStorage(directory: folder.url, maxBytes: 4 << 20, maxEntries: 30)
                 let usage = await store.usage()
                 #expect(usage.entries <= 30 && usage.bytes <= 4 << 20, what)
                 #expect(try DiskDirectory.names(in: store.folder.temporaryPath).isEmpty, what)

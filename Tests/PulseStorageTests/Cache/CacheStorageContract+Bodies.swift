@@ -6,7 +6,7 @@ import Testing
 @testable import PulseStorage
 
 extension CacheStorageContract {
-    private static let large = String(repeating: "l", count: maximumBytes / 4 + 1)
+    private static let large = String(repeating: "l", count: maxBytes / 4 + 1)
 
     func checkBodies(_ store: any CacheStorage) async throws {
         let key = CacheKey.test("/a")
@@ -47,7 +47,7 @@ extension CacheStorageContract {
                     language + String(repeating: "x", count: 100_000), key, .test(language: language))
                 let found = try await store.texts(key)
                 #expect(found.contains { $0.hasPrefix(language) })
-                #expect(found.reduce(0) { $0 + $1.utf8.count } <= Self.maximumBytes / 4)
+                #expect(found.reduce(0) { $0 + $1.utf8.count } <= Self.maxBytes / 4)
             }
             #expect(try await store.texts(.test("/other")) == ["other"])
         case .aResponseTooLargeRemovesTheOneItWouldReplace:
@@ -80,21 +80,21 @@ extension CacheStorageContract {
     func checkEviction(_ store: any CacheStorage) async throws {
         switch self {
         case .evictsTheLeastRecentlyUsedAboveTheEntryLimit:
-            for number in 0..<Self.maximumEntries { try await store.put("\(number)", .test("/\(number)")) }
+            for number in 0..<Self.maxEntries { try await store.put("\(number)", .test("/\(number)")) }
             #expect(try await store.texts(.test("/0")) == ["0"])
             try await store.put("more", .test("/more"))
             #expect(try await store.texts(.test("/0")) == ["0"])
             #expect(try await store.texts(.test("/1")).isEmpty)
             #expect(try await store.texts(.test("/more")) == ["more"])
-            #expect(await store.usage().entries == Self.maximumEntries)
+            #expect(await store.usage().entries == Self.maxEntries)
         case .evictsTheLeastRecentlyUsedAboveTheByteLimit:
-            let fifth = String(repeating: "f", count: Self.maximumBytes / 5 - 2_000)
+            let fifth = String(repeating: "f", count: Self.maxBytes / 5 - 2_000)
             for number in 0..<5 { #expect(try await store.put(fifth, .test("/\(number)"))) }
             _ = await store.responses(for: .test("/0"))
             #expect(try await store.put(fifth, .test("/5")))
             #expect(try await store.texts(.test("/0")).count == 1)
             #expect(try await store.texts(.test("/1")).isEmpty)
-            #expect(await store.usage().bytes <= Self.maximumBytes)
+            #expect(await store.usage().bytes <= Self.maxBytes)
         case .countsEntriesAndBytes:
             try await store.put("12345", .test("/a"))
             try await store.put("fr", .test("/a"), .test(language: "fr"))

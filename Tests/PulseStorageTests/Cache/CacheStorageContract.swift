@@ -36,8 +36,8 @@ enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConve
 
     var testDescription: String { rawValue }
 
-    static let maximumBytes = 1_000_000
-    static let maximumEntries = 100
+    static let maxBytes = 1_000_000
+    static let maxEntries = 100
 
     func check(_ store: any CacheStorage) async throws {
         switch self {

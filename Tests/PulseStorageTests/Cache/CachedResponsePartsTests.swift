@@ -15,7 +15,7 @@ struct CachedResponsePartsTests {
         for ranges in [[], [0..<0], [0..<2, 2..<4], [3..<4, 0..<2], [0..<3, 2..<4], [-1..<2], [0..<5]] {
             #expect(CachedResponse.Parts(ranges: ranges, length: 4) == nil, "\(ranges)")
         }
-        let many = (0...CachedResponse.Parts.maximumCount).map { $0 * 2..<$0 * 2 + 1 }
+        let many = (0...CachedResponse.Parts.maxCount).map { $0 * 2..<$0 * 2 + 1 }
         #expect(CachedResponse.Parts(ranges: many, length: nil) == nil)
         #expect(CachedResponse.Parts(ranges: many.dropLast(), length: nil) != nil)
     }

@@ -17,7 +17,7 @@ struct DiskCacheIndexTests {
     }
 
     @Test func aFolderThatCannotBeScannedIsStillBounded() {
-        var index = DiskCacheIndex(maximumBytes: 1_000, maximumEntries: 3)
+        var index = DiskCacheIndex(maxBytes: 1_000, maxEntries: 3)
         for number in 1...3 { #expect(index.add(Self.name(UInt64(number)), slot: 0, size: 10).isEmpty) }
         #expect(index.isOutdated)
         index.beginScan()
@@ -31,7 +31,7 @@ struct DiskCacheIndexTests {
     }
 
     @Test func changesDuringAScanAreApplied() throws {
-        var index = DiskCacheIndex(maximumBytes: 1_000, maximumEntries: 3)
+        var index = DiskCacheIndex(maxBytes: 1_000, maxEntries: 3)
         _ = index.add(Self.name(1), slot: 0, size: 10)
         index.beginScan()
         // The scan missed the removal of the first file and the creation of the second.

@@ -13,7 +13,7 @@ struct DiskCacheStorageStressTests {
     @Test func everyResponseFoundIsIntactUnderConcurrentWrites() async throws {
         try await TestFolder.run { folder in
             let stores = (0..<2).map { _ in
-                DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20)
+                DiskCacheStorage(directory: folder.url, maxBytes: 2 << 20, maxEntries: 20)
             }
             let random = SeededRandomness(seed: 8)
             await withTaskGroup(of: Void.self) { group in
@@ -46,7 +46,7 @@ struct DiskCacheStorageStressTests {
                 }
             }
             // Either store's count may be outdated: a new store scans the folder.
-            let usage = await DiskCacheStorage(directory: folder.url, maximumBytes: 2 << 20, maximumEntries: 20).usage()
+            let usage = await DiskCacheStorage(directory: folder.url, maxBytes: 2 << 20, maxEntries: 20).usage()
             #expect(usage.entries <= 20 && usage.bytes <= 2 << 20)
             #expect(folder.files.count == usage.entries)
         }

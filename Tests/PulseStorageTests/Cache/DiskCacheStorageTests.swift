@@ -33,7 +33,7 @@ struct DiskCacheStorageTests {
 
     @Test func storesTheNewestVariantsIfTheEntryLimitIsLower() async throws {
         try await TestFolder.run { folder in
-            let store = DiskCacheStorage(directory: folder.url, maximumEntries: 2)
+            let store = DiskCacheStorage(directory: folder.url, maxEntries: 2)
             _ = await store.usage()
             try await CacheStorageContract.checkFewVariants(store)
         }
@@ -169,7 +169,7 @@ struct DiskCacheStorageTests {
     /// A store whose reads wait for the gate, if it is closed.
     private func store(in folder: TestFolder, _ gate: DiskGate, _ clock: TestClock) -> DiskCacheStorage {
         DiskCacheStorage(
-            directory: folder.url, maximumBytes: 1 << 20, maximumEntries: 100, refuses: nil,
+            directory: folder.url, maxBytes: 1 << 20, maxEntries: 100, refuses: nil,
             refusesToOpen: {
                 gate.pass()
                 return nil
@@ -251,7 +251,7 @@ struct DiskCacheStorageTests {
                     [.modificationDate: Date(timeIntervalSince1970: 1_000_000 + TimeInterval(index))],
                     ofItemAtPath: path)
             }
-            let second = DiskCacheStorage(directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 5)
+            let second = DiskCacheStorage(directory: folder.url, maxBytes: 1_000_000, maxEntries: 5)
             #expect(await second.usage().entries == 5)
             for number in 0..<20 {
                 #expect(try await second.texts(.test("/\(number)")) == (number < 5 ? ["\(number)"] : []))
@@ -293,7 +293,7 @@ struct DiskCacheStorageTests {
         try await TestFolder.run { folder in
             try await folder.store().put("old", .test("/a"))
             let full = DiskCacheStorage(
-                directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 100,
+                directory: folder.url, maxBytes: 1_000_000, maxEntries: 100,
                 refuses: { $0 > limit ? ENOSPC : nil })
             let body = String(repeating: "n", count: 400)
             await #expect(throws: PulseError.self) { try await full.put(body, .test("/a")) }
@@ -310,7 +310,7 @@ struct DiskCacheStorageTests {
 
     @Test func aLargeBodyIsVerifiedAndThenReadInChunks() async throws {
         try await TestFolder.run { folder in
-            let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
+            let store = DiskCacheStorage(directory: folder.url, maxBytes: 64 << 20, maxEntries: 10)
             let body = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
             _ = try await store.store(CachedResponse(head: .test(), body: CachedResponse.Body(body)), for: .test("/a"))
             let found = try #require(await store.responses(for: .test("/a")).first)
@@ -343,7 +343,7 @@ struct DiskCacheStorageTests {
 
     @Test func aLargeBodyThatChangesDuringAReadIsNotReadToItsEnd() async throws {
         try await TestFolder.run { folder in
-            let store = DiskCacheStorage(directory: folder.url, maximumBytes: 64 << 20, maximumEntries: 10)
+            let store = DiskCacheStorage(directory: folder.url, maxBytes: 64 << 20, maxEntries: 10)
             let body = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
             _ = try await store.store(CachedResponse(head: .test(), body: CachedResponse.Body(body)), for: .test("/a"))
             let found = try #require(await store.responses(for: .test("/a")).first)
@@ -369,7 +369,7 @@ struct DiskCacheStorageTests {
         try await TestFolder.run { folder in
             let isRefused = Locked(true)
             let store = DiskCacheStorage(
-                directory: folder.url, maximumBytes: 1_000_000, maximumEntries: 100, refuses: nil,
+                directory: folder.url, maxBytes: 1_000_000, maxEntries: 100, refuses: nil,
                 refusesToOpen: { isRefused.withLock { $0 } ? code : nil })
             try await folder.store().put("old", .test("/a"))
             #expect(try await store.texts(.test("/a")).isEmpty)
@@ -479,8 +479,8 @@ struct DiskCacheStorageTests {
             let path = store.folder.path + "/" + name
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
             let later = folder.store()
-            for number in 1...2 * CacheStorageContract.maximumEntries { try await later.put("x", .test("/\(number)")) }
-            #expect(folder.files.count <= CacheStorageContract.maximumEntries + 2)
+            for number in 1...2 * CacheStorageContract.maxEntries { try await later.put("x", .test("/\(number)")) }
+            #expect(folder.files.count <= CacheStorageContract.maxEntries + 2)
         }
     }
 

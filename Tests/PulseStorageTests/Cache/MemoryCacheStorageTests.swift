@@ -13,25 +13,25 @@ struct MemoryCacheStorageTests {
     func fulfillsTheContract(_ rule: CacheStorageContract) async throws {
         try await rule.check(
             MemoryCacheStorage(
-                maximumBytes: CacheStorageContract.maximumBytes, maximumEntries: CacheStorageContract.maximumEntries))
+                maxBytes: CacheStorageContract.maxBytes, maxEntries: CacheStorageContract.maxEntries))
     }
 
     @Test func storesNothingWithoutSpace() async throws {
-        for store in [MemoryCacheStorage(maximumBytes: 0), MemoryCacheStorage(maximumEntries: -1)] {
+        for store in [MemoryCacheStorage(maxBytes: 0), MemoryCacheStorage(maxEntries: -1)] {
             #expect(try await store.put("a", .test("/a")) == false)
             #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
         }
     }
 
     @Test func storesTheNewestVariantsIfTheEntryLimitIsLower() async throws {
-        try await CacheStorageContract.checkFewVariants(MemoryCacheStorage(maximumEntries: 2))
+        try await CacheStorageContract.checkFewVariants(MemoryCacheStorage(maxEntries: 2))
     }
 
     /// The counters match the content after any sequence of changes.
     @Test func usageMatchesTheContentOverARandomSchedule() async throws {
         let random = SeededRandomness(seed: 3)
         func number(_ limit: UInt64) -> Int { Int(random.next() % limit) }
-        let store = MemoryCacheStorage(maximumBytes: 20_000, maximumEntries: 12)
+        let store = MemoryCacheStorage(maxBytes: 20_000, maxEntries: 12)
         for step in 0..<5_000 {
             let key = CacheKey.test("/\(number(8))", partition: ["", "p"][number(2)], digest: [nil, "d"][number(2)])
             switch number(12) {

@@ -17,8 +17,8 @@ struct TestFolder: Sendable {
 
     func store() -> DiskCacheStorage {
         DiskCacheStorage(
-            directory: url, maximumBytes: CacheStorageContract.maximumBytes,
-            maximumEntries: CacheStorageContract.maximumEntries)
+            directory: url, maxBytes: CacheStorageContract.maxBytes,
+            maxEntries: CacheStorageContract.maxEntries)
     }
 
     /// Files and folders.

@@ -8,7 +8,7 @@ import PulseTesting
 /// A state machine and the journal that it is folded from.
 struct MachineUnderTest {
     var machine: QueueStore.StateMachine
-    var records: [LogRecord] = []
+    var records: [JournalRecord] = []
     var uptime: TimeInterval = 0
     /// The queue's time, in milliseconds.
     var now: Int64 = 1_000_000
@@ -18,14 +18,14 @@ struct MachineUnderTest {
         machine = QueueStore.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
     }
 
-    static func item(_ record: LogRecord, _ position: Int) -> LogItem {
+    static func item(_ record: JournalRecord, _ position: Int) -> LogItem {
         LogItem(
             operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
             location: LogLocation(offset: position, length: 10), note: record.payload)
     }
 
     @discardableResult
-    mutating func write(_ record: LogRecord) -> QueueStore.StateMachine.Effect? {
+    mutating func write(_ record: JournalRecord) -> QueueStore.StateMachine.Effect? {
         records.append(record)
         return machine.apply(Self.item(record, records.count - 1))
     }
@@ -33,7 +33,7 @@ struct MachineUnderTest {
     @discardableResult
     mutating func enqueue(_ number: Int, tag: String? = nil, expiry: Int64 = 0) -> UUID {
         let id = UUID(number: number)
-        write(LogRecord("E", id, tag: tag, expiry: expiry))
+        write(JournalRecord("E", id, tag: tag, expiry: expiry))
         return id
     }
 
@@ -67,7 +67,7 @@ struct MachineUnderTest {
     }
 
     /// The records of the journal after a compaction.
-    func compacted() -> [LogRecord] {
+    func compacted() -> [JournalRecord] {
         machine.contents().map { content in
             switch content {
             case .copy(let location): records[location.offset]

@@ -121,7 +121,7 @@ struct OfflineQueueResultTests {
     @Test func anEntryDeliveredByAnotherProcessAfterAFailureSucceeds() async throws {
         let (queue, id) = try await queuedAndRefusedOnce()
         // The record that the other process writes.
-        let other = AppendLog.open(directory.file("journal"), LogMirror())
+        let other = FileJournal.open(directory.file("journal"), JournalMirror())
         try await other.append([QueueStore.StateMachine.removal(id, .done(status: 201))])
         #expect(try await queue.queue.result(of: id).statusCode == 201)
         await other.close()
@@ -133,11 +133,11 @@ struct OfflineQueueResultTests {
         let id = try await queue.enqueue("/1", isOffline: false)
         let first = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
         #expect(first?.statusCode == 410)
-        let other = AppendLog.open(directory.file("journal"), LogMirror())
+        let other = FileJournal.open(directory.file("journal"), JournalMirror())
         let reason = StoredReason(.rateLimited(retryAfter: nil), now: Date(timeIntervalSince1970: 0))
         try await other.append([
-            LogRecord(QueueOperation.revived.rawValue, id),
-            LogRecord(QueueOperation.deadLettered.rawValue, id, payload: reason.encoded),
+            JournalRecord(QueueOperation.revived.rawValue, id),
+            JournalRecord(QueueOperation.deadLettered.rawValue, id, payload: reason.encoded),
         ])
         let last = await #expect(throws: PulseError.self) { try await queue.queue.result(of: id) }
         guard case .custom(let actual as PulseError.Summary) = last else {

@@ -326,10 +326,10 @@ struct OfflineQueueSharingTests {
     // MARK: Unreadable entries
 
     @Test func anUnreadableEntryHidesNoOtherAndBecomesADeadLetter() async throws {
-        let log = AppendLog.open(directory.file("journal"), LogMirror())
+        let log = FileJournal.open(directory.file("journal"), JournalMirror())
         let (unreadable, another) = (UUID(number: 1), UUID(number: 2))
-        try await log.append([LogRecord("E", unreadable, tag: "a", payload: Data("{}".utf8))])
-        try await log.append([LogRecord("E", another, tag: "b", payload: Data("no JSON".utf8))])
+        try await log.append([JournalRecord("E", unreadable, tag: "a", payload: Data("{}".utf8))])
+        try await log.append([JournalRecord("E", another, tag: "b", payload: Data("no JSON".utf8))])
         await log.close()
         let queue = queue(starts: false)
         try await queue.enqueue("/1", tag: "c", account: "ada")

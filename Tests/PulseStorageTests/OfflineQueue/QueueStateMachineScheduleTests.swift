@@ -125,7 +125,7 @@ struct QueueStateMachineScheduleTests {
             readTime(step)
         }
         /// Writes the outcome of a replay, as the drainer does. The write may fail, and is retried later.
-        func write(_ record: LogRecord?, _ tag: String, _ id: UUID, _ verdict: ReplayVerdict) {
+        func write(_ record: JournalRecord?, _ tag: String, _ id: UUID, _ verdict: ReplayVerdict) {
             if let record, !queue.machine.isOutdated(record, tag: tag) {
                 if random.next() % 5 == 0 {
                     queue.machine.postpone(id, tag: tag, record, uptime: queue.uptime, randomness: queue.random)
@@ -148,7 +148,7 @@ struct QueueStateMachineScheduleTests {
                 let tag = "t\(random.next() % 4)"
                 let evicted = dropsOldest && model.count >= capacity ? model.oldestNotInFlight : nil
                 let mustRefuse = model.count >= capacity && evicted == nil
-                let removal: LogRecord?
+                let removal: JournalRecord?
                 do {
                     removal = try queue.machine.admit(id)
                     #expect(!mustRefuse, note(step))
@@ -238,7 +238,7 @@ struct QueueStateMachineScheduleTests {
                 model.remove(id)
             case 16:
                 guard let letter = pick(model.dead) else { continue }
-                queue.write(LogRecord("q", letter.entry.id, expiry: queue.now + 5_000_000))
+                queue.write(JournalRecord("q", letter.entry.id, expiry: queue.now + 5_000_000))
                 model.dead.removeAll { $0.entry.id == letter.entry.id }
                 model.tagQueues[letter.tag, default: []].append(
                     Model.Entry(
@@ -258,7 +258,7 @@ struct QueueStateMachineScheduleTests {
                 let inFlight = all.filter { model.inFlight[$0.0]?.id == $0.1.id }
                 let picksInFlight = !inFlight.isEmpty && random.next() % 2 == 0
                 guard let (tag, entry) = pick(picksInFlight ? inFlight : all) else { continue }
-                queue.write(LogRecord("U", entry.id, tag: tag, expiry: entry.expiry))
+                queue.write(JournalRecord("U", entry.id, tag: tag, expiry: entry.expiry))
                 if let index = model.tagQueues[tag]?.firstIndex(of: entry) {
                     model.tagQueues[tag]?[index].revision += 1
                 }

@@ -349,7 +349,7 @@ struct QueueStateMachineTests {
         _ = queue.sent()
         queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
         queue.enqueue(2)
-        queue.write(LogRecord("q", id, expiry: 0))
+        queue.write(JournalRecord("q", id, expiry: 0))
         #expect(queue.machine.entries[id]?.attempts == 0)
         queue.relaunch()
         #expect(queue.sent() == ids(2))
@@ -361,7 +361,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         queue.enqueue(2)
-        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        queue.write(JournalRecord("U", id, payload: Data("new".utf8)))
         #expect(queue.machine.entries[id]?.location.offset == 2)
         #expect(queue.sent() == [id])
     }
@@ -371,7 +371,7 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1)
         queue.write(QueueStore.StateMachine.removal(id, .removed))
         for operation: Character in ["U", "a", "D", "q", "r"] {
-            queue.write(LogRecord(operation, id))
+            queue.write(JournalRecord(operation, id))
         }
         #expect(queue.machine.entries.isEmpty && queue.machine.isIdle)
     }
@@ -383,12 +383,12 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1)
         queue.enqueue(2)
         #expect(queue.sent() == [id])
-        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        queue.write(JournalRecord("U", id, payload: Data("new".utf8)))
         if isCompacted {
             // Compacted by an earlier version, without the number of revisions.
             _ = queue.machine.reset([
-                MachineUnderTest.item(LogRecord("E", id), 0),
-                MachineUnderTest.item(LogRecord("E", UUID(number: 2)), 1),
+                MachineUnderTest.item(JournalRecord("E", id), 0),
+                MachineUnderTest.item(JournalRecord("E", UUID(number: 2)), 1),
             ])
         }
         #expect(queue.finish(id, verdict) == nil)
@@ -402,7 +402,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
         #expect(queue.sent() == [id])
-        queue.write(LogRecord("U", id, payload: Data("new".utf8)))
+        queue.write(JournalRecord("U", id, payload: Data("new".utf8)))
         #expect(queue.machine.takeRevisionToSend(of: id)?.offset == 1)
         #expect(queue.finish(id, .done(status: 200)) == .removed(id, .done(status: 200), wasUpdated: true))
     }
@@ -413,7 +413,7 @@ struct QueueStateMachineTests {
         let id = queue.enqueue(1)
         var other = queue
         #expect(queue.sent() == [id])
-        other.write(LogRecord("U", id, payload: Data("new".utf8)))
+        other.write(JournalRecord("U", id, payload: Data("new".utf8)))
         queue.records = other.compacted()
         _ = queue.machine.reset(queue.records.enumerated().map { MachineUnderTest.item($0.element, $0.offset) })
         #expect(queue.finish(id, .done(status: 200)) == nil)
@@ -425,7 +425,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest(capacity: 2)
         for number in 1...5 {
             let id = queue.enqueue(number)
-            queue.write(LogRecord("D", id))
+            queue.write(JournalRecord("D", id))
         }
         let ends = ids(1, 2, 3).map { QueueStore.StateMachine.Action.end($0, .surplus) }
         #expect(queue.next() == ends)
@@ -440,7 +440,7 @@ struct QueueStateMachineTests {
         var queue = MachineUnderTest(capacity: 1)
         for number in 1...2 {
             let id = queue.enqueue(number)
-            queue.write(LogRecord("D", id))
+            queue.write(JournalRecord("D", id))
         }
         let id = UUID(number: 1)
         #expect(queue.machine.mayRevive(id))
@@ -449,7 +449,7 @@ struct QueueStateMachineTests {
         // The revival was admitted first, and is written in the same batch.
         queue.machine.entries[id]?.isChanging = true
         #expect(!queue.machine.mayEnd(id, .surplus))
-        queue.write(LogRecord("q", id, expiry: 0))
+        queue.write(JournalRecord("q", id, expiry: 0))
         #expect(!queue.machine.mayEnd(id, .surplus) && queue.machine.mayEnd(id, .expired))
         queue.machine.postponeEnd(id, uptime: 0, now: 0)
         #expect(queue.sent() == [id])
@@ -507,7 +507,7 @@ struct QueueStateMachineTests {
     func anAttemptCountOutOfRangeDoesNotTrap(count: String) {
         var queue = MachineUnderTest()
         let id = queue.enqueue(1)
-        queue.write(LogRecord("a", id, payload: Data(count.utf8)))
+        queue.write(JournalRecord("a", id, payload: Data(count.utf8)))
         #expect(queue.sent() == [id])
         queue.finish(id, .unavailable(isVerdict: true, retryAfter: 0))
         #expect(queue.machine.entries[id]?.attempts ?? -1 >= 0)
@@ -550,7 +550,7 @@ struct QueueStateMachineTests {
         queue.finish(UUID(number: 1), .unavailable(isVerdict: true, retryAfter: 0))
         queue.finish(UUID(number: 2), .rejected)
         queue.write(QueueStore.StateMachine.removal(UUID(number: 3), .removed))
-        queue.write(LogRecord("U", UUID(number: 4), expiry: 9_000_000))
+        queue.write(JournalRecord("U", UUID(number: 4), expiry: 9_000_000))
         var compacted = MachineUnderTest(maxAttempts: 2)
         queue.compacted().forEach { compacted.write($0) }
         #expect(compacted.machine.entries.mapValues(\.revision) == queue.machine.entries.mapValues(\.revision))

@@ -109,7 +109,7 @@ struct FileSecretStoreTests {
     }
 
     @Test func limitsAreTypedErrors() throws {
-        let large = Data(repeating: 7, count: SecretRecord.maximumSecretSize)
+        let large = Data(repeating: 7, count: SecretRecord.maxSecretSize)
         try store.setSecret(large, for: "session")
         #expect(try store.secret(for: "session") == large)
         #expect(refusal { try store.setSecret(large + [7], for: "session") } == SecretStoreFailure(.write, .tooLarge))

@@ -7,7 +7,7 @@ import PulseTesting
 
 /// A queue whose server is a closure that responds to replays.
 final class QueueUnderTest: Sendable {
-    typealias Responder = @Sendable (Replay) async -> ReplayOutcome
+    typealias Responder = @Sendable (QueuedSend) async -> ReplayOutcome
 
     let queue: OfflineQueue
     let clock: TestClock
@@ -17,7 +17,7 @@ final class QueueUnderTest: Sendable {
 
     private struct State: Sendable {
         var respond: Responder
-        var replays: [Replay] = []
+        var replays: [QueuedSend] = []
     }
 
     init(
@@ -52,7 +52,7 @@ final class QueueUnderTest: Sendable {
 
     /// The paths that were sent, in order.
     var sent: [String] { state.withLock { $0.replays.map { $0.request.url?.path ?? "" } } }
-    var replayed: [Replay] { state.withLock { $0.replays } }
+    var replayed: [QueuedSend] { state.withLock { $0.replays } }
 
     @discardableResult
     func enqueue(

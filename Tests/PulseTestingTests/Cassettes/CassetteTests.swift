@@ -514,7 +514,7 @@ struct CassetteTests {
 
     /// An app's recorder keeps the beginning of a large body.
     @Test func aTruncatedRecordedBodyFails() async throws {
-        let recorder = PulseRecorder(options: .init(maximumBodyLength: 10), clock: TestClock())
+        let recorder = PulseRecorder(options: .init(maxBodyLength: 10), clock: TestClock())
         let recorded = PulseClient(
             configuration: PulseConfiguration(baseURL: Self.home), plugins: [recorder],
             transport: MockTransport { request in

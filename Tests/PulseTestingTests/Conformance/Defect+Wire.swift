@@ -135,7 +135,7 @@ extension Defect {
             fault: { base, request in
                 var request = request
                 let context = PluginContext.mock()
-                context.store[StoresBody.self] = true
+                context.store[StoredBodyKey.self] = true
                 request.context = context
                 return try await base.send(request)
             }),

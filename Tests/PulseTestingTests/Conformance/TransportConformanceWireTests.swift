@@ -12,7 +12,7 @@ struct TransportConformanceWireTests {
     @Test(.serialized, arguments: Defect.ofTheWire)
     func noticesATransportThat(_ defect: Defect) async throws {
         let conformance = TransportConformance("Faulty", timeLimit: 2) { connections in
-            FaultyTransport(base: Self.transport(maximumConnectionsPerHost: connections), fault: defect.fault)
+            FaultyTransport(base: Self.transport(maxConnectionsPerHost: connections), fault: defect.fault)
         }
         for name in defect.noticedBy {
             try await expectFailure(ofCaseNamed: name, in: conformance)
@@ -20,12 +20,12 @@ struct TransportConformanceWireTests {
     }
 
     /// A transport that survives truncated header fields: a case that times out ends its server within them.
-    private static func transport(maximumConnectionsPerHost connections: Int) -> any Transport {
-        StandardTransport(PulseConfiguration().with(\.maximumConnectionsPerHost, value: connections))
+    private static func transport(maxConnectionsPerHost connections: Int) -> any Transport {
+        StandardTransport(PulseConfiguration().with(\.maxConnectionsPerHost, value: connections))
     }
 
     @Test func noticesATransportWithoutAConnectionLimit() async throws {
-        let conformance = TransportConformance("Faulty") { _ in URLSessionTransport(maximumConnectionsPerHost: 64) }
+        let conformance = TransportConformance("Faulty") { _ in URLSessionTransport(maxConnectionsPerHost: 64) }
         try await expectFailure(ofCaseNamed: "no host gets more connections than its limit", in: conformance)
     }
 

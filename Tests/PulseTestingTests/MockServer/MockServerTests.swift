@@ -270,7 +270,7 @@ struct MockServerTests {
     }
 
     @Test func refusesAHeaderBlockAboveTheLimit() async throws {
-        try await MockServer.run(MockServer.Configuration(maximumHeadSize: 200)) { server in
+        try await MockServer.run(MockServer.Configuration(maxHeadSize: 200)) { server in
             let client = try WireClient.connect(to: server.port)
             try await client.send(
                 "GET / HTTP/1.1\r\nHost: x\r\nX: \(String(repeating: "a", count: 300))\r\n\r\n")
@@ -279,7 +279,7 @@ struct MockServerTests {
     }
 
     @Test func recordsTheFirstBytesOfATooLongBody() async throws {
-        try await MockServer.run(MockServer.Configuration(maximumRecordedBodySize: 10)) { server in
+        try await MockServer.run(MockServer.Configuration(maxRecordedBodySize: 10)) { server in
             server.on(.post, "/") { .text("\($0.bodyByteCount)") }
             let client = try WireClient.connect(to: server.port)
             let body = String(repeating: "0123456789", count: 30_000)

@@ -15,7 +15,7 @@ struct RequestParserTests {
 
     /// Pieces of a body joined: their boundaries depend on the arrival of the bytes.
     private static func parse(_ pieces: [Data], limit: Int = 4096) -> [String] {
-        var parser = RequestParser(maximumHeadSize: limit)
+        var parser = RequestParser(maxHeadSize: limit)
         var events: [String] = []
         var body = Data()
         for piece in pieces {

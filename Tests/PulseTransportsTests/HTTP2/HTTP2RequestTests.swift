@@ -121,7 +121,7 @@ struct HTTP2RequestTests {
     }
 
     @Test func whatCannotBeSentIsAnError() throws {
-        let huge = String(repeating: "a", count: TransportRequest.maximumHeadSize)
+        let huge = String(repeating: "a", count: TransportRequest.maxHeadSize)
         #expect(throws: PulseError.self) { try Self.request("https://a.test/", "CONNECT") }
         #expect(throws: PulseError.self) { try Self.request("https://a.test/", "G T") }
         #expect(throws: PulseError.self) { try Self.request("https://a.test/", "GET", ["X": "a\r\nY: b"]) }

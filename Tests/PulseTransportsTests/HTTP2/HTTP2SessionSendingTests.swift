@@ -362,9 +362,9 @@ struct HTTP2SessionSendingTests {
 
     @Test func aRequestAboveTheLimitWaits() throws {
         let log = try HTTP2SessionLog.open()
-        #expect(log.session.maximumStreams == Int(UInt32.max))
+        #expect(log.session.maxStreams == Int(UInt32.max))
         log.receive(F.settings([(3, 1)]))
-        #expect(log.session.maximumStreams == 1)
+        #expect(log.session.maxStreams == 1)
         try log.request()
         try log.request()
         #expect(try log.sent() == ["SETTINGS 0 ack", "HEADERS 1 end"])
@@ -375,10 +375,10 @@ struct HTTP2SessionSendingTests {
 
     @Test func aHundredStreamsAreAllowedBeforeSettings() throws {
         let log = try HTTP2SessionLog()
-        #expect(log.session.maximumStreams == 100)
+        #expect(log.session.maxStreams == 100)
         log.receive(F.settings([(3, 7)]))
         #expect(log.take() == ["settings"])
-        #expect(log.session.maximumStreams == 7)
+        #expect(log.session.maxStreams == 7)
     }
 
     @Test func aGoAwayEndsWhatIsAboveItAndWhatWaits() throws {

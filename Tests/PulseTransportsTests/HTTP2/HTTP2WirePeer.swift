@@ -70,7 +70,7 @@ final class HTTP2WirePeer: Sendable {
                     try await peer.serve(HTTP2WireConnection(number: number, conversation: conversation))
                 }
             }
-            let transport = SocketTransport(maximumConnectionsPerHost: connections)
+            let transport = SocketTransport(maxConnectionsPerHost: connections)
             do {
                 try await body(peer, transport)
             } catch {

@@ -45,7 +45,7 @@ struct ChannelTLSTests {
         for (minimum, configured, expected) in cases {
             let plan = try plan("https://a/", minimum, from: configured)
             #expect(plan.minimumVersion == expected)
-            #expect(plan.maximumVersion == Self.tls13)
+            #expect(plan.maxVersion == Self.tls13)
         }
     }
 

@@ -34,7 +34,7 @@ struct IssueTracker {
         // The token comes first, since the cache keeps users apart by it.
         var plugins: [any PulsePlugin] = []
         if let token { plugins.append(.auth { token }) }
-        plugins.append(.cache(policy: .rfc9111, storage: .disk(directory: directory, maximumBytes: 16 << 20)))
+        plugins.append(.cache(policy: .rfc9111, storage: .disk(directory: directory, maxBytes: 16 << 20)))
         if logsRequests {
             plugins.append(.logger(options: .init(verbosity: .standard, output: { standardError($0) })))
         }

@@ -144,7 +144,7 @@ public final class BackgroundTransfers: Sendable {
     }
 
     private func findTasks() async throws {
-        let reply = PendingReply<Result<Void, any Error>>()
+        let reply = Promise<Result<Void, any Error>>()
         queue.async { [self] in
             do {
                 try coordinator.load()
@@ -162,11 +162,11 @@ public final class BackgroundTransfers: Sendable {
                 surroundings.registry.open(identifier, owner).forEach { coordinator.handle(.launched($0)) }
                 session.findTasks { [coordinator] tasks in
                     coordinator.list(tasks)
-                    reply.give(.success(()))
+                    reply.fulfill(.success(()))
                 }
             } catch {
                 let isOfTheDisk = error is JournalFailure
-                reply.give(.failure(isOfTheDisk ? TransferFailure.unusableDestination.asPulseError : error))
+                reply.fulfill(.failure(isOfTheDisk ? TransferFailure.unusableDestination.asPulseError : error))
             }
         }
         try await reply.value().get()
@@ -196,11 +196,11 @@ public final class BackgroundTransfers: Sendable {
         try await start()
         let isCancelled = Locked(Task.isCancelled)
         let isAccepted = Locked(false)
-        let reply = PendingReply<Result<BackgroundCoordinator.Delivery, any Error>>()
+        let reply = Promise<Result<BackgroundCoordinator.Delivery, any Error>>()
         queue.async { [coordinator] in
             // The cancellation handler may have run before.
-            if isCancelled.withLock({ $0 }) { return reply.give(.failure(CancellationError())) }
-            let accepts = coordinator.handOver(handOver, progress: progress) { reply.give($0) }
+            if isCancelled.withLock({ $0 }) { return reply.fulfill(.failure(CancellationError())) }
+            let accepts = coordinator.handOver(handOver, progress: progress) { reply.fulfill($0) }
             isAccepted.withLock { $0 = accepts }
         }
         return try await reply.value {

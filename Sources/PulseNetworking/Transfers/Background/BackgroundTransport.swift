@@ -88,7 +88,7 @@ final class BackgroundTransport: Transport {
     }
 
     private func check(_ request: TransportRequest) throws {
-        if let policy = request.context?.call.options.redirectPolicy, policy.maximumHops ?? 0 < 10 {
+        if let policy = request.context?.call.options.redirectPolicy, policy.maxHops ?? 0 < 10 {
             throw PulseError.unsupported("the system follows redirects in the background, whatever the policy")
         }
         guard let url = request.urlRequest.url, Origin(url) != nil, url.user == nil, url.password == nil else {

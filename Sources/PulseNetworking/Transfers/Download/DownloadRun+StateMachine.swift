@@ -23,8 +23,8 @@ extension DownloadRun {
 
         private let mayResume: Bool
         private let hasDigest: Bool
-        private let maximumFruitlessAttempts: Int
-        private let maximumRetryAfter: TimeInterval
+        private let maxAttemptsWithoutProgress: Int
+        private let maxRetryAfter: TimeInterval
 
         /// The stored content, and the number of its bytes that are stored.
         private(set) var content = DownloadedContent()
@@ -53,14 +53,14 @@ extension DownloadRun {
         private var misfits = 0
 
         /// - Parameter mayResume: whether the request may be sent again, for a part of the content.
-        /// - Parameter maximumRetryAfter: the maximum wait in seconds that a server may request.
+        /// - Parameter maxRetryAfter: the maximum wait in seconds that a server may request.
         init(
-            mayResume: Bool, hasDigest: Bool, maximumFruitlessAttempts: Int, maximumRetryAfter: TimeInterval = 60
+            mayResume: Bool, hasDigest: Bool, maxAttemptsWithoutProgress: Int, maxRetryAfter: TimeInterval = 60
         ) {
             self.mayResume = mayResume
             self.hasDigest = hasDigest
-            self.maximumFruitlessAttempts = maximumFruitlessAttempts
-            self.maximumRetryAfter = maximumRetryAfter
+            self.maxAttemptsWithoutProgress = maxAttemptsWithoutProgress
+            self.maxRetryAfter = maxRetryAfter
         }
 
         mutating func takeRestartReason() -> String? {
@@ -194,7 +194,7 @@ extension DownloadRun {
             guard mayResume else { return .fail(error, keepsPartial: false) }
             if isFruitful { return send() }
             fruitless += 1
-            guard fruitless < maximumFruitlessAttempts, delay <= maximumRetryAfter else {
+            guard fruitless < maxAttemptsWithoutProgress, delay <= maxRetryAfter else {
                 return .fail(error, keepsPartial: true)
             }
             return .wait(retry: fruitless, atLeast: delay, after: error)

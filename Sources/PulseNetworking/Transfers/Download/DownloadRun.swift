@@ -96,7 +96,7 @@ final class DownloadRun: Carrier {
         let key = wholeKey == nil ? Self.digest(of: name) : nil
         let partial = try await PartialFile.open(at: place, key: key, using: disk, clock: call.environment.clock)
         let meter = TransferMeter(call, progress)
-        PluginContext.Store(call: call)[StoresBody.self] = true
+        PluginContext.Store(call: call)[StoredBodyKey.self] = true
         var work = Work(
             options: options, retryPolicy: retryPolicy, call: call, key: key, partial: partial, meter: meter,
             restarted: restarted)
@@ -213,8 +213,8 @@ extension DownloadRun {
             machine = StateMachine(
                 // A range is only defined for GET (RFC 9110, section 14.2), and another method may not be repeated.
                 mayResume: call.method == .get && call.delivery == .streamed, hasDigest: options.digest != nil,
-                maximumFruitlessAttempts: options.maximumFruitlessAttempts,
-                maximumRetryAfter: retryPolicy.maximumRetryAfter)
+                maxAttemptsWithoutProgress: options.maxAttemptsWithoutProgress,
+                maxRetryAfter: retryPolicy.maxRetryAfter)
             account = partial.stored?.account
         }
 

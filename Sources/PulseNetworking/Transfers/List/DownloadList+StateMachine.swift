@@ -52,7 +52,7 @@ extension DownloadList {
             case drop(UUID)
         }
 
-        private let maximumConcurrent: Int
+        private let maxConcurrent: Int
         private(set) var phases: [UUID: Phase] = [:]
         /// The downloads in the order of their addition.
         private(set) var order: [UUID] = []
@@ -61,8 +61,8 @@ extension DownloadList {
         private(set) var runningCount = 0
         private var isClosed = false
 
-        init(maximumConcurrent: Int) {
-            self.maximumConcurrent = maximumConcurrent
+        init(maxConcurrent: Int) {
+            self.maxConcurrent = maxConcurrent
         }
 
         /// Adds a download that the list has stored.
@@ -230,7 +230,7 @@ extension DownloadList {
 
         private mutating func fill() -> [Action] {
             var actions: [Action] = []
-            while !isClosed, runningCount < maximumConcurrent, !line.isEmpty {
+            while !isClosed, runningCount < maxConcurrent, !line.isEmpty {
                 let id = line.removeFirst()
                 phases[id] = .running(then: .itsEnd)
                 runningCount += 1

@@ -44,17 +44,17 @@ final class DownloadList: Sendable {
 
     let client: PulseClient
     let directory: URL
-    private let maximumConcurrent: Int
+    private let maxConcurrent: Int
     let background: BackgroundTransfers?
     let state: Locked<State>
     let log: DownloadLog
 
-    init(_ directory: URL, _ client: PulseClient, maximumConcurrent: Int, _ background: BackgroundTransfers? = nil) {
+    init(_ directory: URL, _ client: PulseClient, maxConcurrent: Int, _ background: BackgroundTransfers? = nil) {
         self.background = background
         self.client = client
         self.directory = directory.standardizedFileURL
-        self.maximumConcurrent = maximumConcurrent
-        state = Locked(State(machine: StateMachine(maximumConcurrent: max(1, maximumConcurrent))))
+        self.maxConcurrent = maxConcurrent
+        state = Locked(State(machine: StateMachine(maxConcurrent: max(1, maxConcurrent))))
         log = DownloadLog(self.directory, events: client.environment.events)
     }
 
@@ -70,8 +70,8 @@ final class DownloadList: Sendable {
         guard directory.isFileURL else {
             throw PulseError.invalidRequest(reason: "the directory of a list of downloads is no file URL")
         }
-        guard maximumConcurrent > 0 else {
-            throw PulseError.invalidRequest(reason: "maximumConcurrent is \(maximumConcurrent)")
+        guard maxConcurrent > 0 else {
+            throw PulseError.invalidRequest(reason: "maxConcurrent is \(maxConcurrent)")
         }
         var isOpen = false
         let opening = try state.withLock { state -> Task<Void, any Error>? in

@@ -71,7 +71,7 @@ final class DownloadLog: Sendable {
     private static let smallSize = 64 << 10
 
     private let directory: URL
-    private let log: AppendLog
+    private let log: FileJournal
     private let lock: FileLock
     private let contents: Locked<Contents>
     /// The size at which the file is compacted next.
@@ -80,7 +80,7 @@ final class DownloadLog: Sendable {
 
     init(_ directory: URL, events: (any EventSink)?) {
         let contents = Locked(Contents())
-        log = AppendLog(directory.appendingPathComponent("downloads", isDirectory: false)) { change in
+        log = FileJournal(directory.appendingPathComponent("downloads", isDirectory: false)) { change in
             contents.withLock { $0.apply(change) }
             if case .damaged(let bytes, _) = change {
                 events?.emit(.warning("\(bytes) bytes of a list of downloads were damaged, and were moved beside it"))
@@ -119,7 +119,7 @@ final class DownloadLog: Sendable {
 
     /// Stores a download, or its new request.
     func append(_ id: UUID, _ download: StoredDownload) async throws {
-        try await log.append([LogRecord(Operation.download.rawValue, id, payload: try download.encoded())])
+        try await log.append([JournalRecord(Operation.download.rawValue, id, payload: try download.encoded())])
         try? await compact()
     }
 
@@ -130,8 +130,8 @@ final class DownloadLog: Sendable {
         do {
             try await log.append([]) { [contents] in
                 guard contents.withLock({ $0.records[id] != nil }) else { return [] }
-                guard let phase = phase() else { return [LogRecord(Operation.removed.rawValue, id)] }
-                return [LogRecord(Operation.phase.rawValue, id, payload: phase.encoded)]
+                guard let phase = phase() else { return [JournalRecord(Operation.removed.rawValue, id)] }
+                return [JournalRecord(Operation.phase.rawValue, id, payload: phase.encoded)]
             }
             try? await compact()
         } catch PulseError.cancelled {

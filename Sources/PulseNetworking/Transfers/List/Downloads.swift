@@ -31,15 +31,15 @@ public final class Downloads: Sendable {
     ///
     /// - Parameter directory: stores the list itself; it is created if it is missing. Files go to their own targets.
     /// - Parameter client: sends the requests. The list does not shut it down.
-    /// - Parameter maximumConcurrent: maximum number of downloads that run at once, at least 1.
+    /// - Parameter maxConcurrent: maximum number of downloads that run at once, at least 1.
     /// - Parameter background: continues the downloads while the app is suspended or has ended; nil, the default, runs
-    ///   them in the process. Only `maximumConcurrent` downloads are handed over to the system at a time. A download
+    ///   them in the process. Only `maxConcurrent` downloads are handed over to the system at a time. A download
     ///   with a request body, or with settings that ``BackgroundTransfers`` cannot enforce, fails with
     ///   ``PulseError/unsupported(_:)``.
     public init(
-        directory: URL, client: PulseClient, maximumConcurrent: Int = 3, background: BackgroundTransfers? = nil
+        directory: URL, client: PulseClient, maxConcurrent: Int = 3, background: BackgroundTransfers? = nil
     ) {
-        list = DownloadList(directory, client, maximumConcurrent: maximumConcurrent, background)
+        list = DownloadList(directory, client, maxConcurrent: maxConcurrent, background)
     }
 
     deinit {
@@ -51,7 +51,7 @@ public final class Downloads: Sendable {
     ///
     /// Throws ``TransferFailure/busy`` as the underlying error of ``PulseError/transport(_:underlying:)`` while another
     /// list, in any process, has the directory open; ``PulseError/invalidRequest(reason:)`` for a directory that is not
-    /// a file URL, or a `maximumConcurrent` below 1; and ``PulseError/cancelled`` after ``shutdown()``.
+    /// a file URL, or a `maxConcurrent` below 1; and ``PulseError/cancelled`` after ``shutdown()``.
     public func start() async throws {
         if try await list.open() { list.resumeStopped() }
     }

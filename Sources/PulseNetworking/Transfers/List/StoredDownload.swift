@@ -17,7 +17,7 @@ struct StoredDownload: Codable, Sendable {
     var contentKey: String
     var replacesFile: Bool
     var keepsPartial: Bool
-    var maximumFruitlessAttempts: Int
+    var maxAttemptsWithoutProgress: Int
 
     init(
         _ request: StoredRequest, _ target: DownloadRun.Target, _ options: Download.Options, contentKey: String,
@@ -34,7 +34,7 @@ struct StoredDownload: Codable, Sendable {
         self.contentKey = contentKey
         replacesFile = options.replacesFile
         keepsPartial = options.keepsPartial
-        maximumFruitlessAttempts = options.maximumFruitlessAttempts
+        maxAttemptsWithoutProgress = options.maxAttemptsWithoutProgress
     }
 
     var options: Download.Options {
@@ -43,7 +43,7 @@ struct StoredDownload: Codable, Sendable {
         options.contentKey = contentKey
         options.replacesFile = replacesFile
         options.keepsPartial = keepsPartial
-        options.maximumFruitlessAttempts = maximumFruitlessAttempts
+        options.maxAttemptsWithoutProgress = maxAttemptsWithoutProgress
         return options
     }
 

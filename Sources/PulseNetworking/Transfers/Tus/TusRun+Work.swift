@@ -243,11 +243,11 @@ extension TusRun {
         private mutating func wait(after failure: PulseError) async throws {
             let environment = call.environment
             fruitless += 1
-            guard fruitless < TusRun.maximumFruitlessAttempts else { throw failure }
+            guard fruitless < TusRun.maxAttemptsWithoutProgress else { throw failure }
             let asked = failure.retryAfter(now: environment.clock.now).flatMap { $0 < .infinity ? $0 : nil } ?? 0
             // The first loss may have been after many bytes.
             guard fruitless > 1 || failure.statusCode != nil || asked > 0 else { return }
-            guard asked <= run.retryPolicy.maximumRetryAfter else { throw failure }
+            guard asked <= run.retryPolicy.maxRetryAfter else { throw failure }
             let own = run.retryPolicy.backoffStrategy.delay(beforeRetry: fruitless, randomness: environment.randomness)
             let delay = max(own, asked)
             // The failure itself says more than a deadline that is sure to be exceeded.

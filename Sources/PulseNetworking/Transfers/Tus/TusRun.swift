@@ -9,7 +9,7 @@ import PulseStorage
 /// it has arrived, and `PATCH` sends the rest.
 final class TusRun: Carrier {
     static let version = "1.0.0"
-    static let maximumFruitlessAttempts = 5
+    static let maxAttemptsWithoutProgress = 5
 
     let resumption: UploadResumption
     let retryPolicy: RetryPolicy

@@ -14,7 +14,7 @@ struct BoundedNames: Sendable {
     }
 
     mutating func name(of name: String) -> String {
-        let name = SeriesName.bounded(name, to: SeriesName.maximumKeyLength)
+        let name = SeriesName.bounded(name, to: SeriesName.maxKeyLength)
         if let known = shown[name] { return known }
         guard shown.count < maximum else { return SeriesName.other }
         let new = SeriesName.shown(name)

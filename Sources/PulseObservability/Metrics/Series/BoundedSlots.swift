@@ -22,7 +22,7 @@ struct BoundedSlots: Sendable {
     /// The slot of a name, which stays the same until a reset.
     mutating func slot(of name: String) -> Int {
         if let last, last.name == name { return last.slot }
-        let slot = lookUp(SeriesName.bounded(name, to: SeriesName.maximumKeyLength))
+        let slot = lookUp(SeriesName.bounded(name, to: SeriesName.maxKeyLength))
         last = (name, slot)
         return slot
     }

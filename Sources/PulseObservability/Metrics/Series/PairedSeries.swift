@@ -24,7 +24,7 @@ struct PairedSeries: Sendable {
         var series = MetricsSeries()
     }
 
-    private let maximumPairs: Int
+    private let maxPairs: Int
     private var routes: BoundedSlots
     private var hosts: BoundedSlots
     private var entries: [Entry] = []
@@ -33,13 +33,13 @@ struct PairedSeries: Sendable {
     /// The last lookup, which is usually repeated.
     private var last: (pair: Pair, slot: Slot)?
 
-    /// - Parameter maximumRoutes: the number of routes that are counted by name; further ones share one. A negative
+    /// - Parameter maxRoutes: the number of routes that are counted by name; further ones share one. A negative
     ///   number counts as 0, here and for hosts.
-    init(maximumRoutes: Int, maximumHosts: Int) {
-        routes = BoundedSlots(maximum: maximumRoutes)
-        hosts = BoundedSlots(maximum: maximumHosts)
-        let (sum, overflows) = max(0, maximumRoutes).addingReportingOverflow(max(0, maximumHosts))
-        maximumPairs = overflows ? .max : max(1, sum)
+    init(maxRoutes: Int, maxHosts: Int) {
+        routes = BoundedSlots(maximum: maxRoutes)
+        hosts = BoundedSlots(maximum: maxHosts)
+        let (sum, overflows) = max(0, maxRoutes).addingReportingOverflow(max(0, maxHosts))
+        maxPairs = overflows ? .max : max(1, sum)
     }
 
     /// The slot of a route and host, which stays the same until a reset.
@@ -53,7 +53,7 @@ struct PairedSeries: Sendable {
 
     private mutating func lookUp(_ pair: Pair) -> Slot {
         if let known = slots[pair] { return Slot(series: Int32(known)) }
-        if pairCount < maximumPairs {
+        if pairCount < maxPairs {
             pairCount += 1
             return Slot(series: Int32(series(of: pair)))
         }

@@ -6,14 +6,14 @@ import PulseCore
 enum SeriesName {
     /// The shared name of all names beyond a maximum.
     static let other = "other"
-    static let maximumLength = 120
+    static let maxLength = 120
     /// The number of bytes of a name that are compared: names that differ only after them count as the same.
-    static let maximumKeyLength = 1000
+    static let maxKeyLength = 1000
 
     /// The name on one line, without secrets, of a bounded length; never empty.
     static func shown(_ name: String) -> String {
-        let masked = Redaction.standard.text(bounded(name, to: maximumKeyLength)).onOneLine
-        return masked.isEmpty ? "unknown" : bounded(masked, to: maximumLength)
+        let masked = Redaction.standard.text(bounded(name, to: maxKeyLength)).onOneLine
+        return masked.isEmpty ? "unknown" : bounded(masked, to: maxLength)
     }
 
     /// The text, truncated at a character boundary to at most that many bytes of UTF-8.

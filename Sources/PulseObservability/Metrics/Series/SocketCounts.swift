@@ -4,12 +4,12 @@ import PulseCore
 
 /// Counts of sockets by host. Hosts beyond a maximum share the name ``SeriesName/other``.
 struct SocketCounts: Sendable {
-    private let maximumHosts: Int
+    private let maxHosts: Int
     private(set) var hosts: [String: MetricsSnapshot.Sockets] = [:]
 
-    /// - Parameter maximumHosts: a negative number counts as 0.
-    init(maximumHosts: Int) {
-        self.maximumHosts = max(0, maximumHosts)
+    /// - Parameter maxHosts: a negative number counts as 0.
+    init(maxHosts: Int) {
+        self.maxHosts = max(0, maxHosts)
     }
 
     var total: MetricsSnapshot.Sockets { hosts.values.reduce(into: MetricsSnapshot.Sockets()) { $0.merge($1) } }
@@ -18,7 +18,7 @@ struct SocketCounts: Sendable {
     func name(of host: String) -> String {
         let name = SeriesName.shown(host)
         let count = hosts.count - (hosts[SeriesName.other] == nil ? 0 : 1)
-        return hosts[name] != nil || count < maximumHosts ? name : SeriesName.other
+        return hosts[name] != nil || count < maxHosts ? name : SeriesName.other
     }
 
     mutating func update(_ name: String, _ body: (inout MetricsSnapshot.Sockets) -> Void) {

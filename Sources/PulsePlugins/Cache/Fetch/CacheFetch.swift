@@ -8,14 +8,14 @@ struct CacheFetch: Sendable {
     let lookup: CacheLookup
     let stored: [CachedResponse]
     let conditions: CacheConditions?
-    let cache: HTTPCache
+    let cache: CacheStore
     /// Whether the fetch runs after a response was served. No call reads its outcome then.
     let isBackground: Bool
     private let sendTime: Locked<SendTime>
 
     /// Create it before the chain is detached: the detached chain copies the call's store, with the send time in it.
     init(
-        _ lookup: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, in cache: HTTPCache,
+        _ lookup: CacheLookup, _ stored: [CachedResponse], _ conditions: CacheConditions?, in cache: CacheStore,
         isBackground: Bool = false
     ) {
         self.lookup = lookup

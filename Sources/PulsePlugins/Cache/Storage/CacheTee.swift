@@ -21,13 +21,13 @@ final class CacheTee: Sendable {
     private let state = Locked<State>(.passing)
     private let count = Locked(0)
     private let expectedCount: Int?
-    private let cache: HTTPCache
+    private let cache: CacheStore
     private let head: CachedResponse.Head
     private let lookup: CacheLookup
 
     /// - Parameter expectedCount: the length that the head states, if any. A body of another length is not stored.
     init(
-        _ source: ByteStream, into cache: HTTPCache, under head: CachedResponse.Head, for lookup: CacheLookup,
+        _ source: ByteStream, into cache: CacheStore, under head: CachedResponse.Head, for lookup: CacheLookup,
         expecting expectedCount: Int? = nil
     ) {
         self.source = source

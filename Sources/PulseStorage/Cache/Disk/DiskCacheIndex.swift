@@ -40,8 +40,8 @@ struct DiskCacheIndex: Sendable {
         fileprivate var used = LRUCache<DiskName, Bool>(capacity: .max)
     }
 
-    let maximumBytes: Int
-    let maximumEntries: Int
+    let maxBytes: Int
+    let maxEntries: Int
     private(set) var changesDuringScan: ScanChanges?
     private var entries = LRUCache<DiskName, Entry>(capacity: .max)
     private(set) var bytes = 0
@@ -53,9 +53,9 @@ struct DiskCacheIndex: Sendable {
     /// Whether the last scan has failed: the next one waits until more was written.
     private var hasFailed = false
 
-    init(maximumBytes: Int, maximumEntries: Int) {
-        self.maximumBytes = maximumBytes
-        self.maximumEntries = maximumEntries
+    init(maxBytes: Int, maxEntries: Int) {
+        self.maxBytes = maxBytes
+        self.maxEntries = maxEntries
     }
 
     var usage: CacheUsage { CacheUsage(entries: count, bytes: bytes) }
@@ -63,7 +63,7 @@ struct DiskCacheIndex: Sendable {
     /// Whether a scan is due: other processes may have written as much as this one. Scans are so rare that each written
     /// file costs the scan of a few others at most.
     var isOutdated: Bool {
-        !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maximumBytes / 4)
+        !isKnown && !hasFailed || writtenCount >= max(1_000, count) || writtenBytes >= max(1 << 20, maxBytes / 4)
     }
 
     /// Records a use. Returns true if the file's time of last use needs an update, for later processes.
@@ -109,7 +109,7 @@ struct DiskCacheIndex: Sendable {
 
     /// An index of the files found on disk, the least recently used first.
     func successor(of found: [Found]) -> DiskCacheIndex {
-        var next = DiskCacheIndex(maximumBytes: maximumBytes, maximumEntries: maximumEntries)
+        var next = DiskCacheIndex(maxBytes: maxBytes, maxEntries: maxEntries)
         for file in found { next.put(file.name, slot: file.slot, size: file.size) }
         // Entries that this process has used come last, in its own order, which is more exact than that of the files.
         var known = entries
@@ -156,7 +156,7 @@ struct DiskCacheIndex: Sendable {
 
     private mutating func evict() -> [DiskName] {
         var evicted: [DiskName] = []
-        while bytes > maximumBytes || count > maximumEntries, let oldest = entries.removeLeastRecentlyUsed() {
+        while bytes > maxBytes || count > maxEntries, let oldest = entries.removeLeastRecentlyUsed() {
             changesDuringScan?.changed[oldest.key] = false
             bytes -= oldest.value.bytes
             count -= oldest.value.count

@@ -8,7 +8,7 @@ extension TransportConformance.Case {
         .semantics("a request line and header fields of the maximum size arrive") { _ in
             .status(200)
         } verify: { stage in
-            let request = try stage.request(ofHeadSize: TransportRequest.maximumHeadSize)
+            let request = try stage.request(ofHeadSize: TransportRequest.maxHeadSize)
             _ = try await stage.send(request)
             let value = request.urlRequest.value(forHTTPHeaderField: "X-Long")
             try Check.equal(stage.onlyRequest().headers["X-Long"], value, "the X-Long that arrived")
@@ -16,10 +16,10 @@ extension TransportConformance.Case {
         .semantics("a request line and header fields that are too large are refused unsent") { _ in
             .status(200)
         } verify: { stage in
-            let long = "/?" + String(repeating: "a", count: TransportRequest.maximumHeadSize)
+            let long = "/?" + String(repeating: "a", count: TransportRequest.maxHeadSize)
             let many = Dictionary(uniqueKeysWithValues: (0..<1800).map { ("X-\($0)", "1") })
             for request in [
-                try stage.request(ofHeadSize: TransportRequest.maximumHeadSize + 1), try stage.request(.get, long),
+                try stage.request(ofHeadSize: TransportRequest.maxHeadSize + 1), try stage.request(.get, long),
                 try stage.request(.get, "/?" + String(repeating: "a", count: 1_000_000)),
                 try stage.request(.post, headers: many, body: .bytes(.megabyte)),
             ] {

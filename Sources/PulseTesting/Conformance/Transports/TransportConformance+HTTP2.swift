@@ -8,8 +8,8 @@ extension TransportConformance {
     /// The conformance of `SocketTransport` over HTTP/2, without the cases whose subject is HTTP/1.1.
     package static let socketTransportOverHTTP2 = TransportConformance(
         overHTTP2: "SocketTransport over HTTP/2", exclusions: ofHTTP2, timeLimit: 600
-    ) { maximumConnectionsPerHost in
-        SocketTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+    ) { maxConnectionsPerHost in
+        SocketTransport(maxConnectionsPerHost: maxConnectionsPerHost)
     }
 
     private static let isSyntax = "its subject is the syntax of HTTP/1.1; HTTP/2 has frames in its place"

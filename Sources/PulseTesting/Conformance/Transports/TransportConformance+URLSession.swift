@@ -8,8 +8,8 @@ extension TransportConformance {
     package static let urlSessionTransport = TransportConformance(
         "URLSessionTransport", exclusions: ofURLSession.merging(ofFoundation) { $1 }.merging(ofTLS) { $1 },
         timeLimit: 600
-    ) { maximumConnectionsPerHost in
-        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost)
+    ) { maxConnectionsPerHost in
+        URLSessionTransport(maxConnectionsPerHost: maxConnectionsPerHost)
     }
 
     #if canImport(FoundationNetworking)
@@ -17,8 +17,8 @@ extension TransportConformance {
     package static let streamingURLSessionTransport = TransportConformance(
         "URLSessionTransport, streaming", exclusions: urlSessionTransport.exclusions.merging(ofSuspending) { $1 },
         timeLimit: 600
-    ) { maximumConnectionsPerHost in
-        URLSessionTransport(maximumConnectionsPerHost: maximumConnectionsPerHost, appliesBackpressure: true)
+    ) { maxConnectionsPerHost in
+        URLSessionTransport(maxConnectionsPerHost: maxConnectionsPerHost, appliesBackpressure: true)
     }
 
     private static let ofSuspending: [String: String] = [:]

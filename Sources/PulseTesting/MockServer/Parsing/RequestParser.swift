@@ -27,9 +27,9 @@ package struct RequestParser: Sendable {
     }
 
     /// The maximum size of a body event, in bytes.
-    package var maximumPieceSize = Int.max
+    package var maxPieceSize = Int.max
 
-    private let maximumHeadSize: Int
+    private let maxHeadSize: Int
     private var expectation = Expectation.head
     /// The lines so far of the current header or trailer section.
     private var lines: [ArraySlice<UInt8>] = []
@@ -42,9 +42,9 @@ package struct RequestParser: Sendable {
     /// Bytes of the current request so far, framing included.
     package private(set) var messageSize = 0
 
-    /// - Parameter maximumHeadSize: in bytes, of the request line and all fields, and of the trailers; more is a 431.
-    package init(maximumHeadSize: Int) {
-        self.maximumHeadSize = maximumHeadSize
+    /// - Parameter maxHeadSize: in bytes, of the request line and all fields, and of the trailers; more is a 431.
+    package init(maxHeadSize: Int) {
+        self.maxHeadSize = maxHeadSize
     }
 
     /// Whether no byte of the next request has arrived.
@@ -157,13 +157,13 @@ package struct RequestParser: Sendable {
     }
 
     private func checkSize(_ size: Int) throws(ParseFailure) {
-        guard size <= maximumHeadSize else {
-            throw ParseFailure(status: 431, reason: "a header block of more than \(maximumHeadSize) bytes")
+        guard size <= maxHeadSize else {
+            throw ParseFailure(status: 431, reason: "a header block of more than \(maxHeadSize) bytes")
         }
     }
 
     private mutating func take(atMost limit: Int) -> Data? {
-        let count = min(limit, maximumPieceSize, buffer.count - position)
+        let count = min(limit, maxPieceSize, buffer.count - position)
         guard count > 0 else { return nil }
         defer {
             position += count

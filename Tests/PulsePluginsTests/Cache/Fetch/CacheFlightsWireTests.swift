@@ -237,7 +237,7 @@ struct CacheFlightsWireTests {
     // MARK: Background validation
 
     @Test func aStreamOfABackgroundValidationIsReadOnlyWhileItIsStored() async throws {
-        let store = MemoryCacheStorage(maximumBytes: 400_000)
+        let store = MemoryCacheStorage(maxBytes: 400_000)
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: store)) { stage in
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=99", "Date": stage.date()]
             let endless = MockServer.Response.data(Data(count: 2_000_000), headers: headers)

@@ -8,15 +8,15 @@ import Testing
 @testable import PulseStorage
 
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
-struct AppendLogStressTests {
+struct FileJournalStressTests {
     @Test func concurrentWritersOfTwoLogsLoseNothingAndAgreeOnTheOrder() async throws {
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")
-        let mirrors = [LogMirror(), LogMirror()]
+        let mirrors = [JournalMirror(), JournalMirror()]
         // Appends run both in place and on the log's queue, however slow the disk is.
         var disk = Disk.system
         disk.inPlaceLimit = .infinity
-        let logs = mirrors.map { AppendLog.open(url, $0, disk: disk) }
+        let logs = mirrors.map { FileJournal.open(url, $0, disk: disk) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
                 group.addTask {
@@ -45,7 +45,7 @@ struct AppendLogStressTests {
     @Test func concurrentAppendsShareASync() async throws {
         let directory = try TemporaryDirectory()
         let faulty = FaultyDisk()
-        let log = AppendLog.open(directory.file("journal"), LogMirror(), disk: faulty.disk)
+        let log = FileJournal.open(directory.file("journal"), JournalMirror(), disk: faulty.disk)
         try await log.refresh {}
         let before = faulty.plan.withLock { $0.syncs }
         let writers: [Task<Void, any Error>] = await withCheckedContinuation { continuation in

@@ -2,9 +2,9 @@
 
 import PulseCore
 
-/// Reads the lines of an ``AppendLog``. A pure function of the bytes: no input makes it trap. An intact record is found
-/// whatever bytes precede it.
-struct LogScanner {
+/// Reads the lines of a ``FileJournal``. A pure function of the bytes: no input makes it trap. An intact record is
+/// found whatever bytes precede it.
+struct JournalScanner {
     private(set) var items: [LogItem] = []
     /// The damaged parts, neither records nor the unfinished end, as offsets in the file.
     private(set) var damaged: [Range<Int>] = []
@@ -72,7 +72,7 @@ struct LogScanner {
     private static let lineBreak = UInt8(ascii: "\n")
     private static let space = UInt8(ascii: " ")
     /// Longer tags are never written. The limit bounds the search in a damaged line.
-    static let maximumTagLength = 4096
+    static let maxTagLength = 4096
 
     /// The record at `start`, and its end; nil if there is none.
     private mutating func record(
@@ -83,7 +83,7 @@ struct LogScanner {
             bytes[start + 10] == Self.space, bytes[start + 43] == Self.space
         else { return nil }
         let tagStart = start + 44
-        let tagLimit = min(lineEnd, tagStart + Self.maximumTagLength)
+        let tagLimit = min(lineEnd, tagStart + Self.maxTagLength)
         guard tagStart < tagLimit, let tagEnd = bytes[tagStart..<tagLimit].firstIndex(of: Self.space),
             tagEnd > tagStart
         else { return nil }

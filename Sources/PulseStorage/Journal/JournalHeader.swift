@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The first line of an ``AppendLog``: `pulsekit-log VERSION CRC`.
-enum LogHeader {
+/// The first line of a ``FileJournal``: `pulsekit-log VERSION CRC`.
+enum JournalHeader {
     static let version = 1
     /// The line with its line break.
     static let line = line(version: version)

@@ -10,21 +10,21 @@ import PulseCore
 ///
 /// The work runs on a dispatch queue, so that no thread of Swift's cooperative pool waits for a disk. An append runs on
 /// the caller's thread if the last commit was quick and no other work is in progress.
-package final class AppendLog: RecordLog {
+package final class FileJournal: Journal {
     private enum Job: Sendable {
         case append(Submission)
-        case perform(@Sendable (LogFile) -> Void)
+        case perform(@Sendable (JournalFile) -> Void)
     }
 
     private struct Submission: Sendable {
-        let lines: LogLines
-        let admission: (@Sendable () throws -> [LogRecord])?
+        let lines: JournalBatch
+        let admission: (@Sendable () throws -> [JournalRecord])?
         let continuation: CheckedContinuation<Void, any Error>
 
         /// The lines to write for this submission.
-        func admitted() throws -> LogLines {
+        func admitted() throws -> JournalBatch {
             guard let records = try admission?(), !records.isEmpty else { return lines }
-            var all = try LogLines(records)
+            var all = try JournalBatch(records)
             all += lines
             return all
         }
@@ -55,13 +55,13 @@ package final class AppendLog: RecordLog {
     private let state = Locked(State())
     private let inPlaceLimit: TimeInterval
     // Unchecked: used only by the worker, and one worker runs at a time, see ``State/isWorking``.
-    private nonisolated(unsafe) let file: LogFile
+    private nonisolated(unsafe) let file: JournalFile
 
     /// - Parameter apply: receives every change, in the log's order, one at a time, before the append that caused it
     ///   returns. It must be short, and must not call the log.
     package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (LogChange) -> Void) {
         inPlaceLimit = disk.inPlaceLimit
-        file = LogFile(url, disk: disk, apply: apply)
+        file = JournalFile(url, disk: disk, apply: apply)
     }
 
     package var size: Int { state.withLock { $0.size } }
@@ -71,10 +71,10 @@ package final class AppendLog: RecordLog {
 
     var isWorking: Bool { state.withLock { $0.isWorking } }
 
-    package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) async throws {
-        let lines: LogLines
+    package func append(_ records: [JournalRecord], admission: (@Sendable () throws -> [JournalRecord])?) async throws {
+        let lines: JournalBatch
         do {
-            lines = try LogLines(records)
+            lines = try JournalBatch(records)
         } catch {
             throw PulseError(wrapping: error)
         }
@@ -92,7 +92,7 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    package func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> LogRecord? {
+    package func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> JournalRecord? {
         try await perform { file in
             try locate().flatMap { try file.record(at: $0) }
         }
@@ -129,7 +129,9 @@ package final class AppendLog: RecordLog {
         }
     }
 
-    private func perform<Value: Sendable>(_ body: @escaping @Sendable (LogFile) throws -> Value) async throws -> Value {
+    private func perform<Value: Sendable>(_ body: @escaping @Sendable (JournalFile) throws -> Value) async throws
+        -> Value
+    {
         try await withFencedContinuation { resume in
             let isAccepted = submitForLater(
                 .perform { [self] file in
@@ -217,7 +219,7 @@ package final class AppendLog: RecordLog {
         let start = SystemClock().uptime
         do {
             try file.exclusively {
-                var lines = try LogLines()
+                var lines = try JournalBatch()
                 for (index, submission) in batch.enumerated() {
                     do {
                         lines += try submission.admitted()

@@ -2,7 +2,7 @@
 
 /// A plugin that identifies the account of a call. It sets ``PluginContext/account``, to ``PluginContext/Account/none``
 /// if the call belongs to no account.
-package protocol AsksForAccount: Sendable {
+package protocol AccountIdentifying: Sendable {
     /// Whether the plugin supports accounts; false if it was created without them.
     var asksForAccount: Bool { get }
     /// The account that a call to a home origin would use now.

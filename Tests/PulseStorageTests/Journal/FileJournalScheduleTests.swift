@@ -9,7 +9,7 @@ import Testing
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
-struct AppendLogScheduleTests {
+struct FileJournalScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 
     // Without the log's queue: thousands of thread switches among all other tests would take minutes.
@@ -17,12 +17,12 @@ struct AppendLogScheduleTests {
         let random = SeededRandomness(seed: 11)
         let directory = try TemporaryDirectory()
         let url = directory.file("journal")
-        var model: [LogRecord] = []
-        var mirror = LogMirror()
+        var model: [JournalRecord] = []
+        var mirror = JournalMirror()
         // The cost of a sync does not matter here.
         let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
-        func open() throws -> LogFile {
-            let file = LogFile(url, disk: disk) { [mirror] in mirror.apply($0) }
+        func open() throws -> JournalFile {
+            let file = JournalFile(url, disk: disk) { [mirror] in mirror.apply($0) }
             try file.exclusively {}
             return file
         }
@@ -30,10 +30,10 @@ struct AppendLogScheduleTests {
         for step in 0..<Self.steps {
             switch random.next() % 16 {
             case 0...11:
-                let record = LogRecord.sample(
+                let record = JournalRecord.sample(
                     step, tag: random.next() % 4 == 0 ? nil : "t\(random.next() % 5)",
                     payload: String(repeating: "p", count: Int(random.next() % 200)))
-                try log.exclusively { try log.append(LogLines([record])) }
+                try log.exclusively { try log.append(JournalBatch([record])) }
                 model.append(record)
             case 12:
                 let kept = model.indices.filter { _ in random.next() % 2 == 0 }
@@ -45,13 +45,13 @@ struct AppendLogScheduleTests {
                 let end = log.end
                 log.close()
                 var line: [UInt8] = []
-                try LogRecord.sample(-1 - step).write(to: &line)
+                try JournalRecord.sample(-1 - step).write(to: &line)
                 let part = Int(random.next() % UInt64(line.count - 1))
                 let handle = try FileHandle(forWritingTo: url)
                 try handle.seek(toOffset: UInt64(end))
                 try handle.write(contentsOf: line[..<part])
                 try handle.close()
-                mirror = LogMirror()
+                mirror = JournalMirror()
                 log = try open()
                 #expect(mirror.now.damagedBytes == 0)
             default:

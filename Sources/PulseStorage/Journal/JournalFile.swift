@@ -2,10 +2,10 @@
 
 import PulseCore
 
-/// The file of an ``AppendLog``. Not thread-safe: only the log's worker uses it.
+/// The file of a ``FileJournal``. Not thread-safe: only the log's worker uses it.
 ///
 /// It tracks where the last line ends. Before each change, it reads the lines that other processes have appended.
-final class LogFile {
+final class JournalFile {
     private let url: URL
     private let path: String
     private let directory: String
@@ -102,7 +102,7 @@ final class LogFile {
         // A line break that an earlier record lacked comes first.
         let skipped = lacksBreak && bytes.first == UInt8(ascii: "\n") ? 1 : 0
         let scanner = bytes.withUnsafeBytes {
-            LogScanner(UnsafeRawBufferPointer(rebasing: $0[skipped...]), base: end + skipped)
+            JournalScanner(UnsafeRawBufferPointer(rebasing: $0[skipped...]), base: end + skipped)
         }
         guard scanner.damaged.isEmpty else { return try reload() }
         if scanner.tornCount > 0 { try truncate(to: scanner.end) }
@@ -116,7 +116,7 @@ final class LogFile {
         descriptor = -1
         // A crash may have left a copy of the log's content.
         unlink(newPath)
-        if try SystemFile.status(path) == nil { try replace { $0 += LogHeader.line } }
+        if try SystemFile.status(path) == nil { try replace { $0 += JournalHeader.line } }
         descriptor = try SystemFile.open(path, O_RDWR, using: disk)
         do {
             try readAll()
@@ -131,18 +131,18 @@ final class LogFile {
     private func readAll() throws {
         let status = try SystemFile.status(descriptor)
         let bytes = try SystemFile.read(descriptor, from: 0, count: status.size)
-        let (scanner, damaged) = try bytes.withUnsafeBytes { bytes -> (LogScanner, [Range<Int>]) in
+        let (scanner, damaged) = try bytes.withUnsafeBytes { bytes -> (JournalScanner, [Range<Int>]) in
             let start: Int
             var damaged: [Range<Int>] = []
-            switch LogHeader.find(in: bytes) {
+            switch JournalHeader.find(in: bytes) {
             case .newer(let version): throw JournalFailure.newerVersion(version)
             case .intact(let end): start = end
-            case .torn: return (LogScanner(UnsafeRawBufferPointer(rebasing: bytes[..<0]), base: 0), [0..<0])
+            case .torn: return (JournalScanner(UnsafeRawBufferPointer(rebasing: bytes[..<0]), base: 0), [0..<0])
             case .damaged(let end):
                 start = end
                 damaged.append(0..<end)
             }
-            let scanner = LogScanner(UnsafeRawBufferPointer(rebasing: bytes[start...]), base: start)
+            let scanner = JournalScanner(UnsafeRawBufferPointer(rebasing: bytes[start...]), base: start)
             return (scanner, damaged + scanner.damaged)
         }
         guard damaged.isEmpty else { return try repair(bytes, scanner, damaged) }
@@ -155,14 +155,14 @@ final class LogFile {
     }
 
     /// Moves damaged parts to a file beside the log, and rewrites the log from the rest.
-    private func repair(_ bytes: [UInt8], _ scanner: LogScanner, _ damaged: [Range<Int>]) throws {
+    private func repair(_ bytes: [UInt8], _ scanner: JournalScanner, _ damaged: [Range<Int>]) throws {
         let pieces = damaged.filter { !$0.isEmpty }
         if !pieces.isEmpty {
             let kept = try setAside(pieces.map { bytes[$0] })
             apply(.damaged(bytes: pieces.reduce(0) { $0 + $1.count }, kept: kept))
         }
         try replace { file in
-            file += LogHeader.line
+            file += JournalHeader.line
             for item in scanner.items {
                 file += bytes[item.location.offset..<item.location.offset + item.location.length]
                 file.append(UInt8(ascii: "\n"))
@@ -204,16 +204,16 @@ final class LogFile {
     }
 
     /// The record at a location passed to ``apply``; nil if no intact record is there.
-    func record(at location: LogLocation) throws -> LogRecord? {
+    func record(at location: LogLocation) throws -> JournalRecord? {
         let bytes = try SystemFile.read(descriptor, from: location.offset, count: location.length)
-        let scanner = bytes.withUnsafeBytes { LogScanner($0, base: location.offset) }
+        let scanner = bytes.withUnsafeBytes { JournalScanner($0, base: location.offset) }
         guard let item = scanner.items.first, item.location == location else { return nil }
         var spaces = 0
         let start = bytes.firstIndex { byte in
             if byte == UInt8(ascii: " ") { spaces += 1 }
             return spaces == 6
         }
-        return LogRecord(item, payload: start.map { Data(bytes[($0 + 1)...]) } ?? Data())
+        return JournalRecord(item, payload: start.map { Data(bytes[($0 + 1)...]) } ?? Data())
     }
 
     // MARK: Writing
@@ -226,7 +226,7 @@ final class LogFile {
 
     /// Appends whole lines, returns once they are on the disk, and passes them to ``apply``. After an error, none of
     /// them remains. Call it inside ``exclusively(_:)`` only.
-    func append(_ lines: LogLines) throws {
+    func append(_ lines: JournalBatch) throws {
         let start = end
         let bytes = lacksBreak ? [UInt8(ascii: "\n")] + lines.bytes : lines.bytes
         let newEnd = start + bytes.count
@@ -274,7 +274,7 @@ final class LogFile {
     /// Rewrites the file from `contents`. Call it inside ``exclusively(_:)`` only.
     func compact(_ contents: [LogContent]) throws {
         try replace { file in
-            file += LogHeader.line
+            file += JournalHeader.line
             for content in contents {
                 switch content {
                 case .record(let record):

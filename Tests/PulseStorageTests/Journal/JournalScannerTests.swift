@@ -8,20 +8,20 @@ import Testing
 @testable import PulseStorage
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct LogScannerTests {
-    private static func lines(_ records: [LogRecord]) throws -> [UInt8] {
+struct JournalScannerTests {
+    private static func lines(_ records: [JournalRecord]) throws -> [UInt8] {
         var bytes: [UInt8] = []
         for record in records { try record.write(to: &bytes) }
         return bytes
     }
 
-    private static func scan(_ bytes: [UInt8], base: Int = 0) -> LogScanner {
-        bytes.withUnsafeBytes { LogScanner($0, base: base) }
+    private static func scan(_ bytes: [UInt8], base: Int = 0) -> JournalScanner {
+        bytes.withUnsafeBytes { JournalScanner($0, base: base) }
     }
 
     private static let records = [
-        LogRecord.sample(1, tag: nil), .sample(2, tag: ""), .sample(3, tag: "-"), .sample(4, tag: "a b%\n\u{7F}ü"),
-        .sample(5, payload: ""), LogRecord("a", UUID(number: 6), payload: Data("17".utf8)),
+        JournalRecord.sample(1, tag: nil), .sample(2, tag: ""), .sample(3, tag: "-"), .sample(4, tag: "a b%\n\u{7F}ü"),
+        .sample(5, payload: ""), JournalRecord("a", UUID(number: 6), payload: Data("17".utf8)),
         .sample(7, payload: String(repeating: "x", count: 300)),
     ]
 
@@ -125,11 +125,11 @@ struct LogScannerTests {
     }
 
     @Test @HeavyWork func detectsEveryKindOfHeaderDamage() {
-        let line = LogHeader.line
-        func find(_ bytes: [UInt8]) -> LogHeader.Finding { bytes.withUnsafeBytes { LogHeader.find(in: $0) } }
+        let line = JournalHeader.line
+        func find(_ bytes: [UInt8]) -> JournalHeader.Finding { bytes.withUnsafeBytes { JournalHeader.find(in: $0) } }
         #expect(find(line + Array("rest".utf8)) == .intact(end: line.count))
         for length in 0..<line.count - 1 { #expect(find(Array(line[..<length])) == .torn) }
-        #expect(find(LogHeader.line(version: 2)) == .newer(2))
+        #expect(find(JournalHeader.line(version: 2)) == .newer(2))
         for index in line.indices {
             var changed = line + Array("record\n".utf8)
             changed[index] ^= 3
@@ -138,7 +138,7 @@ struct LogScannerTests {
     }
 
     @Test @HeavyWork func linesAreWrittenWithoutRepeatedCopies() throws {
-        let record = LogRecord.sample(1)
+        let record = JournalRecord.sample(1)
         var bytes: [UInt8] = []
         var copies = 0
         for _ in 0..<4_000 {
@@ -161,7 +161,7 @@ struct LogScannerTests {
                     let id = "01020304050647088000000000000001"
                     bytes += "00000000 E \(id) - 0 \((count - index - 1) * 60) {}\n".utf8
                 } else {
-                    try LogRecord.sample(1).write(to: &bytes)
+                    try JournalRecord.sample(1).write(to: &bytes)
                     bytes[bytes.count - 1] = UInt8(ascii: "x")
                 }
             }

@@ -2,11 +2,11 @@
 
 import PulseCore
 
-/// One line of an ``AppendLog``: `crc op id tag expiry length payload`.
+/// One line of a ``FileJournal``: `crc op id tag expiry length payload`.
 ///
 /// All fields but the payload are plain text, so that a log is opened without decoding payloads. The checksum covers
 /// the rest of the line.
-package struct LogRecord: Sendable, Equatable {
+package struct JournalRecord: Sendable, Equatable {
     /// An ASCII letter. In lower case, the payload is short and is kept in memory when the log is read. In upper case,
     /// it stays on the disk until it is read.
     package var operation: UInt8
@@ -30,7 +30,7 @@ package struct LogRecord: Sendable, Equatable {
     /// Whether the payload is a note.
     private var isShort: Bool { operation >= UInt8(ascii: "a") }
 
-    func with(operation: UInt8, expiry: Int64) -> LogRecord {
+    func with(operation: UInt8, expiry: Int64) -> JournalRecord {
         var copy = self
         (copy.operation, copy.expiry) = (operation, expiry)
         return copy
@@ -62,7 +62,7 @@ package struct LogLocation: Sendable, Hashable {
     package var length: Int
 }
 
-extension LogRecord {
+extension JournalRecord {
     /// Appends the line with its line break. Returns its item, with its location among these bytes. Throws
     /// ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
     @discardableResult
@@ -82,7 +82,7 @@ extension LogRecord {
         line.append(UInt8(ascii: " "))
         let tagStart = line.count
         LogTag.write(tag, to: &line)
-        guard line.count - tagStart < LogScanner.maximumTagLength else { throw JournalFailure.tagTooLong }
+        guard line.count - tagStart < JournalScanner.maxTagLength else { throw JournalFailure.tagTooLong }
         let expiry = min(max(0, expiry), Self.latest)
         line.append(contentsOf: " \(expiry) \(payload.count) ".utf8)
         line.append(contentsOf: payload)

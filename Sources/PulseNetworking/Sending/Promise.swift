@@ -6,7 +6,7 @@ import PulseCore
 ///
 /// The value goes through the lock and not through the continuation: if a continuation is resumed before its task has
 /// suspended, the runtime synchronizes with an atomic that the thread sanitizer does not see.
-final class PendingReply<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct State {
@@ -26,7 +26,7 @@ final class PendingReply<Value: Sendable>: Sendable {
     }
 
     /// Stores the value, unless there is one, and resumes the task.
-    func give(_ value: Value) {
+    func fulfill(_ value: Value) {
         store(value)?.resume()
     }
 

@@ -4,9 +4,9 @@ import PulseCore
 
 extension SocketEndpoint {
     /// The stored properties that look like requirements but are not.
-    var unusedMembers: [UnusedMember] {
+    var mistypedRequirements: [MistypedRequirement] {
         let pairs = "[String: String]"
-        return UnusedMember.all(
+        return MistypedRequirement.all(
             of: self, for: "SocketEndpoint",
             [
                 .init("queryParameters", pairs, [String: String].self) { queryParameters.isEmpty },
@@ -28,7 +28,7 @@ extension SocketEndpoint {
         return queryParameters.isEmpty && queryItems.isEmpty && path?.utf8.contains(UInt8(ascii: "?")) != true
     }
 
-    private var misnomers: [UnusedMember.Misnomer] {
+    private var misnomers: [MistypedRequirement.Misnomer] {
         [
             .init(
                 ["query", "queryParams", "params", "parameters"], "queryParameters or queryItems",

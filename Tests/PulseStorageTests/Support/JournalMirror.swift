@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 /// The contents of a log, according to its changes.
-final class LogMirror: Sendable {
+final class JournalMirror: Sendable {
     struct Contents: Sendable {
         var items: [LogItem] = []
         var damagedBytes = 0
@@ -36,9 +36,9 @@ final class LogMirror: Sendable {
     }
 }
 
-extension AppendLog {
-    static func open(_ url: URL, _ mirror: LogMirror, disk: Disk = .system) -> AppendLog {
-        AppendLog(url, disk: disk) { mirror.apply($0) }
+extension FileJournal {
+    static func open(_ url: URL, _ mirror: JournalMirror, disk: Disk = .system) -> FileJournal {
+        FileJournal(url, disk: disk) { mirror.apply($0) }
     }
 }
 
@@ -49,9 +49,9 @@ extension UUID {
     }
 }
 
-extension LogRecord {
-    static func sample(_ number: Int, tag: String? = "tag", payload: String? = nil) -> LogRecord {
-        LogRecord(
+extension JournalRecord {
+    static func sample(_ number: Int, tag: String? = "tag", payload: String? = nil) -> JournalRecord {
+        JournalRecord(
             "E", UUID(number: number), tag: tag, expiry: Int64(1000 + number),
             payload: Data((payload ?? #"{"n":\#(number)}"#).utf8))
     }

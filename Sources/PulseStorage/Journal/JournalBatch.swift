@@ -2,22 +2,22 @@
 
 import PulseCore
 
-/// Encoded lines to append to an ``AppendLog``, with their items.
-struct LogLines: Sendable {
+/// Encoded lines to append to a ``FileJournal``, with their items.
+struct JournalBatch: Sendable {
     private(set) var bytes: [UInt8] = []
     /// The items of the lines. Their locations are offsets in `bytes`.
     private var items: [LogItem] = []
 
     /// Throws ``JournalFailure``.
-    init(_ records: [LogRecord] = []) throws {
+    init(_ records: [JournalRecord] = []) throws {
         for record in records { try append(record) }
     }
 
-    mutating func append(_ record: LogRecord) throws {
+    mutating func append(_ record: JournalRecord) throws {
         items.append(try record.write(to: &bytes))
     }
 
-    static func += (lines: inout LogLines, more: LogLines) {
+    static func += (lines: inout JournalBatch, more: JournalBatch) {
         lines.items += more.items(from: lines.bytes.count)
         lines.bytes += more.bytes
     }

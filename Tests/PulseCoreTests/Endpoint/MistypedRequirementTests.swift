@@ -6,7 +6,7 @@ import Testing
 
 /// Stored properties with the name of a requirement and another type.
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct UnusedMemberTests {
+struct MistypedRequirementTests {
     private struct Wrong: Endpoint {
         typealias Response = EmptyResponse
         let path = "/a"
@@ -43,7 +43,7 @@ struct UnusedMemberTests {
 
     @Test
     func aWarningNamesTheMemberAndBothTypes() {
-        let members = Wrong().unusedMembers
+        let members = Wrong().mistypedRequirements
         #expect(
             members.map(\.name) == [
                 "method", "queryParameters", "queryItems", "headers", "body", "timeoutInterval",
@@ -85,7 +85,7 @@ struct UnusedMemberTests {
 
     @Test
     func aWarningNamesTheRequirementThatALikelyNameMeans() {
-        let members = Misnamed().unusedMembers
+        let members = Misnamed().mistypedRequirements
         let rights = Dictionary(members.map { ($0.name, $0.requiredType) }) { first, _ in first }
         #expect(
             rights == [
@@ -110,7 +110,7 @@ struct UnusedMemberTests {
             let query = ["a": "b"]
             let method = "POST"
         }
-        #expect(Plain().unusedMembers.map(\.name) == ["timeout", "query", "method"])
+        #expect(Plain().mistypedRequirements.map(\.name) == ["timeout", "query", "method"])
     }
 
     /// Data of an endpoint's own may have any of the names.
@@ -136,19 +136,19 @@ struct UnusedMemberTests {
 
     @Test
     func likelyNamesThatTheEndpointUsesItselfAreNotReported() {
-        #expect(Own().unusedMembers.isEmpty)
+        #expect(Own().mistypedRequirements.isEmpty)
     }
 
     @Test
     func membersOfTheRightTypeAreNotReported() {
-        #expect(Right().unusedMembers.isEmpty)
-        #expect(Request<EmptyResponse>("/a").unusedMembers.isEmpty)
+        #expect(Right().mistypedRequirements.isEmpty)
+        #expect(Request<EmptyResponse>("/a").mistypedRequirements.isEmpty)
     }
 
     @Test
     func aScopeOfAnotherTypeIsReported() {
-        #expect(Scoped().unusedMembers.map(\.name) == ["scope"])
-        #expect(Scoped().unusedMembers.first?.requiredType == "PluginScope")
+        #expect(Scoped().mistypedRequirements.map(\.name) == ["scope"])
+        #expect(Scoped().mistypedRequirements.first?.requiredType == "PluginScope")
     }
 
     private class Base {
@@ -162,13 +162,13 @@ struct UnusedMemberTests {
 
     @Test
     func membersOfASuperclassAreReported() {
-        #expect(Derived().unusedMembers.map(\.name) == ["headers"])
+        #expect(Derived().mistypedRequirements.map(\.name) == ["headers"])
     }
 
     /// An app's protocol may implement the requirement with the property of the same name.
     @Test
     func aPropertyUsedByAnExtensionIsNotReported() {
-        #expect(NewUser(body: ["name": "Ada"]).unusedMembers.isEmpty)
+        #expect(NewUser(body: ["name": "Ada"]).mistypedRequirements.isEmpty)
     }
 }
 

@@ -4,7 +4,7 @@ import PulseCore
 import PulseStorage
 
 /// Reads and writes the store. A response is not stored if an invalidation came after its request.
-final class HTTPCache: Sendable {
+final class CacheStore: Sendable {
     typealias Flights = SingleFlight<CacheFlightKey, FetchOutcome>
 
     let policy: CachePolicy

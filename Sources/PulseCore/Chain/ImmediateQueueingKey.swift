@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 /// Whether the offline queue takes the call at its first failed connection: retries would only delay that.
-package enum QueuesAtOnce: PluginContext.Key {
+package enum ImmediateQueueingKey: PluginContext.Key {
     package typealias Value = Bool
 }

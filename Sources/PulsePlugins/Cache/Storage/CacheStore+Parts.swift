@@ -3,7 +3,7 @@
 import PulseCore
 import PulseStorage
 
-extension HTTPCache {
+extension CacheStore {
     // MARK: Storing a part
 
     /// Stores a part, joined with stored bytes of the same version.

@@ -2,7 +2,7 @@
 
 /// A stored property that is meant for a requirement, but has another type or another name. Swift treats it as an
 /// unrelated member, and the requirement keeps its default.
-package struct UnusedMember: Sendable, Hashable {
+package struct MistypedRequirement: Sendable, Hashable {
     package let name: String
     package let type: String
     /// The type of the requirement, or the right name if no requirement has this one.
@@ -63,9 +63,9 @@ package struct UnusedMember: Sendable, Hashable {
     /// - Parameter subject: the value whose properties are checked.
     package static func all(
         of subject: Any, for required: String, _ requirements: [Requirement], _ misnomers: [Misnomer] = []
-    ) -> [UnusedMember] {
+    ) -> [MistypedRequirement] {
         var mirror: Mirror? = Mirror(reflecting: subject)
-        var found: [UnusedMember] = []
+        var found: [MistypedRequirement] = []
         while let current = mirror {
             for (label, value) in current.children {
                 let type = Swift.type(of: value)
@@ -82,7 +82,7 @@ package struct UnusedMember: Sendable, Hashable {
                     continue
                 }
                 found.append(
-                    UnusedMember(
+                    MistypedRequirement(
                         name: label, type: "\(type)", requiredType: right.text, hasRightName: right.isName,
                         owner: "\(Swift.type(of: subject))", required: required))
             }
@@ -100,9 +100,9 @@ package struct UnusedMember: Sendable, Hashable {
 
 extension Endpoint {
     /// The stored properties that look like requirements but are not.
-    package var unusedMembers: [UnusedMember] {
+    package var mistypedRequirements: [MistypedRequirement] {
         let pairs = "[String: String]"
-        return UnusedMember.all(
+        return MistypedRequirement.all(
             of: self, for: "Endpoint",
             [
                 .init("method", "HTTPMethod", HTTPMethod.self) { method == .get },
@@ -125,7 +125,7 @@ extension Endpoint {
         return queryParameters.isEmpty && queryItems.isEmpty && path?.utf8.contains(UInt8(ascii: "?")) != true
     }
 
-    private var misnomers: [UnusedMember.Misnomer] {
+    private var misnomers: [MistypedRequirement.Misnomer] {
         [
             .init(["timeout", "requestTimeout"], "timeoutInterval, in seconds", fits: MemberMeaning.isTime) { _ in
                 idleTimeout == 0 && options.timeout == nil
@@ -205,8 +205,8 @@ package enum MemberMeaning {
 
 extension PulsePlugin {
     /// The stored properties that look like requirements but are not.
-    package var unusedMembers: [UnusedMember] {
-        UnusedMember.all(
+    package var mistypedRequirements: [MistypedRequirement] {
+        MistypedRequirement.all(
             of: self, for: "PulsePlugin",
             [.init("scope", "PluginScope", PluginScope.self) { scope == .attempt }])
     }

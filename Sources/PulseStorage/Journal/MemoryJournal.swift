@@ -4,9 +4,9 @@ import PulseCore
 
 /// An in-memory log, for a queue that must not write to the disk. It drops records that are never read again. Safe from
 /// any thread.
-package actor MemoryLog: RecordLog {
+package actor MemoryJournal: Journal {
     /// The records by their position.
-    private var records: [Int: LogRecord] = [:]
+    private var records: [Int: JournalRecord] = [:]
     private var positions: [UUID: [Int]] = [:]
     private var nextPosition = 0
     private var isClosed = false
@@ -19,16 +19,16 @@ package actor MemoryLog: RecordLog {
     /// Compaction gains nothing: the log drops outdated records by itself.
     package nonisolated var size: Int { 0 }
 
-    package func append(_ records: [LogRecord], admission: (@Sendable () throws -> [LogRecord])?) throws {
+    package func append(_ records: [JournalRecord], admission: (@Sendable () throws -> [JournalRecord])?) throws {
         try checkOpen()
-        let all: [LogRecord]
+        let all: [JournalRecord]
         do { all = try (admission?() ?? []) + records } catch { throw PulseError(wrapping: error) }
         let items = all.map { store($0) }
         apply(.appended(items))
         for (record, item) in zip(all, items) { dropRecords(replacedBy: record, at: item.location.offset) }
     }
 
-    package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> LogRecord? {
+    package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> JournalRecord? {
         try checkOpen()
         return locate().flatMap { records[$0.offset] }
     }
@@ -41,7 +41,7 @@ package actor MemoryLog: RecordLog {
     package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) throws {
         try checkOpen()
         guard let contents = contents() else { return }
-        let kept = contents.compactMap { content -> LogRecord? in
+        let kept = contents.compactMap { content -> JournalRecord? in
             switch content {
             case .record(let record): record
             case .copy(let location): records[location.offset]
@@ -69,7 +69,7 @@ package actor MemoryLog: RecordLog {
     }
 
     /// Stores a record. A note is passed on in the item, and never read again.
-    private func store(_ record: LogRecord) -> LogItem {
+    private func store(_ record: JournalRecord) -> LogItem {
         let isNote = record.operation >= UInt8(ascii: "a")
         nextPosition += 1
         if !isNote {
@@ -82,7 +82,7 @@ package actor MemoryLog: RecordLog {
     }
 
     /// Drops the earlier records of the entry that are never read again.
-    private func dropRecords(replacedBy record: LogRecord, at position: Int) {
+    private func dropRecords(replacedBy record: JournalRecord, at position: Int) {
         let isPast: (UInt8) -> Bool
         switch QueueOperation(byte: record.operation) {
         case .removed: isPast = { _ in true }

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct AppendLogTests {
+struct FileJournalTests {
     private let directory: TemporaryDirectory
     private var url: URL { directory.file("journal") }
 
@@ -16,31 +16,31 @@ struct AppendLogTests {
         directory = try TemporaryDirectory()
     }
 
-    private func contents() async throws -> LogMirror.Contents {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+    private func contents() async throws -> JournalMirror.Contents {
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         try await log.refresh {}
         await log.close()
         return mirror.now
     }
 
     // Without the log's queue and its syncs: some hundred files would compete with all other tests.
-    private func opened(_ records: [LogRecord] = []) throws -> LogMirror {
-        let mirror = LogMirror()
+    private func opened(_ records: [JournalRecord] = []) throws -> JournalMirror {
+        let mirror = JournalMirror()
         let disk = Disk(write: Disk.system.write, sync: { _ in 0 }, rename: Disk.system.rename)
-        let file = LogFile(url, disk: disk) { mirror.apply($0) }
+        let file = JournalFile(url, disk: disk) { mirror.apply($0) }
         defer { file.close() }
-        let lines = try LogLines(records)
+        let lines = try JournalBatch(records)
         try file.exclusively { if !lines.bytes.isEmpty { try file.append(lines) } }
         return mirror
     }
 
-    private func openedAndAppended() throws -> LogMirror {
+    private func openedAndAppended() throws -> JournalMirror {
         try opened([.sample(9)])
     }
 
     private func write(_ count: Int) async throws {
-        let log = AppendLog.open(url, LogMirror())
+        let log = FileJournal.open(url, JournalMirror())
         for number in 0..<count { try await log.append([.sample(number)]) }
         await log.close()
     }
@@ -50,7 +50,7 @@ struct AppendLogTests {
     @Test func aRepairThatCannotReopenTheFileClosesNoOtherFile() async throws {
         try await write(3)
         var bytes = try Data(contentsOf: url)
-        bytes[LogHeader.line.count + 20] ^= 0xFF
+        bytes[JournalHeader.line.count + 20] ^= 0xFF
         try bytes.write(to: url)
         let (opened, other) = (Locked(0), Locked<Int32>(-1))
         var disk = Disk.system
@@ -61,7 +61,7 @@ struct AppendLogTests {
             errno = EMFILE
             return -1
         }
-        let file = LogFile(url, disk: disk) { _ in }
+        let file = JournalFile(url, disk: disk) { _ in }
         #expect(throws: JournalFailure.self) { try file.exclusively {} }
         file.close()
         let number = other.withLock { $0 }
@@ -77,9 +77,9 @@ struct AppendLogTests {
     }
 
     @Test func readsARecordByItsLocation() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
-        let record = LogRecord.sample(2, tag: "a b", payload: #"{"a": "b  c"}"#)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
+        let record = JournalRecord.sample(2, tag: "a b", payload: #"{"a": "b  c"}"#)
         try await log.append([.sample(1), record, .sample(3)])
         let id = record.id
         #expect(try await log.read { mirror.location(of: id) } == record)
@@ -88,8 +88,8 @@ struct AppendLogTests {
     }
 
     @Test func appliesARecordBeforeTheAppendReturns() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         try await log.append([.sample(1)])
         #expect(mirror.ids == [UUID(number: 1)])
         await log.close()
@@ -97,7 +97,7 @@ struct AppendLogTests {
 
     @Test func syncsBeforeTheAppendReturns() async throws {
         let faulty = FaultyDisk()
-        let log = AppendLog.open(url, LogMirror(), disk: faulty.disk)
+        let log = FileJournal.open(url, JournalMirror(), disk: faulty.disk)
         try await log.append([.sample(1)])
         let before = faulty.plan.withLock { $0.syncs }
         try await log.append([.sample(2)])
@@ -120,7 +120,7 @@ struct AppendLogTests {
     @Test func appendsInPlaceIfTheDiskIsQuick() async throws {
         let threads = Locked<[ThreadID]>([])
         let disk = inPlaceDisk(.infinity) { threads.withLock { $0.append(ThreadID.current) } }
-        let log = AppendLog.open(url, LogMirror(), disk: disk)
+        let log = FileJournal.open(url, JournalMirror(), disk: disk)
         try await log.append([.sample(1)])
         // The append returns a moment before the log's own thread has finished.
         while log.isWorking { await Task.yield() }
@@ -145,7 +145,7 @@ struct AppendLogTests {
             if isShut.withLock({ $0 }) { gate.wait() }
         }
         let logs = (0..<count).map { number in
-            AppendLog.open(directory.file("journal-\(number)"), LogMirror(), disk: disk)
+            FileJournal.open(directory.file("journal-\(number)"), JournalMirror(), disk: disk)
         }
         for log in logs { try await log.append([.sample(1)]) }
         let locks = (0..<count).map { FileLock(path: directory.file("journal-\($0).lock").path) }
@@ -165,7 +165,7 @@ struct AppendLogTests {
 
     @Test func aFailedAppendInPlaceReleasesTheLock() async throws {
         let faulty = FaultyDisk()
-        let (log, mirror) = (AppendLog.open(url, LogMirror(), disk: faulty.disk), LogMirror())
+        let (log, mirror) = (FileJournal.open(url, JournalMirror(), disk: faulty.disk), JournalMirror())
         let other = FileLock(path: directory.file("journal.lock").path)
         try await log.append([.sample(1)])
         while log.isWorking { await Task.yield() }
@@ -178,15 +178,15 @@ struct AppendLogTests {
         }
         try await log.append([.sample(3)])
         await log.close()
-        let second = AppendLog.open(url, mirror)
+        let second = FileJournal.open(url, mirror)
         try await second.refresh {}
         #expect(mirror.ids == [1, 3].map { UUID(number: $0) })
         await second.close()
     }
 
     @Test func writesRecordsThatArriveDuringAnAppendInPlace() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror, disk: inPlaceDisk(.infinity))
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror, disk: inPlaceDisk(.infinity))
         try await log.append([.sample(0)])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<16 {
@@ -205,8 +205,8 @@ struct AppendLogTests {
     // MARK: Admission
 
     @Test func aRejectedAppendDoesNotAffectOthers() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         await #expect(throws: PulseError.self) {
             try await log.append([.sample(1)]) { throw PulseError.offlineQueueFull }
         }
@@ -228,7 +228,7 @@ struct AppendLogTests {
         let path = directory.url.path
         chmod(path, permissions)
         chown(path, owner ?? geteuid(), getegid())
-        let log = AppendLog.open(url, LogMirror())
+        let log = FileJournal.open(url, JournalMirror())
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
         guard case .custom(JournalFailure.notPrivate) = error else {
             Issue.record("\(String(describing: error))")
@@ -256,7 +256,7 @@ struct AppendLogTests {
     }
 
     @Test func aClosedLogRefusesAppends() async throws {
-        let log = AppendLog.open(url, LogMirror())
+        let log = FileJournal.open(url, JournalMirror())
         await log.close()
         await log.close()
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
@@ -309,10 +309,10 @@ struct AppendLogTests {
     @Test func damageTooLargeToStoreIsCountedSeparately() throws {
         let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20) + [UInt8(ascii: "\n")]
         let small = Array("small\n".utf8)
-        var bytes = LogHeader.line + large
-        try LogRecord.sample(1).write(to: &bytes)
+        var bytes = JournalHeader.line + large
+        try JournalRecord.sample(1).write(to: &bytes)
         bytes += small
-        try LogRecord.sample(2).write(to: &bytes)
+        try JournalRecord.sample(2).write(to: &bytes)
         try Data(bytes).write(to: url)
         let contents = try opened().now
         #expect(contents.items.map(\.id) == [1, 2].map { UUID(number: $0) })
@@ -322,9 +322,9 @@ struct AppendLogTests {
     }
 
     @Test func aFileOfANewerVersionIsLeftUnchanged() async throws {
-        let newer = Data(LogHeader.line(version: 2)) + Data("an unknown format\n".utf8)
+        let newer = Data(JournalHeader.line(version: 2)) + Data("an unknown format\n".utf8)
         try newer.write(to: url)
-        let log = AppendLog.open(url, LogMirror())
+        let log = FileJournal.open(url, JournalMirror())
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
         guard case .custom(let failure as JournalFailure) = error else {
             Issue.record("\(String(describing: error))")
@@ -345,8 +345,9 @@ struct AppendLogTests {
         failure: (code: Int32, expected: JournalFailure), call: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable
     ) async throws {
         let faulty = FaultyDisk()
-        let mirror = LogMirror()
-        let log = AppendLog.open(directory.file("folder").appendingPathComponent("journal"), mirror, disk: faulty.disk)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(
+            directory.file("folder").appendingPathComponent("journal"), mirror, disk: faulty.disk)
         faulty.plan.withLock { $0[keyPath: call] = failure.code }
         for _ in 0..<2 {
             let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
@@ -368,8 +369,8 @@ struct AppendLogTests {
     ])
     func aFailedWriteIsATypedErrorAndLeavesNothing(code: Int32, expected: JournalFailure) async throws {
         let faulty = FaultyDisk()
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror, disk: faulty.disk)
         try await log.append([.sample(1)])
         faulty.plan.withLock { ($0.write, $0.partial) = (code, 20) }
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
@@ -387,8 +388,8 @@ struct AppendLogTests {
 
     @Test func aRecordWhoseSyncFailedDoesNotReappear() async throws {
         let faulty = FaultyDisk()
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror, disk: faulty.disk)
         try await log.append([.sample(1)])
         faulty.plan.withLock { $0.sync = EIO }
         await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
@@ -401,7 +402,7 @@ struct AppendLogTests {
     @Test func aRecordIsWrittenWithoutReservedZerosIfSpaceIsShort() async throws {
         let faulty = FaultyDisk()
         faulty.plan.withLock { $0.room = 1000 }
-        let log = AppendLog.open(url, LogMirror(), disk: faulty.disk)
+        let log = FileJournal.open(url, JournalMirror(), disk: faulty.disk)
         for number in 0..<20 { try await log.append([.sample(number)]) }
         await log.close()
         #expect(try await contents().items.count == 20)
@@ -409,7 +410,7 @@ struct AppendLogTests {
 
     @Test func aDirectoryThatCannotBeCreatedIsATypedError() async throws {
         try Data().write(to: directory.file("taken"))
-        let log = AppendLog.open(directory.file("taken").appendingPathComponent("journal"), LogMirror())
+        let log = FileJournal.open(directory.file("taken").appendingPathComponent("journal"), JournalMirror())
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(1)]) }
         guard case .custom(is JournalFailure) = error else {
             Issue.record("\(String(describing: error))")
@@ -419,8 +420,8 @@ struct AppendLogTests {
     }
 
     @Test func aDeletedDirectoryIsAnErrorAndThenRestoredWithItsContent() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         try await log.append([.sample(1)])
         try FileManager.default.removeItem(at: directory.url)
         let error = await #expect(throws: PulseError.self) { try await log.append([.sample(2)]) }
@@ -437,8 +438,8 @@ struct AppendLogTests {
     // MARK: Compaction
 
     @Test func compactionKeepsExactlyTheGivenContents() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         for number in 0..<100 { try await log.append([.sample(number)]) }
         let before = log.size
         try await log.compact {
@@ -454,8 +455,8 @@ struct AppendLogTests {
     }
 
     @Test func aDamagedRecordDoesNotPreventACompaction() async throws {
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror)
         for number in 0..<3 { try await log.append([.sample(number)]) }
         let spoiled = mirror.now.items[1].location
         let handle = try FileHandle(forUpdating: url)
@@ -476,8 +477,8 @@ struct AppendLogTests {
     @Test(arguments: [\FaultyDisk.Plan.write, \.sync, \.rename])
     func aFailedCompactionLeavesTheOldFile(part: WritableKeyPath<FaultyDisk.Plan, Int32> & Sendable) async throws {
         let faulty = FaultyDisk()
-        let mirror = LogMirror()
-        let log = AppendLog.open(url, mirror, disk: faulty.disk)
+        let mirror = JournalMirror()
+        let log = FileJournal.open(url, mirror, disk: faulty.disk)
         for number in 0..<10 { try await log.append([.sample(number)]) }
         let before = try Data(contentsOf: url)
         faulty.plan.withLock { $0[keyPath: part] = ENOSPC }
@@ -493,8 +494,8 @@ struct AppendLogTests {
     // MARK: Several users
 
     @Test func twoLogsShareAFileThroughAppendsAndCompactions() async throws {
-        let (first, second) = (LogMirror(), LogMirror())
-        let (one, other) = (AppendLog.open(url, first), AppendLog.open(url, second))
+        let (first, second) = (JournalMirror(), JournalMirror())
+        let (one, other) = (FileJournal.open(url, first), FileJournal.open(url, second))
         try await one.append([.sample(1)])
         try await other.append([.sample(2)])
         try await one.append([.sample(3)])
