@@ -34,7 +34,7 @@ print(refused)
 let trial = PulseConfiguration(baseURL: url).with(\.sslPinningPolicy, value: pins.reportOnly())
 
 let watching = Task {
-    for await event in PulseEventBus.shared.events(matching: .kinds(.pinningFailed)) {
+    for await event in PulseEventBus.shared.subscribe(matching: .kinds(.pinningFailed)) {
         if case .pinningFailed(let host, let seen) = event { print(host, "showed", seen) }
     }
 }

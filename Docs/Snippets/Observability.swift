@@ -25,9 +25,9 @@ let watching = Task {
 // snippet.end
 
 // snippet.filters
-let failures = bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
+let failures = bus.subscribe(matching: .failures.or(.kinds(.warning, .pinningFailed)))
 let retries = bus.subscribe(matching: .route("GET /users/{id}").and(.kinds(.requestRetrying)))
-let later = bus.events(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 }, bufferingNewest: 100)
+let later = bus.subscribe(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 }, bufferingNewest: 100)
 // snippet.end
 
 // snippet.collector

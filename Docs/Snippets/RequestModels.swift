@@ -59,15 +59,15 @@ let screen = UserScreen(id: 1, client: client)
 screen.viewDidAppear()
 
 // snippet.prefetch
-await client.requests.prefetch(GetUser(id: 2))
+await client.requestStore.prefetch(GetUser(id: 2))
 // snippet.end
 
 // snippet.invalidate
-client.requests.invalidate(GetUser.self)
+client.requestStore.invalidate(GetUser.self)
 // snippet.end
 
 // snippet.logout
-client.requests.removeAll()
+client.requestStore.removeAll()
 // snippet.end
 
 screen.viewDidDisappear()

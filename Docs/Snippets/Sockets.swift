@@ -71,7 +71,7 @@ let watching = Task {
 
 // snippet.disconnections
 let ends = Task {
-    let events = PulseEventBus.shared.events(matching: .kinds(.socketDisconnected))
+    let events = PulseEventBus.shared.subscribe(matching: .kinds(.socketDisconnected))
     for await case .socketDisconnected(let call, let end) in events {
         print(call.endpointPath, end.code, end.messagesReceived, end.unconfirmed)
     }

@@ -66,5 +66,5 @@ extension PulseClient {
 extension PulseClient {
     /// The requests that the models of this client share.
     @MainActor
-    public var requests: RequestStore { RequestStore(client: self) }
+    public var requestStore: RequestStore { RequestStore(client: self) }
 }

@@ -6,9 +6,9 @@ extension PulseEventBus {
     /// A test that decides which events a subscription receives.
     ///
     /// ```swift
-    /// bus.events(matching: .failures.or(.kinds(.warning, .pinningFailed)))
-    /// bus.events(matching: .route("GetUser").and(.kinds(.requestRetrying)))
-    /// bus.events(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 })
+    /// bus.subscribe(matching: .failures.or(.kinds(.warning, .pinningFailed)))
+    /// bus.subscribe(matching: .route("GetUser").and(.kinds(.requestRetrying)))
+    /// bus.subscribe(matching: PulseEventBus.Filter { $0.call?.attempt ?? 0 > 1 })
     /// ```
     ///
     /// The test runs synchronously in the code that emits the event, on any thread. It must be short and must not wait.

@@ -77,22 +77,12 @@ public final class PulseEventBus: EventSink, LazyEventSink {
     /// A stream of all later events, with a buffer of 512. Each access creates a new subscription. A reader that falls
     /// further behind loses the oldest events, which ``droppedEventCount`` counts.
     public var events: AsyncStream<NetworkEvent> {
-        events(matching: .all)
+        open(.all, 512).stream()
     }
 
-    /// A subscription with a buffer of `capacity` events. If the buffer is full, the oldest are dropped and counted.
-    public func events(bufferingNewest capacity: Int) -> AsyncStream<NetworkEvent> {
-        events(matching: .all, bufferingNewest: capacity)
-    }
-
-    /// A subscription to the events that match a filter. Other events take no space in its buffer.
-    public func events(
-        matching filter: Filter, bufferingNewest capacity: Int = 512
-    ) -> AsyncStream<NetworkEvent> {
-        open(filter, capacity).stream()
-    }
-
-    /// A subscription that reports its number of dropped events, by default to every event with a buffer of 512.
+    /// A subscription to the events that match a filter, by default to all, which counts its dropped events.
+    ///
+    /// Other events take no space in its buffer. If the buffer is full, the oldest are dropped.
     public func subscribe(
         matching filter: Filter = .all, bufferingNewest capacity: Int = 512
     ) -> Subscription {

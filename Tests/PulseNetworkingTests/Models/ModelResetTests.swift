@@ -31,7 +31,7 @@ struct ModelResetTests {
                 }
             }
         }
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         for model in models { model.core.onWillChange {} }
         #expect(models.allSatisfy { $0.phase.text == "idle" && $0.response == nil } && seen == ["idle"])
         #expect(client.requestTable.count == 4)
@@ -47,7 +47,7 @@ struct ModelResetTests {
             model.core.onWillChange { models[1 - number].fetch() }
         }
         await held.sent(4)
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         for model in models { model.core.onWillChange {} }
         await eventually { held.cancelled == [2, 3] }
         await held.sent(6)
@@ -63,7 +63,7 @@ struct ModelResetTests {
         let phases = models.map(\.phases)
         models[1].core.onWillChange { [weak model = models[1]] in
             guard model?.phase.text == "idle", models[0].phase.isLoading else { return }
-            client.requests.removeAll()
+            client.requestStore.removeAll()
             #expect((models + [other]).allSatisfy { $0.phase.text == "idle" })
         }
         let task = models[0].fetch()
@@ -81,7 +81,7 @@ struct ModelResetTests {
         cores[1].onWillChange {
             guard !isDone else { return }
             isDone = true
-            client.requests.removeAll()
+            client.requestStore.removeAll()
             _ = cores[1].ask(.fetch)
         }
         let phases = cores.map { $0.updates() }
@@ -98,14 +98,14 @@ struct ModelResetTests {
         #expect(await texts(phases, 1, \.text) == ["success 1"])
         model.refresh()
         await held.sent(2)
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         #expect(await texts(phases, 1, \.text) == ["idle"])
         model.fetch()
         await held.respond(2, "2")
         await eventually { model.phase.value == 2 }
         model.follow(GetNumber(id: 2))
         // The model is idle, the stream is not.
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         #expect(await texts(phases, 1, \.text) == ["idle"])
     }
 
@@ -145,7 +145,7 @@ struct ModelResetTests {
         let core = late.core(1, client)
         let task = core.ask(.fetch)
         await late.started(1)
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         #expect(await task.value.text == "idle")
         await late.end(0, 1)
         #expect(core.phase.text == "idle")

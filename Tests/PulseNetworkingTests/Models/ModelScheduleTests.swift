@@ -303,7 +303,7 @@ private final class ModelSchedule {
         let requests = entries.keys.filter { $0 / 3 == index }
         switch below(4) {
         case 0:
-            client.requests.removeAll()
+            client.requestStore.removeAll()
             for (number, model) in models where model.request / 3 == index {
                 models[number]?.shown = shown(of: model) == Shown() ? [Shown()] : []
                 models[number]?.kept = nil
@@ -312,7 +312,7 @@ private final class ModelSchedule {
             for request in requests { note(request) }
             return "remove all"
         case 1:
-            client.requests.invalidate(GetNumber.self)
+            client.requestStore.invalidate(GetNumber.self)
             for request in requests { change(request) { $0.invalidate() } }
             return "invalidate"
         default:
@@ -394,7 +394,7 @@ private final class ModelSchedule {
             for await state in phases where told.last != Self.shown(state) { told.append(Self.shown(state)) }
             if told != shown { return "told \(told), not \(shown)" }
         }
-        for client in clients { client.requests.removeAll() }
+        for client in clients { client.requestStore.removeAll() }
         for start in starts { held.reply(start.id).fulfill(.success(TestContent(value: -1))) }
         await eventually { clients.allSatisfy { $0.requestTable.count == 0 } && held.ended == starts.count }
         return held.started == starts ? nil : "other runs"

@@ -89,7 +89,7 @@ struct RefetchTests {
         client.requestTable.enterForeground()
         await held.respond(2, "3")
         await eventually { model.phase.text == "success 3" }
-        client.requests.invalidate(GetNumber.self)
+        client.requestStore.invalidate(GetNumber.self)
         await held.respond(3, "4")
         await eventually { model.phase.text == "success 4" }
         hidden.fetch()
@@ -105,7 +105,7 @@ struct RefetchTests {
         let client = held.client(clock)
         let early = RequestModel(GetNumber(), client: client)
         let earlyPhases = early.phases
-        async let prefetch: Void = client.requests.prefetch(GetNumber())
+        async let prefetch: Void = client.requestStore.prefetch(GetNumber())
         await held.respond(0, "1")
         await prefetch
         let phases = RequestModel(GetNumber(), client: client, refetch: RefetchPolicy(staleAfter: 10)).phases
@@ -122,9 +122,9 @@ struct RefetchTests {
         model.loadMore()
         await held.respond(1, page([2], 2))
         await eventually { model.phase.text == "loaded [1, 2] more" }
-        client.requests.invalidate(GetRows.self)
+        client.requestStore.invalidate(GetRows.self)
         model.appear()
-        client.requests.invalidate(GetRows.self)
+        client.requestStore.invalidate(GetRows.self)
         await held.respond(2, page([5], 1))
         #expect(
             await texts(phases, 5, \.text) == [
@@ -148,7 +148,7 @@ struct RefetchTests {
         client.requestTable.enterForeground()
         await clock.advance(by: 100)
         model.disappear()
-        client.requests.invalidate(GetRows.self)
+        client.requestStore.invalidate(GetRows.self)
         #expect(model.phase.text == "loaded [1, 2] more")
         // An invalidated list is known to be wrong.
         model.appear()
@@ -317,7 +317,7 @@ struct RefetchTests {
             return try await next(request)
         }
         let client = held.client(clock, plugins: [plugin])
-        async let prefetch: Void = client.requests.prefetch(GetNumber())
+        async let prefetch: Void = client.requestStore.prefetch(GetNumber())
         await held.respond(0, "1")
         await prefetch
         let model = RequestModel(GetNumber(id: 2), client: client)

@@ -78,7 +78,7 @@ struct RequestStoreTests {
         await held.respond(0, "1")
         await eventually { model.phase.value == 1 }
         #expect(held.requests[0].httpBody == Data("b".utf8) && other.phase.text == "idle")
-        await client.requests.prefetch(Search(text: "c"))
+        await client.requestStore.prefetch(Search(text: "c"))
         #expect(held.count == 1)
     }
 
@@ -260,10 +260,10 @@ struct RequestStoreTests {
         model.appear()
         await held.sent(3)
         list.fetch()
-        async let prefetch: Void = client.requests.prefetch(GetNumber(id: 4))
+        async let prefetch: Void = client.requestStore.prefetch(GetNumber(id: 4))
         let task = model.refresh()
         await held.sent(6)
-        client.requests.removeAll()
+        client.requestStore.removeAll()
         #expect(await task.value.text == "idle")
         #expect(model.phase.text == "idle" && follower.phase.text == "idle" && list.phase.text == "idle")
         #expect(model.response == nil && follower.response == nil)
@@ -284,7 +284,7 @@ struct RequestStoreTests {
         var seen: [String] = []
         models[1].core.onWillChange { [weak model = models[1]] in
             guard model?.phase.isLoading == true else { return }
-            client.requests.removeAll()
+            client.requestStore.removeAll()
             // Also the model that was told of the value, and the one that was not.
             seen = models.map(\.phase.text)
         }
@@ -339,16 +339,16 @@ struct RequestStoreTests {
         _ = await loaded(client, 3, GetNumber(id: 3), fresh)
         await eventually { client.requestTable.count == 3 }
         visible.appear()
-        client.requests.invalidate(GetUser.self)
+        client.requestStore.invalidate(GetUser.self)
         #expect(await visible.fetch().value.text == "success 1")
-        client.requests.invalidate(GetNumber.self)
+        client.requestStore.invalidate(GetNumber.self)
         await held.respond(3, "4")
         await eventually { visible.phase.text == "success 4" && client.requestTable.count == 2 }
         #expect(hidden.phase.text == "success 2")
         let task = hidden.fetch()
         await held.sent(5)
         // What is under way may be older than the change.
-        client.requests.invalidate(GetNumber.self)
+        client.requestStore.invalidate(GetNumber.self)
         await held.sent(7)
         await held.respond(4, "40")
         for number in 5..<7 { await held.respond(number, "5") }
@@ -359,21 +359,21 @@ struct RequestStoreTests {
     @Test func aPrefetchedValueWaitsForItsModel() async {
         let client = held.client(clock)
         let policy = RefetchPolicy(staleAfter: 30)
-        async let first: Void = client.requests.prefetch(GetNumber())
-        async let list: Void = client.requests.prefetch(firstPage: GetRows())
+        async let first: Void = client.requestStore.prefetch(GetNumber())
+        async let list: Void = client.requestStore.prefetch(firstPage: GetRows())
         await held.sent(2)
         let isNumberFirst = held.sent[0].hasPrefix("numbers")
         await held.respond(isNumberFirst ? 0 : 1, "1")
         await held.respond(isNumberFirst ? 1 : 0, #"{"rows":[1]}"#)
         _ = await (first, list)
-        await client.requests.prefetch(GetNumber())
+        await client.requestStore.prefetch(GetNumber())
         let model = RequestModel(GetNumber(), client: client, refetch: policy)
         #expect(await model.fetch().value.text == "success 1")
         #expect(PagedModel(GetRows(), client: client).phase.text == "loaded [1]")
         #expect(held.count == 2)
 
         // The call ends with the last that wants it.
-        let second = Task { await client.requests.prefetch(GetNumber(id: 2)) }
+        let second = Task { await client.requestStore.prefetch(GetNumber(id: 2)) }
         await held.sent(3)
         let other = RequestModel(GetNumber(id: 2), client: client)
         other.fetch()
@@ -382,7 +382,7 @@ struct RequestStoreTests {
         #expect(other.phase.text == "loading")
         other.cancel()
         await eventually { held.cancelled == [2] }
-        let third = Task { await client.requests.prefetch(GetNumber(id: 3)) }
+        let third = Task { await client.requestStore.prefetch(GetNumber(id: 3)) }
         await held.sent(4)
         third.cancel()
         await third.value

@@ -156,7 +156,7 @@ struct PulseEventBusTests {
 struct PulseEventBusStressTests {
     @Test func losesNothingFromManyThreadsToManyReaders() async {
         let bus = PulseEventBus()
-        let streams = (0..<4).map { _ in bus.events(bufferingNewest: 10_000) }
+        let streams = (0..<4).map { _ in bus.subscribe(bufferingNewest: 10_000) }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
