@@ -70,6 +70,7 @@ extension SecretScanner {
         while index < end {
             let kind = kind(index)
             if kind.isBlank || kind.isLineBreak || kind.isQuote || ",;)]}<>&\\".utf8.contains(bytes[index]) { break }
+            if "([{".utf8.contains(bytes[index]), beginsMember(index + 1) { break }
             index += 1
         }
         return index

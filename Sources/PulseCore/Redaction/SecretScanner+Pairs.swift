@@ -183,6 +183,8 @@ extension SecretScanner {
 
     /// The index after the bracket that matches the one at `start`, or the end of the text.
     private func compositeEnd(_ start: Int) -> Int {
+        // A round bracket in an object or array is only text.
+        let isCall = bytes[start] == UInt8(ascii: "(")
         var index = start
         var depth = 0
         while index < end {
@@ -199,6 +201,11 @@ extension SecretScanner {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth == 0 { return index + 1 }
+            case UInt8(ascii: "(") where isCall:
+                depth += 1
+            case UInt8(ascii: ")") where isCall:
                 depth -= 1
                 if depth == 0 { return index + 1 }
             default: break
@@ -290,9 +297,14 @@ extension SecretScanner {
                 return index
             case UInt8(ascii: ","), UInt8(ascii: ";"):
                 if endsValue(index) { return index }
-            case UInt8(ascii: "("):
+            case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
+                // `Token(value: "…")`, `a{"name":"pin","value":"…"}`
+                if beginsMember(index + 1) {
+                    index = compositeEnd(index)
+                    continue
+                }
                 // `Optional("…")`
-                if let quote = quote(from: index + 1) {
+                if bytes[index] == UInt8(ascii: "("), let quote = quote(from: index + 1) {
                     index = quoted(by: quote).next
                     if byte(index) == UInt8(ascii: ")") { index += 1 }
                     continue
@@ -320,6 +332,19 @@ extension SecretScanner {
             index += 1
         }
         return end
+    }
+
+    /// Whether a name and its separator start there, the name of an argument or a member.
+    func beginsMember(_ start: Int) -> Bool {
+        let first = skipEscapedBlanks(skipBlanks(start))
+        var end = first
+        if let quote = quote(from: first) {
+            end = quoted(by: quote, maxLength: Self.maxNameLength).next
+        } else {
+            // A star: the name may have been masked.
+            while end - first < Self.maxNameLength, kind(end).isName || byte(end) == UInt8(ascii: "*") { end += 1 }
+        }
+        return end > first && isSeparator(skipBlanks(end))
     }
 
     /// Whether a comma or semicolon is punctuation: another pair or nothing follows it.

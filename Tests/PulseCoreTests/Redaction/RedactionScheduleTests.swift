@@ -55,7 +55,8 @@ struct RedactionScheduleTests {
         "name=", "value=", "value=\"", "name='", "name=pin value=", "value=a name=pin ", "name=pin}value=a ",
         "value=a}name=pin ", "\"value\":{", "{\"value\":{\"name\":\"pin\",\"a\":", "{\"value\":", "ghp_", "xoxb-",
         "AKIA",
-        "/token: ", "a\"key\":", "\"key\"", "\\u0022key\\u0022", "token:\"\"\"", "token:\\\"\\\"\\\"", "\"):",
+        "/token: ", "a(b:", "token=a(b:", "Bearer a{b:", "a\"key\":", "\"key\"", "\\u0022key\\u0022", "token:\"\"\"",
+        "token:\\\"\\\"\\\"", "\"):",
     ])
     @HeavyWork func redactionTakesLinearTime(piece: String) {
         let text = String(repeating: piece, count: Self.size / piece.utf8.count)

@@ -216,9 +216,17 @@ struct RedactionTextTests {
             // After an unquoted value.
             (
                 #"{"text":"token = a\n{\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022b\u0022}"}"#,
-                #"{"text":"token = ***\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022***\u0022}"}"#
+                #"{"text":"token = ***"}"#
             ),
-            (#"token=a{"value":"b","name":"pin"}"#, #"token=***"value":"***","name":"pin"}"#),
+            (
+                #"{"text":"token = a\n\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022b\u0022"}"#,
+                #"{"text":"token = ***\u0022key\u0022:\u0022pin\u0022,\u0022value\u0022:\u0022***\u0022"}"#
+            ),
+            (#"token=a{"value":"b","name":"pin"} c"#, "token=*** c"),
+            (#"token=a{name: "pin", value: "b"} c"#, "token=*** c"),
+            (#"token=array("name"=>"pin","value"=>"b") c"#, "token=*** c"),
+            (#"token: Token(value: "b (c)", id: 7), d"#, "token: ***, d"),
+            (#"Bearer abc1{name:"pin",value:"b"} c"#, #"Bearer ***{name:"pin",value:"***"} c"#),
             (#"password=ab"name"ef"#, "password=***"),
             // Another entry, another object, no entry.
             ("<input name=\"pin\"><input value=\"a\">", "<input name=\"pin\"><input value=\"a\">"),
