@@ -28,7 +28,7 @@ package struct DeflateParameters: Sendable, Hashable {
     ///
     /// It leaves both windows and both contexts to the server.
     package static let offer: String? =
-        SystemMessageCodec.isAvailable ? "\(name); \(Name.clientMaxWindowBits.rawValue)" : nil
+        SystemDeflate.isAvailable ? "\(name); \(Name.clientMaxWindowBits.rawValue)" : nil
 
     /// The part of the ``offer`` that a server's `Sec-WebSocket-Extensions` accepts; nil if it accepts nothing.
     ///
@@ -58,7 +58,7 @@ package struct DeflateParameters: Sendable, Hashable {
         from field: String?, preferring preferred: DeflateParameters = DeflateParameters()
     ) throws(SocketExtension.Failure) -> DeflateParameters? {
         guard let field else { return nil }
-        for offer in try SocketExtension.list(field) where offer.name == name && SystemMessageCodec.isAvailable {
+        for offer in try SocketExtension.list(field) where offer.name == name && SystemDeflate.isAvailable {
             // An invalid offer is declined, and the next one is a fallback (section 5.1).
             guard let offered = try? DeflateParameters(offer, isOffer: true) else { continue }
             let isClientLimitable = offer.parameters.contains { $0.name == Name.clientMaxWindowBits.rawValue }

@@ -8,13 +8,12 @@ import PulseCore
 package final class MessageDeflater: @unchecked Sendable {
     // Unchecked: only the task that owns the batch of a socket uses it, and ownership passes on under a lock.
 
-    private static let room = 64 << 10
     /// The end of each flush, which is not sent: the receiver adds it again.
     private static let flushEnd = Data([0x00, 0x00, 0xFF, 0xFF])
 
     private let windowBits: Int
     private let keepsContext: Bool
-    private var codec: (any MessageCodec)?
+    private var codec: (any DeflateCodec)?
     private var hasMessageBegun = false
 
     /// Whether zlib's state is allocated.
@@ -32,11 +31,13 @@ package final class MessageDeflater: @unchecked Sendable {
     package func compress(_ piece: Data, isLast: Bool = true) throws(SocketFault) -> Data {
         // zlib does not flush again without new input; section 7.2.3.6 defines the block for that.
         if piece.isEmpty, !hasMessageBegun { return isLast ? Data([0x00]) : Data() }
-        guard let codec = codec ?? SystemMessageCodec.deflater(windowBits: windowBits) else {
+        guard let codec = codec ?? SystemDeflate.deflater(windowBits: windowBits) else {
             throw .internalError("compression cannot start")
         }
         self.codec = codec
-        var output = try Self.run(codec, piece, isLast: isLast)
+        guard var output = codec.compress(piece, flush: isLast ? .sync : .none) else {
+            throw .internalError("a failure of zlib")
+        }
         hasMessageBegun = !isLast
         guard isLast else { return output }
         if !keepsContext { self.codec = nil }
@@ -45,17 +46,5 @@ package final class MessageDeflater: @unchecked Sendable {
         }
         output.removeLast(Self.flushEnd.count)
         return output
-    }
-
-    private static func run(_ codec: any MessageCodec, _ piece: Data, isLast: Bool) throws(SocketFault) -> Data {
-        var (rest, output) = (piece, Data())
-        while true {
-            guard let step = codec.run(rest, room: room, isLast: isLast) else {
-                throw .internalError("a failure of zlib")
-            }
-            output.append(step.output)
-            rest = rest.dropFirst(step.consumed)
-            if step.end != .full { return output }
-        }
     }
 }

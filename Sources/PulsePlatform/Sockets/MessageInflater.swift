@@ -26,7 +26,7 @@ package final class MessageInflater: @unchecked Sendable {
     private let windowBits: Int
     private let keepsContext: Bool
     private let maxMessageSize: Int
-    private var codec: (any MessageCodec)?
+    private var codec: (any DeflateCodec)?
     private var input = Data()
     /// Whether the codec has more output than the last piece held.
     private var isFull = false
@@ -88,16 +88,16 @@ package final class MessageInflater: @unchecked Sendable {
     }
 
     private func decompress() throws(SocketFault) -> Data {
-        guard let codec = codec ?? SystemMessageCodec.inflater(windowBits: windowBits) else {
+        guard let codec = codec ?? SystemDeflate.inflater(windowBits: windowBits) else {
             throw .internalError("decompression cannot start")
         }
         self.codec = codec
-        guard let step = codec.run(input, room: Self.pieceSize, isLast: false) else {
+        guard let step = codec.run(input, room: Self.pieceSize, flush: .none) else {
             throw .invalidData("compressed data that is not DEFLATE")
         }
         input = step.consumed == input.count ? Data() : input.dropFirst(step.consumed)
         isFull = step.end == .full
-        message.isAtBlockEnd = step.end == .block
+        message.isAtBlockEnd = step.end == .ended
         message.size += step.output.count
         guard message.size <= maxMessageSize else { throw .tooLarge(maxMessageSize) }
         return step.output

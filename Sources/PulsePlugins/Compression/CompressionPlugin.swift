@@ -35,7 +35,7 @@ public struct CompressionPlugin: PulsePlugin {
     /// - Parameter minimumLength: in bytes, 1 KiB by default: a smaller body fits into one packet anyway.
     /// - Parameter includesStreams: also compresses streams, including multipart bodies with files. False by default.
     public init(minimumLength: Int = 1024, includesStreams: Bool = false) {
-        self.init(minimumLength: minimumLength, includesStreams: includesStreams, make: SystemDeflate.make)
+        self.init(minimumLength: minimumLength, includesStreams: includesStreams, make: SystemRawDeflate.make)
     }
 
     init(minimumLength: Int, includesStreams: Bool, make: MakeRawDeflate?) {

@@ -4,7 +4,7 @@
 import Compression
 import PulseCore
 
-extension SystemDeflate {
+extension SystemRawDeflate {
     static func systemMaker() -> MakeRawDeflate? {
         { try FilterDeflate() }
     }

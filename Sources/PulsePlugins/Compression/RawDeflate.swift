@@ -15,7 +15,7 @@ protocol RawDeflate: AnyObject {
 typealias MakeRawDeflate = @Sendable () throws -> any RawDeflate
 
 /// The system's compression.
-enum SystemDeflate {
+enum SystemRawDeflate {
     /// Nil if the system has none.
     static let make: MakeRawDeflate? = systemMaker()
 

@@ -4,19 +4,19 @@
 import CPulsePlatform
 import PulseCore
 
-extension SystemMessageCodec {
-    static let isAvailable = pulse_deflate_load()
+extension SystemDeflate {
+    package static let isAvailable = pulse_deflate_load()
 
-    static func deflater(windowBits: Int) -> (any MessageCodec)? {
+    package static func deflater(windowBits: Int = 15) -> (any DeflateCodec)? {
         isAvailable ? ZlibDeflater(windowBits: windowBits) : nil
     }
 
-    static func inflater(windowBits: Int) -> (any MessageCodec)? {
+    static func inflater(windowBits: Int) -> (any DeflateCodec)? {
         isAvailable ? ZlibInflater(windowBits: windowBits) : nil
     }
 }
 
-private final class ZlibDeflater: MessageCodec {
+private final class ZlibDeflater: DeflateCodec {
     private let stream: OpaquePointer
 
     init?(windowBits: Int) {
@@ -26,15 +26,14 @@ private final class ZlibDeflater: MessageCodec {
 
     deinit { pulse_deflate_free(stream) }
 
-    func run(_ input: Data, room: Int, isLast: Bool) -> MessageCodecStep? {
-        MessageCodecStep(input, room: room) { input, consumed, output, produced in
-            let flush = isLast ? PULSE_DEFLATE_SYNC : PULSE_DEFLATE_NONE
-            return pulse_deflate_run(stream, input, consumed, output, produced, flush)
+    func run(_ input: Data, room: Int, flush: DeflateFlush) -> DeflateStep? {
+        DeflateStep(input, room: room) { input, consumed, output, produced in
+            pulse_deflate_run(stream, input, consumed, output, produced, flush.value)
         }
     }
 }
 
-private final class ZlibInflater: MessageCodec {
+private final class ZlibInflater: DeflateCodec {
     private let stream: OpaquePointer
 
     init?(windowBits: Int) {
@@ -44,12 +43,22 @@ private final class ZlibInflater: MessageCodec {
 
     deinit { pulse_inflate_free(stream) }
 
-    func run(_ input: Data, room: Int, isLast: Bool) -> MessageCodecStep? {
-        MessageCodecStep(input, room: room) { pulse_inflate_run(stream, $0, $1, $2, $3) }
+    func run(_ input: Data, room: Int, flush: DeflateFlush) -> DeflateStep? {
+        DeflateStep(input, room: room) { pulse_inflate_run(stream, $0, $1, $2, $3) }
     }
 }
 
-extension MessageCodecStep {
+extension DeflateFlush {
+    fileprivate var value: pulse_deflate_flush {
+        switch self {
+        case .none: PULSE_DEFLATE_NONE
+        case .sync: PULSE_DEFLATE_SYNC
+        case .finish: PULSE_DEFLATE_FINISH
+        }
+    }
+}
+
+extension DeflateStep {
     fileprivate init?(
         _ input: Data, room: Int,
         _ run: (
@@ -71,7 +80,7 @@ extension MessageCodecStep {
         guard result != PULSE_DEFLATE_FAILED, input.isEmpty || consumed > 0 || produced > 0 else { return nil }
         switch result {
         case PULSE_DEFLATE_FULL: end = .full
-        case PULSE_DEFLATE_ENDED: end = .block
+        case PULSE_DEFLATE_ENDED: end = .ended
         default: end = .hungry
         }
     }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+
+#if !canImport(CPulsePlatform)
+extension SystemDeflate {
+    package static let isAvailable = false
+    package static func deflater(windowBits: Int = 15) -> (any DeflateCodec)? { nil }
+    static func inflater(windowBits: Int) -> (any DeflateCodec)? { nil }
+}
+#endif
