@@ -27,7 +27,8 @@ extension PulseClient {
         public func timeout(_ seconds: TimeInterval) -> Builder { with(\.timeout, value: seconds) }
         /// The connect timeout: seconds for name resolution, TCP and TLS together. 10 by default.
         public func connectTimeout(_ seconds: TimeInterval) -> Builder { with(\.connectTimeout, value: seconds) }
-        /// The pool timeout: the longest wait in seconds for a connection slot of the host. 60 by default.
+        /// The pool timeout: the maximum time in seconds that an attempt waits for a connection slot of the host. 60 by
+        /// default.
         public func poolTimeout(_ seconds: TimeInterval) -> Builder { with(\.poolTimeout, value: seconds) }
         /// Seconds for a whole call, including redirects, attempts, waits and token refreshes. No limit by default.
         public func deadline(_ seconds: TimeInterval) -> Builder { with(\.deadline, value: seconds) }

@@ -16,8 +16,8 @@ import PulseStorage
 /// wait for a hung disk; its changes are saved later. Each save replaces the file atomically, so a crash leaves either
 /// the old or the new file. Use one store for each file: a save overwrites the changes of another store or process. A
 /// file that does not contain valid cookies is renamed with the suffix `.damaged`, and the store starts empty. A file
-/// that cannot be read, such as while the device is locked, is left untouched, and each use of the store tries to read
-/// it again.
+/// that cannot be read, such as while the device is locked, or a symbolic link, is left untouched, and each use of the
+/// store tries to read it again.
 public actor FileCookieStore: CookieStore {
     private let file: CookieFile
     private var jar = CookieJar()

@@ -29,7 +29,7 @@ package struct GraphQLDocument: Sendable, Hashable {
     }
 
     /// The operation with a name; without a name, the only one. Throws ``PulseError/invalidRequest(reason:)`` if there
-    /// is none, or if several require a name.
+    /// is none, or if there are several and no name.
     package func operation(named name: String?) throws -> Operation {
         guard !operations.isEmpty else { throw Self.fault("the document has no operation") }
         if let name {

@@ -32,14 +32,14 @@ public struct SocketOptions: Sendable {
     public enum BadMessage: Sendable {
         /// Skips it with a ``NetworkEvent/warning(_:)``. The first one of a socket is also logged, at every log level.
         case skipped
-        /// Closes the socket with code 1007, which throws ``PulseError/decodingFailed(type:underlying:)``.
+        /// Closes the socket with code 1007, and throws ``PulseError/decodingFailed(type:underlying:)``.
         case fails
     }
 
     /// How the socket reconnects after its connection was lost.
     public var reconnect: Reconnect
-    /// Seconds without a byte after a ping before the connection counts as lost, plus one: the process may have been
-    /// suspended. Nil, the default, is the ping interval, or 30 without pings.
+    /// Seconds without a byte after a ping, after which the connection is lost, unless a byte arrives within one more
+    /// second: the process may have been suspended. Nil, the default, is the ping interval, or 30 without pings.
     public var pongTimeout: TimeInterval?
     /// Maximum duration of a close handshake in seconds. 5 by default.
     public var closeTimeout: TimeInterval

@@ -231,7 +231,7 @@ struct SocketOutbox: Sendable {
         return leftover
     }
 
-    /// Takes the replies of the queued pings, which are sent nevertheless.
+    /// Takes the replies of the queued pings, which are still sent, without a reply.
     mutating func takePingReplies() -> [SocketHeartbeat.Reply] {
         let replies = pings.removeAll()
         pings = SocketQueue(replies.map { _ in nil })

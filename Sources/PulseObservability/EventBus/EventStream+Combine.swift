@@ -24,4 +24,13 @@ extension AsyncStream where Element == NetworkEvent {
         return AnyCancellable { task.cancel() }
     }
 }
+
+extension PulseEventBus.Subscription {
+    /// Calls the closure for every event, as `bus.events.sink` does.
+    public func sink(
+        isolation: isolated (any Actor)? = #isolation, receiveValue: @escaping (NetworkEvent) -> Void
+    ) -> AnyCancellable {
+        stream.sink(isolation: isolation, receiveValue: receiveValue)
+    }
+}
 #endif

@@ -11,7 +11,7 @@ extension PulseEventBus {
     public final class Subscription: AsyncSequence, Sendable {
         public typealias Element = NetworkEvent
 
-        private let stream: AsyncStream<NetworkEvent>
+        let stream: AsyncStream<NetworkEvent>
         private let token: SubscriptionToken
 
         init(_ token: SubscriptionToken) {

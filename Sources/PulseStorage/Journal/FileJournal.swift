@@ -51,7 +51,7 @@ package final class FileJournal: Journal {
     /// The largest append in bytes that may run on the caller's thread.
     private static let shortLength = 16 << 10
 
-    private let queue = DispatchQueue(label: "com.pulse.append-log")
+    private let queue = DispatchQueue(label: "com.pulse.journal")
     private let state = Locked(State())
     private let inPlaceLimit: TimeInterval
     // Unchecked: used only by the worker, and one worker runs at a time, see ``State/isWorking``.

@@ -4,7 +4,8 @@ public import PulseCore
 
 /// The reason why a file of durable data could not be read or written.
 ///
-/// It reaches callers inside ``PulseError/custom(_:)``. The file keeps its earlier content.
+/// It reaches callers inside ``PulseError/custom(_:)``, or as the `saveError` of a cookie store. The file keeps its
+/// earlier content.
 public enum JournalFailure: Error, Sendable, Hashable {
     /// The disk, or the user's quota, is full.
     case noSpace
@@ -44,10 +45,10 @@ extension JournalFailure: CustomStringConvertible, LocalizedError {
     public var description: String {
         switch self {
         case .noSpace: "there is no space left on the disk"
-        case .notPermitted: "the journal may not be read or written"
-        case .notPrivate: "other users may write to the journal's directory"
-        case .readOnly: "the journal's file system is read-only"
-        case .missing: "the journal or its directory is gone"
+        case .notPermitted: "the file may not be read or written"
+        case .notPrivate: "other users may write to the file's directory"
+        case .readOnly: "the file system is read-only"
+        case .missing: "the file or its directory is gone"
         case .newerVersion(let version): "the journal is of version \(version), which a later PulseKit wrote"
         case .damagedRecord: "the record is damaged"
         case .notOneLine: "the payload has a line break"

@@ -23,8 +23,10 @@ package struct SealedFile: Sendable {
     }
 
     /// Replaces the content, durably. Only one writer at a time.
-    package func write(_ content: some Collection<UInt8>) throws {
-        try SystemFile.replace(path, with: Self.sealed(content, format), using: disk)
+    ///
+    /// - Parameter syncsName: false if the old content will do after a power failure.
+    package func write(_ content: some Collection<UInt8>, syncsName: Bool = true) throws {
+        try SystemFile.replace(path, with: Self.sealed(content, format), syncsName: syncsName, using: disk)
     }
 
     /// Removes the file, and what an interrupted write has left. The name may come back after a power failure.

@@ -144,8 +144,9 @@ package enum SystemFile {
     ///
     /// - Parameter next: the name that the bytes are written to first, in the same directory. Only one writer at a time
     ///   may use it.
+    /// - Parameter syncsName: false if the old content will do after a power failure.
     package static func replace(
-        _ path: String, with bytes: [UInt8], by next: String? = nil, using disk: Disk
+        _ path: String, with bytes: [UInt8], by next: String? = nil, syncsName: Bool = true, using disk: Disk
     ) throws {
         let next = next ?? self.next(path)
         let file = try create(next, using: disk)
@@ -160,10 +161,10 @@ package enum SystemFile {
             unlink(next)
             throw error
         }
-        try syncDirectory((path as NSString).deletingLastPathComponent, using: disk)
+        if syncsName { try syncDirectory((path as NSString).deletingLastPathComponent, using: disk) }
     }
 
-    /// The name that ``replace(_:with:by:using:)`` writes to first.
+    /// The name that ``replace(_:with:by:syncsName:using:)`` writes to first.
     package static func next(_ path: String) -> String { path + "-new" }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int, using disk: Disk) throws {

@@ -83,7 +83,8 @@ public struct Stub: Sendable {
     /// Requires a JSON body that contains the value; other members are ignored.
     ///
     /// An object contains another if it has the other's members and each value contains the other's. An array contains
-    /// another if some element contains each of the other's, in any order. Any other value contains only an equal one.
+    /// another if each element of the other is contained in one of its own, in any order. Any other value contains only
+    /// an equal one.
     public func body(jsonContaining json: JSONValue) -> Stub {
         adding(.body(containing: json))
     }

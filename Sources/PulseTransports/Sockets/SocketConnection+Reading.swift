@@ -45,8 +45,8 @@ extension SocketConnection.State {
     /// Whether the connection is open with nothing to read.
     var isSilent: Bool { channel?.isSilent == true }
 
-    /// Reads without waiting; nil if there is nothing to read. The task then waits and calls again, until it is not
-    /// nil.
+    /// Reads without waiting; nil if there is nothing to read. The task then waits and calls again, until the
+    /// result is not nil.
     mutating func read(isAgain: Bool) throws -> SocketConnection.Arrival? {
         guard isAgain || reading.turn.isFree else { throw PulseError.invalidRequest(reason: "another task reads") }
         reading.turn = .free

@@ -264,7 +264,7 @@ private final class ModelSchedule {
     private func prefetch(_ request: Int) async -> String {
         let retention = [0.0, 5, .infinity][below(3)]
         let (number, work) = (newNumber(), enter(request))
-        let store = clients[request / 3].requests
+        let store = clients[request / 3].requestStore
         let task = Task {
             await store.prefetch(RequestKey(GetNumber(id: request % 3), owner: 0), retention, work)
             unreturned.remove(number)

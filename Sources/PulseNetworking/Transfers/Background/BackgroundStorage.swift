@@ -101,8 +101,9 @@ struct BackgroundDirectory: BackgroundStorage {
 
     func remove(_ id: String) {
         // The entry first: content without an entry is harmless, an entry without content would be a lost download.
-        for kind in ["transfer", "content", "resume", "transfer-new", "content-new", "resume-new"] {
-            _ = unlink(file(id, kind))
+        for kind in ["transfer", "content", "resume"] {
+            let path = file(id, kind)
+            for path in [path, SystemFile.next(path)] { _ = unlink(path) }
         }
     }
 }

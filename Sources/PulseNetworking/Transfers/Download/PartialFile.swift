@@ -205,12 +205,12 @@ final class PartialFile: @unchecked Sendable {
         state.length = written
         // The thread releases the file, so that it is closed once nothing else uses it.
         let user = Locked<PartialFile?>(self)
-        let task = Task { [state, place, descriptor, disk, hasLostBytes] in
+        let task = Task { [state, isFirst = saved == nil, place, descriptor, disk, hasLostBytes] in
             try await place.longJobs.result {
                 let file = user.withLock { $0.take() }
                 defer { withExtendedLifetime(file) {} }
                 try Self.sync(descriptor, disk, hasLostBytes)
-                try state.write(place.state, using: disk)
+                try state.write(place.state, isFirst: isFirst, using: disk)
             }
         }
         syncing = (task, state)
@@ -248,9 +248,9 @@ final class PartialFile: @unchecked Sendable {
             var state = state
             state.length = written
             guard saved != state else { return }
-            try await onDisk(isLong: true) { [state, place, descriptor, disk, hasLostBytes] in
+            try await onDisk(isLong: true) { [state, isFirst = saved == nil, place, descriptor, disk, hasLostBytes] in
                 try Self.sync(descriptor, disk, hasLostBytes)
-                try state.write(place.state, using: disk)
+                try state.write(place.state, isFirst: isFirst, using: disk)
             }
         } catch  where saved != nil {}
     }

@@ -29,9 +29,11 @@ struct PartialState: Sendable, Equatable, Codable {
     }
 
     /// Replaces the state in that file atomically.
-    func write(_ path: String, using disk: Disk) throws {
+    ///
+    /// - Parameter isFirst: whether there is none yet. An earlier state will do after a power failure.
+    func write(_ path: String, isFirst: Bool = true, using disk: Disk) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        try Self.file(path, using: disk).write(encoder.encode(self))
+        try Self.file(path, using: disk).write(encoder.encode(self), syncsName: isFirst)
     }
 }
