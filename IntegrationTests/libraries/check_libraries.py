@@ -62,7 +62,7 @@ SKIPPED = {
     ],
 }
 
-# The names that Sources/CPulsePlatform opens.
+# The names that Sources/CPulsePlatform and Sources/CPulseTesting open.
 OPENSSL = ["libssl.so.3", "libssl.so.4", "libssl.so.1.1"]
 NGHTTP2 = "libnghttp2.so.14"
 # The latest function that HTTP/2 needs.
