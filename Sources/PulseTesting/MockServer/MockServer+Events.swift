@@ -3,7 +3,8 @@
 public import PulseCore
 
 extension MockServer {
-    /// Responds to GET, POST, PUT, PATCH, DELETE and QUERY for a path with server-sent events.
+    /// Responds to GET, POST, PUT, PATCH, DELETE and QUERY for a path with server-sent events, and to HEAD with the
+    /// header fields alone.
     ///
     /// ```swift
     /// server.onEvents("/feed") { request, feed in
@@ -24,6 +25,8 @@ extension MockServer {
                         .converse { conversation in
                             let feed = EventFeed(conversation)
                             do {
+                                // The body of a GET does not belong to it.
+                                guard request.method != .head else { return try await feed.open() }
                                 try await conversation.socket.whilePeerStays { try await body(request, feed) }
                                 try await feed.end()
                             } catch {

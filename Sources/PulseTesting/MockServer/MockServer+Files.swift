@@ -36,8 +36,8 @@ extension MockServer {
             state.withLock { ($0.data, $0.etag, $0.lastModified) = (data, etag, lastModified) }
         }
 
-        /// Resets the next response after that many bytes of its body. Each further call applies to the response after
-        /// it.
+        /// Resets the next response to a GET after that many bytes of its body. Each further call applies to the
+        /// response after it.
         @discardableResult
         public func dropping(after bytes: Int) -> File {
             state.withLock { $0.drops.append(bytes) }
@@ -55,11 +55,14 @@ extension MockServer {
         }
 
         fileprivate func response(to request: RecordedRequest, at now: Date) throws -> Response {
+            // A response without a body cannot be dropped within it, and a range is that of a GET (RFC 9110, 14.2).
+            let isHead = request.method == .head
             let (file, drop) = state.withLock { state in
-                (state, state.drops.isEmpty ? nil : state.drops.removeFirst())
+                (state, isHead || state.drops.isEmpty ? nil : state.drops.removeFirst())
             }
             let (status, headers, data) = Self.content(
-                range: request.headers["Range"], condition: request.headers["If-Range"], of: file, at: now)
+                range: isHead ? nil : request.headers["Range"], condition: request.headers["If-Range"], of: file,
+                at: now)
             var response = Response.data(data, status: status, headers: headers)
             if let drop { response = response.fault(.reset, at: .body(drop)) }
             return try file.respond?(request, response) ?? response

@@ -102,6 +102,9 @@ extension MockServer {
                 guard request.headers["Upload-Offset"].flatMap({ Int($0) }) == upload.data.count else {
                     return .status(409, headers: Self.headers)
                 }
+                guard request.body.count <= upload.length - upload.data.count else {
+                    return .status(413, headers: Self.headers)
+                }
                 let drop = state.drops.isEmpty ? nil : state.drops.removeFirst()
                 upload.data += request.body.prefix(drop ?? .max)
                 state.uploads[id] = upload

@@ -36,6 +36,46 @@ struct MockServerTests {
         }
     }
 
+    /// A HEAD has the fields of the GET, no body, no range, and uses up no planned failure.
+    @Test func aHeadRequestIsServedWithoutABody() async throws {
+        try await MockServer.run { server in
+            server.serve(MockServer.File(Data("film".utf8), etag: "\"1\"").dropping(after: 1), at: "/film")
+            server.onEvents("/feed") { _, feed in try await feed.send(ServerSentEvent(data: "a")) }
+            let client = try WireClient.connect(to: server.port)
+            let head = try await client.exchange("HEAD /film HTTP/1.1\r\nHost: x\r\nRange: bytes=1-2\r\n\r\n")
+            #expect(head.status == 200 && head.header("Content-Length") == ["4"] && head.header("ETag") == ["\"1\""])
+            let feed = try await client.exchange("HEAD /feed HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(feed.status == 200 && feed.header("Content-Type") == ["text/event-stream"])
+            #expect(try await client.receiveToEnd() == ("", .finished))
+            let other = try WireClient.connect(to: server.port)
+            let dropped = try? await other.exchange(get("/film"))
+            #expect(dropped?.body != "film")
+        }
+    }
+
+    @Test func anUploadHasNoMoreBytesThanItWasCreatedWith() async throws {
+        try await MockServer.run { server in
+            let uploads = server.serveTus(at: "/up")
+            let client = try WireClient.connect(to: server.port)
+            func send(_ line: String, _ fields: String, _ body: String = "") async throws -> Int {
+                try await client.exchange(
+                    "\(line) HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\n\(fields)"
+                        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                ).status
+            }
+            func patch(_ offset: Int, _ body: String) async throws -> Int {
+                let type = "Content-Type: application/offset+octet-stream\r\n"
+                return try await send("PATCH /up/1", type + "Upload-Offset: \(offset)\r\n", body)
+            }
+            #expect(try await send("POST /up", "Upload-Length: 3\r\n") == 201)
+            #expect(try await patch(0, "abcd") == 413)
+            #expect(try await patch(0, "ab") == 204)
+            #expect(try await patch(2, "cd") == 413)
+            #expect(uploads.uploads.map(\.data) == [Data("ab".utf8)])
+            #expect(try await patch(2, "c") == 204)
+        }
+    }
+
     @Test func decodesAChunkedBodyAndKeepsItsTrailers() async throws {
         try await MockServer.run { server in
             server.on(.put, "/") { .text($0.text) }

@@ -360,6 +360,21 @@ struct HTTP2ConnectionTests {
         #expect((0..<3).allSatisfy { _ in stage.connection.reserve() } && !stage.connection.reserve())
     }
 
+    /// It is not the end of the connection (RFC 9113, section 6.5.2).
+    @Test func aServerMayAllowNoStreamForAWhile() async throws {
+        let stage = try await HTTP2Stage([(3, 0)])
+        #expect(!stage.connection.reserve() && stage.connection.isOpen && stage.connection.streamLimit == 0)
+        let before = stage.changes.withLock { $0 }
+        stage.peer.send(.settings([(3, 1)]))
+        await stage.peer.settle()
+        #expect(stage.changes.withLock { $0 } == before + 1)
+        let call = Task { try await stage.send() }
+        let stream = try #require(await stage.peer.frame(.headers)).stream
+        stage.peer.send(.settings([(3, 0)]), .head(stream, 204, isEnd: true))
+        #expect(try await call.value?.statusCode == 204)
+        #expect(!stage.connection.reserve() && stage.connection.isOpen)
+    }
+
     /// A server refuses the streams beyond its limit, and says its limit after the client's first requests.
     @Test func thePlacesBeforeTheSettingsAreThoseThatAreExpected() async throws {
         let stage = try await HTTP2Stage(nil, expectedLimit: 2)
