@@ -59,7 +59,9 @@ extension SecretScanner {
         // Records no value within a recorded one, and no object or array: those contain entries themselves.
         guard start >= max(entry.valueFloor, entry.value?.range.upperBound ?? 0), !"{[".utf8.contains(byte(start))
         else { return }
-        entry.value = Entry.Value(name: name, range: start..<valueEnd(start, isEncoded: false), mark: mark)
+        // Without members: the name of the value may follow a bracket that stays open.
+        let end = valueEnd(start, isEncoded: false, hasMembers: false)
+        entry.value = Entry.Value(name: name, range: start..<end, mark: mark)
     }
 
     /// Whether that quote opens the name of an entry's member. Such a quote ends an unquoted value before it, as in

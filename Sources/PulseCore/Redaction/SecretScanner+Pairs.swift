@@ -239,10 +239,12 @@ extension SecretScanner {
         return stop
     }
 
-    func valueEnd(_ start: Int, isEncoded: Bool) -> Int {
+    /// - Parameter hasMembers: whether a word has the arguments in its brackets, and the rest of the text if one stays
+    ///   open.
+    func valueEnd(_ start: Int, isEncoded: Bool, hasMembers: Bool = true) -> Int {
         if let quote = quote(from: start) { return quoted(by: quote).next }
         let isComposite = byte(start) == UInt8(ascii: "{") || byte(start) == UInt8(ascii: "[")
-        return isComposite ? compositeEnd(start) : wordEnd(start, isEncoded: isEncoded)
+        return isComposite ? compositeEnd(start) : wordEnd(start, isEncoded: isEncoded, hasMembers: hasMembers)
     }
 
     private func nextValue(after word: Range<Int>) -> (start: Int, isLine: Bool)? {
@@ -287,7 +289,7 @@ extension SecretScanner {
 
     private static let separators = Array(":=>".utf8)
 
-    private func wordEnd(_ start: Int, isEncoded: Bool) -> Int {
+    private func wordEnd(_ start: Int, isEncoded: Bool, hasMembers: Bool = true) -> Int {
         var index = start
         while index < end {
             let kind = kind(index)
@@ -299,7 +301,7 @@ extension SecretScanner {
                 if endsValue(index) { return index }
             case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"):
                 // `Token(value: "…")`, `a{"name":"pin","value":"…"}`
-                if beginsMember(index + 1) {
+                if hasMembers, beginsMember(index + 1) {
                     index = compositeEnd(index)
                     continue
                 }

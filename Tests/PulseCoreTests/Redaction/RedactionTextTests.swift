@@ -228,6 +228,8 @@ struct RedactionTextTests {
             (#"token: Token(value: "b (c)", id: 7), d"#, "token: ***, d"),
             (#"Bearer abc1{name:"pin",value:"b"} c"#, #"Bearer ***{name:"pin",value:"***"} c"#),
             (#"password=ab"name"ef"#, "password=***"),
+            ("<input value=a(b=c name=csrf_token>", "<input value=***"),
+            ("value=a(b=c) name=pin d", "value=*** name=pin d"),
             // Another entry, another object, no entry.
             ("<input name=\"pin\"><input value=\"a\">", "<input name=\"pin\"><input value=\"a\">"),
             (#"at [{"value":"a"},{"name":"pin"}]"#, #"at [{"value":"a"},{"name":"pin"}]"#),
