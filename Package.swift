@@ -14,12 +14,19 @@ let package = Package(
         .library(name: "PulseKit", targets: ["PulseKit"]),
         .library(name: "PulseCore", targets: ["PulseCore"]),
         .library(name: "PulseNetworking", targets: ["PulseNetworking"]),
+        // The parts of PulseNetworking, for apps that need a few of them.
+        .library(name: "PulseCalls", targets: ["PulseCalls"]),
+        .library(name: "PulseStreams", targets: ["PulseStreams"]),
+        .library(name: "PulseSockets", targets: ["PulseSockets"]),
+        .library(name: "PulseGraphQL", targets: ["PulseGraphQL"]),
+        .library(name: "PulseTransfers", targets: ["PulseTransfers"]),
+        .library(name: "PulseModels", targets: ["PulseModels"]),
         .library(name: "PulsePlugins", targets: ["PulsePlugins"]),
         .library(name: "PulseStorage", targets: ["PulseStorage"]),
         .library(name: "PulseObservability", targets: ["PulseObservability"]),
         .library(name: "PulseUI", targets: ["PulseUI"]),
         .library(name: "PulseTesting", targets: ["PulseTesting"]),
-        .executable(name: "pulse-demo", targets: ["pulse-demo"]),
+        .library(name: "PulseConformance", targets: ["PulseConformance"]),
     ],
     dependencies: [],
     targets: [
@@ -51,12 +58,30 @@ let package = Package(
             dependencies: [
                 "PulseCore", "PulsePlatform", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ]),
+        // PulseNetworking is this client and the rooms above it, each of which exports what is below: none sees another's files.
         .target(
-            name: "PulseNetworking",
+            name: "PulseCalls",
             dependencies: [
                 "PulseCore", "PulsePlatform", "PulseStorage", "PulseObservability", "PulseTransports",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
-            ]),
+            ],
+            path: "Sources/PulseNetworking/Calls"),
+        .target(name: "PulseStreams", dependencies: ["PulseCalls"], path: "Sources/PulseNetworking/Streams"),
+        .target(
+            name: "PulseSockets", dependencies: ["PulseCalls", "PulsePlatform"],
+            path: "Sources/PulseNetworking/Sockets"),
+        .target(
+            name: "PulseGraphQL", dependencies: ["PulseCalls", "PulseSockets", "PulsePlatform"],
+            path: "Sources/PulseNetworking/GraphQL"),
+        .target(
+            name: "PulseTransfers", dependencies: ["PulseCalls", "PulsePlatform", "PulseStorage"],
+            path: "Sources/PulseNetworking/Transfers"),
+        .target(
+            name: "PulseModels", dependencies: ["PulseCalls", "PulsePlatform"], path: "Sources/PulseNetworking/Models"),
+        .target(
+            name: "PulseNetworking",
+            dependencies: ["PulseStreams", "PulseSockets", "PulseGraphQL", "PulseTransfers", "PulseModels"],
+            path: "Sources/PulseNetworking", exclude: ["Calls", "Streams", "Sockets", "GraphQL", "Transfers", "Models"]),
         .target(
             name: "PulseTesting",
             dependencies: [
@@ -64,12 +89,20 @@ let package = Package(
                 "PulseTransports",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
                 .target(name: "CPulseTesting", condition: .when(platforms: [.linux])),
-            ]),
+            ],
+            exclude: ["Conformance"]),
+        // The list of cases for transports, which an app's tests do not need.
+        .target(
+            name: "PulseConformance", dependencies: ["PulseTesting", "PulseCore", "PulsePlatform", "PulseTransports"],
+            path: "Sources/PulseTesting/Conformance"),
         .target(
             name: "PulseKit",
             dependencies: ["PulseCore", "PulseNetworking", "PulsePlugins", "PulseStorage", "PulseObservability"]),
         .executableTarget(name: "pulse-demo", dependencies: ["PulseKit", "PulseTesting"]),
-        .target(name: "TestSupport", dependencies: ["PulseCore", "PulseTesting"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulsePlugins", "PulseTesting"],
+            path: "Tests/TestSupport"),
         .testTarget(name: "PulseCoreTests", dependencies: ["PulseCore", "PulseTesting", "TestSupport"]),
         .testTarget(
             name: "PulseObservabilityTests",
@@ -99,21 +132,57 @@ let package = Package(
             name: "PulseTransportsTests",
             dependencies: [
                 "PulseTransports", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage",
-                "PulseTesting",
-                "TestSupport",
+                "PulseTesting", "PulseConformance", "TestSupport",
             ]),
         .testTarget(
-            name: "PulseNetworkingTests",
+            name: "PulseCallsTests",
             dependencies: [
-                "PulseNetworking", "PulseTransports", "PulsePlugins", "PulseObservability", "PulseStorage",
-                "PulsePlatform", "PulseTesting", "TestSupport", "transfer-victim",
-            ]),
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport",
+            ],
+            path: "Tests/PulseNetworkingTests/Calls"),
+        .testTarget(
+            name: "PulseStreamsTests",
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport",
+            ],
+            path: "Tests/PulseNetworkingTests/Streams"),
+        .testTarget(
+            name: "PulseSocketsTests",
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport",
+            ],
+            path: "Tests/PulseNetworkingTests/Sockets"),
+        .testTarget(
+            name: "PulseGraphQLTests",
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport",
+            ],
+            path: "Tests/PulseNetworkingTests/GraphQL"),
+        .testTarget(
+            name: "PulseTransfersTests",
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport", "transfer-victim",
+            ],
+            path: "Tests/PulseNetworkingTests/Transfers"),
+        .testTarget(
+            name: "PulseModelsTests",
+            dependencies: [
+                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
+                "PulseTesting", "TestSupport",
+            ],
+            path: "Tests/PulseNetworkingTests/Models"),
         // A process that the tests of transfers kill.
         .executableTarget(name: "transfer-victim", dependencies: ["PulseKit"], path: "Tests/transfer-victim"),
         .testTarget(
             name: "PulseTestingTests",
             dependencies: [
-                "PulseTesting", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulsePlatform", "TestSupport",
+                "PulseTesting", "PulseConformance", "PulseNetworking", "PulsePlugins", "PulseObservability",
+                "PulsePlatform", "TestSupport",
             ]),
         .testTarget(
             name: "PulseJourneyTests", dependencies: ["PulseKit", "PulseTesting", "TestSupport", "offline-victim"]),
@@ -150,6 +219,7 @@ package.targets.append(
 // Builds that run a few suites, as under a sanitizer, leave the files of the others out: `Scripts/check` lists them.
 let leftOut = (Context.environment["PULSE_TESTS_LEFT_OUT"] ?? "").split(separator: ":")
 for target in package.targets {
-    let own = leftOut.filter { $0.hasPrefix(target.name + "/") }
-    target.exclude += own.map { String($0.dropFirst(target.name.count + 1)) }
+    let folder = (target.path ?? "Tests/" + target.name) + "/"
+    let own = leftOut.map { "Tests/" + $0 }.filter { $0.hasPrefix(folder) }
+    target.exclude += own.map { String($0.dropFirst(folder.count)) }
 }

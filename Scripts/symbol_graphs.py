@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The symbol graphs of built modules: of the debug build, and of the sources as Apple's systems see them."""
+import functools
 import json
 import re
 import subprocess
@@ -19,16 +20,25 @@ class Problem(Exception):
     """What keeps a script from working, in a sentence for its user."""
 
 
-def exports(root, module):
-    """The modules that a module exports again."""
-    return sorted({name for path in (root / "Sources" / module).rglob("*.swift") for name in EXPORT.findall(path.read_text())})
-
-
+@functools.cache
 def package(root=ROOT):
     """What Package.swift describes."""
     # In a separate build folder, which no build has locked.
     command = ["swift", "package", "--package-path", str(root), "--scratch-path", str(root / ".build/affected"), "dump-package"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def sources(root, target):
+    """The Swift files of a target that Package.swift describes."""
+    folder = root / (target.get("path") or f"Sources/{target['name']}")
+    others = {folder / name for name in target.get("exclude", [])}
+    return [path for path in folder.rglob("*.swift") if not others & {path, *path.parents}]
+
+
+def exports(root, module):
+    """The modules that a module exports again."""
+    target = next(target for target in package(root)["targets"] if target["name"] == module)
+    return sorted({name for path in sources(root, target) for name in EXPORT.findall(path.read_text())})
 
 
 def public_modules(root=ROOT):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseConformance
 import PulseTesting
 import TestSupport
 import Testing

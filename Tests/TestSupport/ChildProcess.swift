@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-public import PulseCore
+import PulseCore
 
 #if !canImport(UIKit)
 /// Another process.

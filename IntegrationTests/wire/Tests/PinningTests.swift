@@ -4,7 +4,7 @@ import LocalServers
 import PulseKit
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
 
 @Suite(.servers, .timeLimit(.minutes(5)))
 struct PinningTests {

@@ -250,6 +250,18 @@ public struct PulseResponse: Sendable {
     }
 }
 
+extension PulseResponse {
+    /// The body as a stream. A cache, a mock transport or an accepted error status has its bytes in memory.
+    package var stream: ByteStream {
+        switch body {
+        case .stream(let stream): stream
+        case .buffered(let data): ByteStream(data.isEmpty ? [] : [data])
+        case .file, .connection: ByteStream([])
+        case .failed(let error): ByteStream { throw error }
+        }
+    }
+}
+
 extension HTTPHeaders {
     package init(httpResponse: HTTPURLResponse) {
         var fields: [Field] = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 public import PulseCore
 
 /// A GraphQL response with data (GraphQL specification, section 7.1). It may be partial, with the errors of its missing

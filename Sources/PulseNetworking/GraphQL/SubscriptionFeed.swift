@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
+import PulseSockets
 
 /// The buffer of a subscription: the socket fills it, and the reader drains it.
 final class SubscriptionFeed: Sendable {

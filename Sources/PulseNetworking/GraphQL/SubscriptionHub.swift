@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 /// The subscriptions of a client at one path, which share a socket. The first one opens it.
 final class SubscriptionHub: Sendable {

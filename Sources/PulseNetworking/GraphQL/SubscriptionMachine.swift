@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 
 /// The client's state machine of `graphql-transport-ws`, for the subscriptions over one socket. Performs no I/O.
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 
 /// The common core of the models: a member of a shared request, which may switch its request and client.

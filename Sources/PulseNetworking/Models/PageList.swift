@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 
 /// The pages of a list that were loaded so far.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCalls
 public import PulseCore
 
 /// Loads a list page by page for a screen, and publishes the phase that the screen shows.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCalls
 public import PulseCore
 
 extension PulseClient {

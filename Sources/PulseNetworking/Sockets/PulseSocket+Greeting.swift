@@ -7,7 +7,7 @@ extension PulseSocket {
     ///
     /// Valid only until the closure that receives it returns. Safe to use from any thread.
     public struct Greeting: Sendable {
-        let core: SocketCore
+        package let core: SocketCore
         let number: Int
         /// Whether the socket was open before.
         public let isReconnect: Bool

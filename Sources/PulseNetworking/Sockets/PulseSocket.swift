@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCalls
 public import PulseCore
 
 /// A WebSocket (RFC 6455) that reconnects and reports how many messages may be lost.

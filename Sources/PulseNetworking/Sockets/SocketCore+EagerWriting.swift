@@ -8,7 +8,7 @@ extension SocketCore {
     /// 64 in flight of `Benchmarks/sockets`.
     ///
     /// - Parameter writer: the waiting writing task. It writes the bytes that the system has no room for.
-    func write(insteadOf writer: Waiter) {
+    package func write(insteadOf writer: Waiter) {
         guard let (next, connection) = takeEagerBatch() else { return writer.resume() }
         var batch = next
         guard encode(&batch) else { return writer.resume() }

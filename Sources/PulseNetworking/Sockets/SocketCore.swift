@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 
 /// The state of a socket, and its entry points. One task connects, serves the connection and reconnects
 /// (`SocketCore+Run.swift`); a connection has one task that reads and one that writes (`SocketCore+Connection.swift`).
-final class SocketCore: Sendable {
-    typealias Waiter = CheckedContinuation<Void, Never>
+package final class SocketCore: Sendable {
+    package typealias Waiter = CheckedContinuation<Void, Never>
     typealias ConnectReply = Promise<Result<Void, PulseError>>
-    typealias Greeter = @Sendable (PulseSocket.Greeting) async throws -> Void
+    package typealias Greeter = @Sendable (PulseSocket.Greeting) async throws -> Void
 
-    let client: PulseClient
+    package let client: PulseClient
     let options: SocketOptions
     let pingInterval: TimeInterval
     private let encoder: any RequestEncoder
@@ -24,7 +25,7 @@ final class SocketCore: Sendable {
     private let tag: String?
     private let broadcast = Broadcast(SocketState.idle, bufferSize: 64)
 
-    init<E: SocketEndpoint>(
+    package init<E: SocketEndpoint>(
         _ endpoint: E, _ client: PulseClient, _ greeter: Greeter?, receiver: (any SocketReceiver)? = nil,
         greetingTimeout: TimeInterval? = nil
     ) {
@@ -104,7 +105,7 @@ final class SocketCore: Sendable {
     }
 
     /// Wraps the bytes of a message in a response to the latest handshake, for error messages; nil without a handshake.
-    func response(with bytes: Data) -> PulseResponse? {
+    package func response(with bytes: Data) -> PulseResponse? {
         guard let request else { return nil }
         var response = PulseResponse(statusCode: 101, data: bytes, request: request)
         response.marks = PulseResponse.Marks.of(redaction: environment.redaction)
@@ -135,7 +136,7 @@ final class SocketCore: Sendable {
 
     // MARK: Connecting
 
-    func connect() async throws {
+    package func connect() async throws {
         if Task.isCancelled { throw PulseError.cancelled }
         if let fault = options.fault(pingInterval: pingInterval) { throw PulseError.invalidRequest(reason: fault) }
         let reply = ConnectReply()
@@ -217,7 +218,7 @@ final class SocketCore: Sendable {
     ///
     /// - Parameter limit: maximum number of queued messages; a message beyond it is dropped.
     /// - Parameter writer: set to the writing task if it must be resumed, by ``write(insteadOf:)`` outside of locks.
-    func enqueue(
+    package func enqueue(
         _ message: SocketMessage, on connection: Int, limit: Int = .max, resuming writer: inout Waiter?
     ) -> Bool {
         state.withLock { state in
@@ -308,7 +309,7 @@ final class SocketCore: Sendable {
     /// Begins to close: an open socket by the close handshake, any other at once.
     ///
     /// - Parameter cause: why this side closes; nil if the application asked for it.
-    func beginClose(_ close: SocketClose, because cause: PulseError? = nil) {
+    package func beginClose(_ close: SocketClose, because cause: PulseError? = nil) {
         struct Effects {
             var waiter: Waiter?
             var refused: [SocketOutbox.Item] = []

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 
 extension SocketEndpoint {
@@ -53,3 +54,11 @@ extension SocketEndpoint {
         ]
     }
 }
+
+#if DEBUG
+extension EndpointCheck {
+    func check<E: SocketEndpoint>(_ endpoint: E) {
+        warn(of: E.self) { endpoint.mistypedRequirements }
+    }
+}
+#endif

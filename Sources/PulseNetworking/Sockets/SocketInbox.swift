@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 
 /// Messages received ahead of their reader. Callers resume the returned tasks outside of all locks.
-struct SocketInbox: Sendable {
-    typealias Reply = Promise<Result<SocketMessage, PulseError>>
-    typealias Waiter = Reply.Waiter
+package struct SocketInbox: Sendable {
+    package typealias Reply = Promise<Result<SocketMessage, PulseError>>
+    package typealias Waiter = Reply.Waiter
 
     private let limit: Int
     private let maxCount: Int
@@ -18,16 +19,16 @@ struct SocketInbox: Sendable {
     private var waitsForReader = false
 
     /// - Parameter limit: in bytes.
-    init(limit: Int, maxCount: Int = .max) {
+    package init(limit: Int, maxCount: Int = .max) {
         (self.limit, self.maxCount) = (limit, maxCount)
     }
 
     /// Whether reading from the wire must pause.
-    var isFull: Bool { size >= limit || messages.count >= maxCount }
-    var isEmpty: Bool { messages.isEmpty }
+    package var isFull: Bool { size >= limit || messages.count >= maxCount }
+    package var isEmpty: Bool { messages.isEmpty }
 
     /// Adds a received message. Returns the task that takes it, if one waits.
-    mutating func append(_ message: SocketMessage) -> Waiter? {
+    package mutating func append(_ message: SocketMessage) -> Waiter? {
         if let reader = reader.take() { return reader.store(.success(message)) }
         messages.append(message)
         size += message.size + Self.overhead
@@ -38,7 +39,7 @@ struct SocketInbox: Sendable {
     private static let overhead = 64
 
     /// Suspends the reading task until there is room. Returns false if there is some.
-    mutating func waitForRoom(_ source: Waiter) -> Bool {
+    package mutating func waitForRoom(_ source: Waiter) -> Bool {
         guard isFull else { return false }
         (self.source, waitsForReader) = (source, false)
         return true
@@ -52,12 +53,12 @@ struct SocketInbox: Sendable {
     }
 
     /// Takes the reading task, if it is waiting.
-    mutating func takeSource() -> Waiter? { source.take() }
+    package mutating func takeSource() -> Waiter? { source.take() }
 
     /// Fulfills `reply` with the next message, now or when it arrives. Returns the reading task to resume.
     ///
     /// - Parameter error: thrown if no message is left.
-    mutating func read(_ reply: Reply, orThrow error: PulseError?) throws(PulseError) -> Waiter? {
+    package mutating func read(_ reply: Reply, orThrow error: PulseError?) throws(PulseError) -> Waiter? {
         guard reader == nil else { throw .invalidRequest(reason: "another task reads from the socket") }
         if let message = popFirst() {
             // Nothing waits for the reply yet.
@@ -70,7 +71,7 @@ struct SocketInbox: Sendable {
     }
 
     /// Removes the oldest message.
-    mutating func popFirst() -> SocketMessage? {
+    package mutating func popFirst() -> SocketMessage? {
         guard let message = messages.popFirst() else { return nil }
         size -= message.size + Self.overhead
         return message
@@ -81,7 +82,7 @@ struct SocketInbox: Sendable {
     }
 
     /// Ends the inbox: no message follows. Returns the task that waited for one.
-    mutating func end(_ error: PulseError) -> Waiter? {
+    package mutating func end(_ error: PulseError) -> Waiter? {
         reader.take()?.store(.failure(error))
     }
 

@@ -5,7 +5,7 @@ import PulseCore
 /// Receives the messages of a socket in place of its inbox: in order, in the tasks of the socket.
 ///
 /// Once a handshake has succeeded, such a socket keeps reconnecting even if its greeting fails.
-protocol SocketReceiver: Sendable {
+package protocol SocketReceiver: Sendable {
     /// Called after a handshake. Throws to reject the connection.
     func connected(_ socket: SocketCore, with response: PulseResponse) throws
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCalls
 public import PulseCore
 
 /// A ``PulseSocket`` that decodes received messages and encodes sent values, with the coders of the endpoint's options

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+public import PulseCalls
 public import PulseCore
 
 // Disfavored, so that a literal with interpolations is a `PathText`, which encodes them.

@@ -11,7 +11,7 @@ extension SystemDeflate {
         isAvailable ? ZlibDeflater(windowBits: windowBits) : nil
     }
 
-    static func inflater(windowBits: Int) -> (any DeflateCodec)? {
+    package static func inflater(windowBits: Int) -> (any DeflateCodec)? {
         isAvailable ? ZlibInflater(windowBits: windowBits) : nil
     }
 }

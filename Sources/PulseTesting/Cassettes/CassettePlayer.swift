@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 public import PulseCore
 import PulseNetworking
 internal import PulseObservability

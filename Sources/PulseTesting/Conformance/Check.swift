@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// The assertions of cases, because a library cannot use a test framework's expectations.
 enum Check {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// The server's record in a case: that of a ``MockServer``, or the log of a ``SimulatedServer``.
 protocol ConformanceServer: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// The stage of a case: the transport under test and the server it talks to.
 struct ConformanceStage: Sendable {

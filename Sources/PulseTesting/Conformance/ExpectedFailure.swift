@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// The failure that the caller must see.
 struct ExpectedFailure: Sendable {

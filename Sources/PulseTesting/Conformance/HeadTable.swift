@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// Status lines and header fields of responses with the expected framing (RFC 9112, sections 2.2, 5 and 6). The parsers
 /// and, over sockets, the transports are tested against this table.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 /// A time limit for a case, which works even if the transport ignores cancellation.
 enum TimeLimit {

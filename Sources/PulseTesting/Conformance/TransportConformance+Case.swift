@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance {
     /// The promises of every transport, with sockets or without: the meaning of requests and responses.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance {
     /// A promise that the transport broke.

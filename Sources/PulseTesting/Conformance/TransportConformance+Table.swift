@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance {
     /// The list in Markdown: a table of cases and transports for each part, and the reasons for the exclusions.

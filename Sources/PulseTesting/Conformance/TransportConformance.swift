@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 public import PulseCore
+public import PulseTesting
 
 /// The contract of a ``PulseCore/Transport``, as a list of cases that every transport runs.
 ///

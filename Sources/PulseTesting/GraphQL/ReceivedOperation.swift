@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseGraphQL
 import PulseNetworking
 
 /// A GraphQL operation as a ``MockServer`` received it.

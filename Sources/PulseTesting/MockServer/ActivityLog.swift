@@ -3,7 +3,7 @@
 import PulseCore
 
 /// The log that connections write and that tests read or wait for.
-final class ActivityLog: Sendable {
+package final class ActivityLog: Sendable {
     private struct Waiter {
         let condition: @Sendable (MockServer.Activity) -> Bool
         let continuation: CheckedContinuation<MockServer.Activity, any Error>
@@ -18,13 +18,15 @@ final class ActivityLog: Sendable {
 
     private let state = Locked(State())
 
-    var activity: MockServer.Activity {
+    package init() {}
+
+    package var activity: MockServer.Activity {
         state.withLock { $0.activity }
     }
 
     /// Suspends until the condition holds. Throws ``PulseError/cancelled`` if the task is cancelled or the server shuts
     /// down first.
-    func wait(
+    package func wait(
         until condition: @escaping @Sendable (MockServer.Activity) -> Bool
     ) async throws -> MockServer.Activity {
         let id = state.withLock { state in
@@ -58,7 +60,7 @@ final class ActivityLog: Sendable {
     }
 
     /// Ends all waits, since no more events follow.
-    func finish() {
+    package func finish() {
         let waiters = state.withLock { state in
             state.isOver = true
             defer { state.waiters = [:] }
@@ -78,7 +80,7 @@ final class ActivityLog: Sendable {
     // MARK: Reports of connections
 
     /// Adds a connection, and returns its index.
-    func accepted() -> Int {
+    package func accepted() -> Int {
         change { activity in
             let index = activity.connections.count
             activity.connections.append(MockServer.Connection(index: index))
@@ -86,7 +88,7 @@ final class ActivityLog: Sendable {
         }
     }
 
-    func began(_ request: RecordedRequest) {
+    package func began(_ request: RecordedRequest) {
         change { activity in
             activity.connections[request.connection].requestCount += 1
             activity.incompleteRequests.append(request)
@@ -100,7 +102,7 @@ final class ActivityLog: Sendable {
         }
     }
 
-    func completed(_ request: RecordedRequest) {
+    package func completed(_ request: RecordedRequest) {
         change { activity in
             if let index = activity.indexOfIncomplete(request) { activity.incompleteRequests.remove(at: index) }
             activity.requests.append(request)
@@ -135,13 +137,13 @@ final class ActivityLog: Sendable {
     }
 
     /// The first ending counts.
-    func ending(_ ending: MockServer.Connection.Ending, of connection: Int) {
+    package func ending(_ ending: MockServer.Connection.Ending, of connection: Int) {
         change { activity in
             if activity.connections[connection].ending == nil { activity.connections[connection].ending = ending }
         }
     }
 
-    func closed(_ connection: Int) {
+    package func closed(_ connection: Int) {
         change { $0.connections[connection].isOpen = false }
     }
 

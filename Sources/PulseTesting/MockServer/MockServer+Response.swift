@@ -34,7 +34,7 @@ extension MockServer {
         /// The inserted steps; steps at the same point run in the order in which they were added.
         package internal(set) var faults: [(point: Point, step: Step)] = []
         /// If set, the only steps of the response.
-        var script: [Step]?
+        package var script: [Step]?
 
         /// Creates a response; by default an empty 200 with its length.
         public init(

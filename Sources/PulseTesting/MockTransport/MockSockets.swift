@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 /// The sockets of a ``MockTransport``: each runs its closure in a task until either side ends the connection.
 final class MockSockets: Sendable {

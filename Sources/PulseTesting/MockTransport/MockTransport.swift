@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseNetworking
 import PulsePlatform
+import PulseSockets
 
 /// A transport without a network: a closure or stubs provide the response to each request.
 ///

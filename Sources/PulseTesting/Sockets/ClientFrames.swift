@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 
 /// Parses a client's frames, and validates them with the framework's codec.
 ///

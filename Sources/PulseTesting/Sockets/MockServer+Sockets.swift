@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 extension MockServer {
     /// Opens a WebSocket for each handshake at a path (RFC 6455). An invalid handshake gets a 400 or 426.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 
 extension ServerSocket {
     /// A frame as it is on the wire (RFC 6455, section 5.2).

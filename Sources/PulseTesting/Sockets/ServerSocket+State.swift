@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 extension ServerSocket {
     /// A received frame, with the message that it completes.

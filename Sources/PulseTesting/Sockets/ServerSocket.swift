@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 /// A server's side of a WebSocket (RFC 6455), in the closures of ``MockServer`` and ``MockTransport``.
 ///

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulsePlatform
+import PulseSockets
 
 /// The server's part of a WebSocket handshake (RFC 6455, section 4.2).
 struct SocketAcceptance: Sendable {

@@ -4,7 +4,7 @@ import PulseKit
 import PulseTesting
 
 // For the lines of `logLevel`, which go to the system's log.
-@testable import PulseNetworking
+@testable import PulseCalls
 
 /// Collects every text that a client and its values can show.
 final class TextCollector: EventSink {

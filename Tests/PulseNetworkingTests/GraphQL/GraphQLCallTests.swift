@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 private struct HeroData: Codable, Sendable, Equatable {
     var name: String
@@ -305,5 +305,14 @@ struct GraphQLCallTests {
         _ = try await client.graphQL(SaveHero(options: RequestOptions().with(\.idempotencyKey, value: "k")))
         #expect(try body(transport.requests[0])["query"] != nil)
         #expect(transport.requests.count == 1)
+    }
+
+    @Test func bodiesAreComparedByTheirContent() {
+        func value(_ tags: [String]) -> AnyHashable? {
+            let content = GraphQLContent(
+                document: "query A { a }", operationName: nil, variables: ["tags": tags], uploads: [], extensions: [:])
+            return RequestBody.operation(content).comparisonValue
+        }
+        #expect(value(["a"]) != nil && value(["a"]) == value(["a"]) && value(["a"]) != value(["b"]))
     }
 }

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 private struct Hero: GraphQLOperation {
     struct Value: Decodable, Sendable { let name: JSONValue? }

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// What each status, media type and body is for the caller.
 @Suite(.throttled, .timeLimit(.minutes(15)))

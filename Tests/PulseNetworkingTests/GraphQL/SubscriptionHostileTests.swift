@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// Subscriptions of a hostile server, and buffers that are full.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

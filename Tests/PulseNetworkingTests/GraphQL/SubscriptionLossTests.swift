@@ -7,7 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseGraphQL
 
 /// Subscriptions over sockets in memory that are lost or refused.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
@@ -218,7 +219,7 @@ struct SubscriptionLossTests {
         let (client, transport) = Wire.client { wire in
             try await wire.greet()
             try await wire.complete(try await wire.expect("subscribe").id)
-            await done.wait()
+            await done.pass()
             try await wire.socket.close(code: 1001)
             try await wire.untilClosed()
         }

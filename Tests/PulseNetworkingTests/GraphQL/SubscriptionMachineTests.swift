@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// What the subscriptions of a socket do; without a wire.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct SubscriptionMessageTests {

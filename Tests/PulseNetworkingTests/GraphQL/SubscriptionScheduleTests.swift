@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// Twenty subscriptions that come and go over one socket that breaks at random points. A hundredth of `PULSE_STEPS`
 /// connections break.

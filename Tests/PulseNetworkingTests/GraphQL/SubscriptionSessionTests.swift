@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// The calls of a client and the handshakes for its subscriptions share one session.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
@@ -58,7 +58,7 @@ struct SubscriptionSessionTests {
             let (id, _) = try await wire.expect("subscribe")
             try await wire.next(id, wire.socket.request.connection)
             guard wire.socket.request.connection == 0 else { return try await wire.untilClosed() }
-            await cut.wait()
+            await cut.pass()
             try await wire.socket.close(code: 1001)
         }
         var reader = client.subscribe(Ticks()).makeAsyncIterator()

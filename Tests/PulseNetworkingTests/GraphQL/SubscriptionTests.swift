@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseGraphQL
 
 /// Subscriptions over sockets in memory: the protocol.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

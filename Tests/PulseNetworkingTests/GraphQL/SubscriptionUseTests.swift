@@ -7,7 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseGraphQL
 
 /// Subscriptions as an application starts, ends and sets them.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
@@ -108,17 +109,17 @@ struct SubscriptionUseTests {
         switch way {
         case 0: break
         case 1:
-            await started.wait()
+            await started.pass()
             reading.cancel()
         case 2:
-            await started.wait()
+            await started.pass()
             subscription.cancel()
         case 3:
-            await started.wait()
+            await started.pass()
             client.cancelAll(tag: "other")
             client.cancelAll(tag: "ticks")
         default:
-            await started.wait()
+            await started.pass()
             await client.shutdown()
         }
         let error = await Self.error { try await reading.value }
@@ -160,7 +161,7 @@ struct SubscriptionUseTests {
         }
         #expect(transport.sockets.count == 1 && transport.sockets[0].isOpen)
         await clock.advance(by: 2)
-        await closed.wait()
+        await closed.pass()
         #expect(await client.subscribe(Ticks()).all().numbers == [1])
         #expect(transport.sockets.count == 2)
         await client.shutdown()
@@ -227,7 +228,7 @@ struct SubscriptionUseTests {
             try await wire.greet()
             let (id, _) = try await wire.expect("subscribe")
             try await wire.next(id, wire.socket.request.connection)
-            if wire.socket.request.connection == 0 { return await release.wait() }
+            if wire.socket.request.connection == 0 { return await release.pass() }
             try await wire.complete(id)
             try await wire.untilClosed()
         }
@@ -256,7 +257,7 @@ struct SubscriptionUseTests {
             })
         let (client, _) = Wire.client(settings: settings) { try await $0.untilClosed() }
         let reading = Task { await client.subscribe(Ticks()).all() }
-        await asked.wait()
+        await asked.pass()
         await client.shutdown()
         guard case .cancelled? = await reading.value.error else {
             Issue.record("not cancelled")

@@ -4,9 +4,10 @@ import PulseCore
 import PulseObservability
 import PulseStorage
 import PulseTesting
+import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// Requests that wait until the test responds to them.
 final class HeldRequests: Sendable {

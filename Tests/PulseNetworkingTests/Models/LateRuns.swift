@@ -2,7 +2,7 @@
 
 import PulseCore
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// The calls of models at the level of a shared request. They ignore their cancellation, and end when the test says so.
 final class LateRuns: Sendable {

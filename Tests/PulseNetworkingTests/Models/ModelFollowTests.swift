@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 @MainActor
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
@@ -95,14 +95,6 @@ struct ModelFollowTests {
     }
 
     @Test func aBodyIsComparedByWhatIsSent() {
-        func value(_ operation: GraphQLContent) -> AnyHashable? { RequestBody.operation(operation).comparisonValue }
-        func operation(_ tags: [String], uploads: [GraphQLUpload] = []) -> GraphQLContent {
-            GraphQLContent(
-                document: "query A { a }", operationName: nil, variables: Filter(tags: tags), uploads: uploads,
-                extensions: [:])
-        }
-        #expect(value(operation(["a"])) != nil && value(operation(["a"])) == value(operation(["a"])))
-        #expect(value(operation(["a"])) != value(operation(["b"])))
         #expect(RequestBody.none.comparisonValue == RequestBody.none.comparisonValue)
         let files = ["/a", "/a", "/b"].map { RequestBody.file(URL(fileURLWithPath: $0)).comparisonValue }
         #expect(files[0] == files[1] && files[0] != files[2] && files[0] != nil)

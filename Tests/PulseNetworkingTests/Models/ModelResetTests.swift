@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// Logouts, and responses that come too late.
 @MainActor

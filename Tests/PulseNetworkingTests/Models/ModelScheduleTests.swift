@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// A seeded random schedule of models that come, go and follow, against a plain model. `PULSE_STEPS` sets its length.
 @MainActor

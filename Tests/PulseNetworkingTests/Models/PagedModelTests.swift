@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 @MainActor
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

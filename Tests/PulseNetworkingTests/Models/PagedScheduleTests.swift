@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// Lists with random pages: repeated elements, empty pages, circles and failures. `PULSE_STEPS` sets the number of
 /// requests.

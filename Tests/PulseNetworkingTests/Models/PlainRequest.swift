@@ -2,7 +2,7 @@
 
 import PulseCore
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// The content of tests: a number, and whether there is more.
 struct TestContent: RequestContent, Equatable {

@@ -7,7 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseModels
 
 /// What models request by themselves, as whole sequences of phases.
 @MainActor

@@ -8,7 +8,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseModels
 
 @MainActor
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
@@ -160,7 +161,7 @@ struct RequestModelTests {
         try await MockServer.run { server in
             let gate = Gate()
             server.on(.get, "/numbers/1") { _ in
-                await gate.wait()
+                await gate.pass()
                 return try .json(1)
             }
             let client = PulseClient(
@@ -183,7 +184,7 @@ struct RequestModelTests {
         try await MockServer.run { server in
             let gate = Gate()
             server.on(.get, "/numbers/1") { _ in
-                await gate.wait()
+                await gate.pass()
                 return try .json(1)
             }
             let client = PulseClient(

@@ -7,7 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseModels
 
 @MainActor
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

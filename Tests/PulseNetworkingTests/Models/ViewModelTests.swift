@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseModels
 
 /// What the SwiftUI code leaves to models.
 @MainActor

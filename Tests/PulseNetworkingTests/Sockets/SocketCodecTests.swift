@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// The messages of one connection, with compression and its faults.
 @Suite(.throttled, .timeLimit(.minutes(15)))

@@ -8,7 +8,7 @@ import PulseTransports
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// An exchange that is cut after each of its bytes, in both directions.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// The events of sockets: their states, and the ends of their connections in between.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

@@ -3,7 +3,7 @@
 import PulseCore
 import PulseTesting
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// A whole exchange over one connection: a greeting, messages both ways, a ping and a close. Each step waits for the
 /// one before, so that the bytes of both directions are always the same, but for the masks.

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// Pings, pongs and the loss of a silent peer; without a wire and without time.
 @Suite(.throttled, .timeLimit(.minutes(15)))

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// Sockets whose application does not receive, so that they do not read.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

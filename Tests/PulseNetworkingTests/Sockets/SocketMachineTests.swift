@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// When a socket connects, waits and ends; without a wire.
 @Suite(.throttled, .timeLimit(.minutes(15)))

@@ -8,7 +8,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseSockets
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// What sockets cost, each measured in a process of its own. `PULSE_STEPS` makes the tests move a gigabyte; without it,

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseSockets
 
 /// What leaves a socket, in which order and how often; without a wire.
 @Suite(.throttled, .timeLimit(.minutes(15)))

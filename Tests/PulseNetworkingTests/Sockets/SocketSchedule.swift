@@ -5,9 +5,11 @@ import PulseObservability
 import PulseStorage
 import PulseTesting
 import PulseTransports
+import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseSockets
 
 /// One socket over connections that break, from the first attempt to its end. Chance comes from the seed; the order in
 /// which tasks run does not.

@@ -8,7 +8,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseSockets
 
 /// Sockets over memory, with the real codec: what an application sees.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

@@ -7,7 +7,7 @@ import PulseTransports
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// Processes that end at any of their effects, over a system and a disk that outlive them, in a random schedule;
 /// `PULSE_STEPS` sets its length.

@@ -8,7 +8,7 @@ import PulseTransports
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// The session, the launches for its events, and what is stored.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))

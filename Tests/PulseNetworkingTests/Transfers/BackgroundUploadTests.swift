@@ -7,7 +7,7 @@ import PulseTransports
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// Uploads in a background session, whose system and server the test plays.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))

@@ -6,7 +6,7 @@ import PulsePlugins
 import PulseTesting
 import PulseTransports
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// What one process has.
 struct BackgroundApp {

@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// Digests, also as header fields (RFC 9530).
 @Suite(.throttled, .timeLimit(.minutes(15)))

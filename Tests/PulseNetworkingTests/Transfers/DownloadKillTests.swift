@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 #if !canImport(UIKit)
 /// A process that downloads is killed again and again while the content changes now and then: the file is the old one or

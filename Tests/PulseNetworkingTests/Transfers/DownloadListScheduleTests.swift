@@ -7,7 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseTransfers
 
 /// The state machine of a list in a random schedule; `PULSE_STEPS` sets its length. Then a list itself, with 200
 /// downloads.

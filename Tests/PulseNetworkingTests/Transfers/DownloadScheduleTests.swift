@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// The state machine of downloads in a random schedule, against servers that change the content, lose its validators, and
 /// ignore or mistake ranges; `PULSE_STEPS` sets its length.

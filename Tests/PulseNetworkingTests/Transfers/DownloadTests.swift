@@ -9,7 +9,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 @testable import PulseTransports
 
 /// Downloads over real sockets.

@@ -8,7 +8,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
+@testable import PulseTransfers
 
 /// Lists of downloads over real sockets.
 @Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))

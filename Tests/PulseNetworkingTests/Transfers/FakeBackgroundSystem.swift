@@ -4,7 +4,7 @@ import Dispatch
 import PulseCore
 import PulseTransports
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// What the system does for background sessions, with a server that the test plays. It outlives the processes.
 final class FakeBackgroundSystem: Sendable {

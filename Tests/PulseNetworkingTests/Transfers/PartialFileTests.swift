@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 #if canImport(Darwin)
 import Darwin

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// Resumable uploads whose file changes meanwhile.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

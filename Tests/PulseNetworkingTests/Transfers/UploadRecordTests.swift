@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 
 /// What is kept of an unfinished upload.
 @Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))

@@ -9,7 +9,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseTransfers
 @testable import PulseTransports
 
 /// Uploads over real sockets, and the sequence of a transfer's steps.

@@ -5,6 +5,7 @@ import PulseNetworking
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import TestSupport
 
 /// A client with an ``AuthPlugin``, and a transport that responds with 401 unless it knows the token.
 struct AuthStage {

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
 @testable import PulsePlugins
 
 /// Random ranges, conditions, changes and failures through one cache, against a server with known versions. Every

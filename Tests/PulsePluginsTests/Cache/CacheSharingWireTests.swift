@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseNetworking
+@testable import PulseCalls
 @testable import PulsePlugins
 
 /// Separation of users, shared requests, and streams. Over sockets, under a stopped clock.

@@ -3,7 +3,7 @@
 import PulseCore
 import PulseTesting
 
-@testable import PulseNetworking
+@testable import PulseCalls
 @testable import PulsePlugins
 
 /// One version of a resource, and the responses of a server that supports ranges and conditions (RFC 9110, sections 13

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseConformance
 import PulseCore
 import PulseNetworking
 import PulseTesting

@@ -6,6 +6,7 @@ import PulseNetworking
 import TestSupport
 import Testing
 
+@testable import PulseConformance
 @testable import PulseTesting
 
 /// The server over TLS, with `SocketTransport` as its client.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PulseSockets
+
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulsePlatform

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PulseConformance
+
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseTesting

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import Dispatch
+import PulseCalls
 public import PulseCore
 import PulseObservability
 import PulseStorage

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulsePlatform
 import PulseTransports
@@ -224,8 +225,8 @@ extension PulseClient {
     func substitute(_ transport: BackgroundTransport) -> CallShape.Substitute {
         let clock = BackgroundClock(base: configuration.clock, transport: transport)
         return CallShape.Substitute(
-            transport: transport,
-            environment: CallEnvironment(configuration, events: environment.events, clock: clock, connectivity: nil))
+            transport,
+            in: CallEnvironment(configuration, events: environment.events, clock: clock, connectivity: nil))
     }
 }
 

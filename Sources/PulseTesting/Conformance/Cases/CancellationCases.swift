@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance.Case {
     static let cancellation: [Self] = [

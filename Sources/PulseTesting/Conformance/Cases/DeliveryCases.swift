@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance.Case {
     /// Deliveries. A transport need not support all of them, but must refuse the others before anything is sent.

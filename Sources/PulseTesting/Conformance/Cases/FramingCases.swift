@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance.Case {
     /// The legal framings of a body (RFC 9112, section 6).

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance.Case {
     /// CONNECT is missing: it asks a proxy for a tunnel and is never sent to a server.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseTesting
 
 extension TransportConformance.Case {
     /// No transport resends a request that was lost with its connection, whatever its method: the client decides about

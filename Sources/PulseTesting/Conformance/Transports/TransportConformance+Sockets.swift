@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PulseTesting
+
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseNetworking

@@ -2,6 +2,7 @@
 
 import PulseCore
 import PulseNetworking
+import PulseTesting
 
 extension TransportConformance {
     /// The conformance of `URLSessionTransport` on this platform.

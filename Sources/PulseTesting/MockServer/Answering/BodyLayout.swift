@@ -3,10 +3,10 @@
 import PulseCore
 
 /// The layout of a response's body on the wire: its framing fields, its bytes, and where faults cut them.
-struct BodyLayout: Sendable {
+package struct BodyLayout: Sendable {
     typealias Framing = MockServer.Response.Framing
 
-    let framingFields: [HTTPHeaders.Field]
+    package let framingFields: [HTTPHeaders.Field]
     /// Whether the end of the body is, or can only be, the end of the connection.
     let endsWithConnection: Bool
     private let body: MockServer.Response.Body
@@ -16,7 +16,7 @@ struct BodyLayout: Sendable {
     private let terminator: Data
     private let isSent: Bool
 
-    init(_ response: MockServer.Response, isHead: Bool, isVersion10: Bool = false) {
+    package init(_ response: MockServer.Response, isHead: Bool, isVersion10: Bool = false) {
         let status = response.status
         let forbidsBody = status < 200 || status == 204 || status == 304
         body = response.body

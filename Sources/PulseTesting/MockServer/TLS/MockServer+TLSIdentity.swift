@@ -19,7 +19,7 @@ extension MockServer {
         /// A client certificate with its key, issued by ``authority``, for a server that asks for one; nil in an
         /// identity that was not generated.
         public let clientCertificate: TLSSettings.ClientCertificate?
-        let key: Data
+        package let key: Data
 
         /// Creates an identity from PEM texts (RFC 7468). They are parsed when a server starts with the identity.
         ///

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulseSockets
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseCalls
+
+/// The check of an endpoint's stored properties, which debug builds have.
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct EndpointCheckTests {
+    private struct Wrong: Endpoint {
+        typealias Response = Data
+        let path = "/a"
+        let headers: HTTPHeaders = ["X-A": "1"]
+        let method = "POST"
+    }
+
+    private struct Scoped: PulsePlugin {
+        let identifier = "scoped"
+        let scope = "call"
+    }
+
+    private func warnings(_ sink: RecordingSink) -> [String] {
+        sink.events.compactMap { if case .warning(let text) = $0 { text } else { nil } }
+    }
+
+    #if DEBUG
+    @Test func theFirstCallOfAnEndpointTypeWarnsOfEachUnusedMember() async throws {
+        for _ in 0..<2 {
+            let (bus, sink) = (PulseEventBus(), RecordingSink())
+            bus.addSink(sink)
+            let (client, _) = PulseClient.responding(events: bus)
+            for _ in 0..<3 { _ = try await client.request(Wrong()) }
+            #expect(warnings(sink).count == 2)
+            let headers = try #require(warnings(sink).first { $0.contains("Wrong.headers") })
+            #expect(headers.contains("HTTPHeaders") && headers.contains("[String: String]"))
+            let method = try #require(warnings(sink).first { $0.contains("Wrong.method") })
+            #expect(method.contains("String") && method.contains("HTTPMethod"))
+        }
+    }
+
+    @Test func aLikelyNameIsWarnedOfWithTheRightOne() async throws {
+        struct Misnamed: Endpoint {
+            typealias Response = Data
+            let path = "/a"
+            let timeout = 1
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        for _ in 0..<2 { try await client.request(Misnamed()) }
+        #expect(warnings(sink).map { $0.contains("Misnamed.timeout") && $0.contains("timeoutInterval") } == [true])
+    }
+
+    @Test func aSocketEndpointIsCheckedAtItsFirstHandshake() async throws {
+        struct Feed: SocketEndpoint {
+            let path = "/feed"
+            let query = ["room": "1"]
+            let headers: HTTPHeaders = ["X-A": "1"]
+            let pingInterval = 20
+            let subprotocols = ["a"]
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        let socket = PulseSocket(endpoint: Feed(), client: client)
+        for _ in 0..<2 { await #expect(throws: PulseError.self) { try await socket.connect() } }
+        let found = warnings(sink).filter { $0.contains("Feed.") }
+        #expect(found.count == 2)
+        #expect(found.contains { $0.contains("Feed.query") && $0.contains("SocketEndpoint") })
+        #expect(found.contains { $0.contains("Feed.headers") && $0.contains("[String: String]") })
+    }
+
+    @Test func aVerbIsNoEndpointWithWrongNames() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        let none: String? = nil
+        _ = try await client.get("/a", query: ["a": none], as: Data.self, timeout: 5)
+        #expect(warnings(sink).isEmpty)
+    }
+
+    @Test func anUnusedMemberIsLoggedOncePerType() {
+        struct Logged: Endpoint {
+            typealias Response = Data
+            let path = "/a"
+            let body = "text"
+        }
+        let lines = Locked<[String]>([])
+        let check = EndpointCheck(CallEnvironment()) { line in lines.withLock { $0.append(line) } }
+        for _ in 0..<3 { check.check(Logged()) }
+        EndpointCheck(CallEnvironment()) { line in lines.withLock { $0.append(line) } }.check(Logged())
+        #expect(lines.withLock { $0.map { $0.contains("Logged.body") } } == [true])
+    }
+
+    @Test func aSeparatorInAValueOfALiteralIsWarnedOfOncePerClient() async throws {
+        for _ in 0..<2 {
+            let (bus, sink) = (PulseEventBus(), RecordingSink())
+            bus.addSink(sink)
+            let (client, transport) = PulseClient.responding(events: bus)
+            for value in ["c", "a/b", "d?e"] {
+                _ = try await client.get("/separated/\(value)", as: Data.self)
+                _ = try await client.request(Request<Data>(.get, "/separated/\(value)"))
+            }
+            let warning = try #require(warnings(sink).first)
+            #expect(warnings(sink).count == 1)
+            #expect(warning.contains("/separated/{id}") && !warning.contains("a/b"))
+            #expect(transport.requests.count == 6)
+        }
+    }
+
+    @Test func aDeliberateEndpointIsNotWarnedOf() async throws {
+        struct GetBranch: Endpoint {
+            typealias Response = Data
+            let name: String
+            var path: PathText { "/branches/\(name)" }
+        }
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.responding(events: bus).client.request(GetBranch(name: "feature/x"))
+        #expect(warnings(sink).isEmpty)
+    }
+
+    @Test func pluginsAreCheckedWhenTheClientIsCreated() {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = PulseClient.responding(plugins: [Scoped()], events: bus)
+        #expect(warnings(sink).map { $0.contains("Scoped.scope") && $0.contains("PluginScope") } == [true])
+    }
+    #else
+    @Test func releaseBuildsDoNotCheck() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.responding(plugins: [Scoped()], events: bus).client.request(Wrong())
+        #expect(warnings(sink).isEmpty)
+    }
+    #endif
+
+    @Test func aCorrectEndpointCausesNoWarning() async throws {
+        let (bus, sink) = (PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        _ = try await PulseClient.responding(events: bus).client.request(GetUser())
+        #expect(warnings(sink).isEmpty)
+    }
+}

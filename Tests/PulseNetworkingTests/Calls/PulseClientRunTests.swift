@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+
+import PulseCore
+import PulseObservability
+import PulsePlugins
+import PulseTesting
+import TestSupport
+import Testing
+
+@testable import PulseCalls
+
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct PulseClientRunTests {
+    @Test func droppingAStreamEndsItsCall() async throws {
+        let log = TracingPlugin.Log()
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", log: log)], events: bus)
+        weak var stream: ByteStream?
+        do {
+            let response = try await client.perform(
+                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
+            stream = response.bytes
+            #expect(stream != nil)
+        }
+        #expect(stream == nil)
+        await client.shutdown()
+        #expect(log.all.last == "a didComplete")
+        #expect(sink.names.last == "requestCompleted")
+    }
+
+    #if canImport(CPulsePlatform)
+    @Test func theEndOfAStreamReportsTheTimingsOfTheWholeTransfer() async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        try await MockServer.run { server in
+            server.fallback { _ in .data(Data(repeating: 7, count: 100_000)) }
+            let client = PulseClient(
+                configuration: PulseConfiguration.patient(with: server), transport: SocketTransport(), events: bus)
+            let response = try await client.perform(
+                client.plan(GetUser(), RequestOptions(), CallShape(delivery: .streamed)))
+            #expect(response.timings?.firstByte != nil)
+            #expect(response.timings?.lastByte == nil)
+            for try await _ in try #require(response.bytes) {}
+            await client.shutdown()
+        }
+        let timings = sink.events.compactMap { event -> PulseResponse.Timings? in
+            guard case .requestCompleted(.success(let summary), _, _) = event else { return nil }
+            return summary.timings
+        }
+        #expect(timings.count == 1)
+        #expect(timings.first?.lastByte != nil)
+        #expect(timings.first?.bytesDecoded == 100_000)
+    }
+    #endif
+
+    @Test func aCallAfterShutdownDoesNotReachThePlugins() async throws {
+        let log = TracingPlugin.Log()
+        let (client, _) = PulseClient.responding(plugins: [TracingPlugin(identifier: "a", scope: .call, log: log)])
+        await client.shutdown()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<500 {
+                group.addTask {
+                    let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+                    #expect(error?.kind == .cancelled)
+                }
+            }
+        }
+        #expect(log.all.isEmpty)
+    }
+
+    @Test func aDamagedCachedResponseDoesNotRepeatAPOST() async throws {
+        let (transport, posts) = (Locked(0), Locked(0))
+        let cache = ClosurePlugin(scope: .call) { request, context, next in
+            if request.httpMethod == "POST" {
+                posts.withLock { $0 += 1 }
+                return PulseResponse(statusCode: 303, headers: ["Location": "/v1/made"], request: request)
+            }
+            transport.withLock { $0 += 1 }
+            return PulseResponse(statusCode: 200, data: Data("damaged".utf8), request: request, origin: .cache)
+        }
+        let (client, _) = PulseClient.responding(plugins: [cache])
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(method: .post)) }
+        #expect(error?.kind == .decodingFailed)
+        #expect(posts.withLock { $0 } == 1)
+        #expect(transport.withLock { $0 } == 1)
+    }
+
+    @Test(arguments: ["damaged", ""])
+    func aDamagedCachedResponseIsFetchedOnceMore(stored: String) async throws {
+        let cache = ClosurePlugin(scope: .call) { request, context, next in
+            if context.options.cache == .reload { return try await next(request) }
+            return PulseResponse(statusCode: 200, data: Data(stored.utf8), request: request, origin: .cache)
+        }
+        let (client, transport) = PulseClient.responding(plugins: [cache])
+        #expect(try await client.request(GetUser()) == User())
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aFailureFollowedByASuccessfulRetryIsNotTheDeadlinesCause() async throws {
+        let clock = TestClock()
+        let count = Locked(0)
+        let transport = MockTransport { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            switch number {
+            case 1: return PulseResponse(statusCode: 503, request: request)
+            case 2: return PulseResponse(statusCode: 302, headers: ["Location": "/v1/next"], request: request)
+            default:
+                try await clock.sleep(3600)
+                return PulseResponse(statusCode: 200, request: request)
+            }
+        }
+        let configuration = PulseConfiguration.test().with(\.clock, value: clock).with(\.deadline, value: 5)
+            .with(\.retryPolicy, value: RetryPolicy(backoffStrategy: .immediate))
+        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        let call = Task { await client.result(of: GetUser()) }
+        await clock.sleepers(atLeast: 1)
+        await clock.sleepers(atLeast: 1, for: .deadline)
+        await clock.advance(by: 5)
+        guard case .failure(.deadlineExceeded(let last)) = await call.value else {
+            Issue.record("no deadline")
+            return
+        }
+        #expect(last?.kind == nil)
+        await client.shutdown()
+    }
+
+    // MARK: Contents of events and texts
+
+    @Test(arguments: [
+        "https://ada:hunter2@exa mple.com/users", "https://ada:hunter2@[nowhere/users", "/users#hunter2",
+        "https://ada:hunter2@api.example.com:99999999/x",
+    ])
+    func anInvalidPathShowsNoSecretInEventsAndErrors(path: String) async throws {
+        let bus = PulseEventBus()
+        let sink = RecordingSink()
+        bus.addSink(sink)
+        let (client, _) = PulseClient.responding(events: bus)
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser(path: path)) }
+        #expect(error?.kind == .invalidURL)
+        var shown = "\(sink.events) \(String(describing: error))"
+        if case .invalidURL(let text) = error { shown += text }
+        #expect(!shown.contains("hunter2"), "\(shown)")
+    }
+
+    @Test func anInvalidTrustedOriginShowsNoSecret() async throws {
+        let url = try #require(URL(string: "ftp://ada:hunter2@files.example.com/"))
+        let (client, _) = PulseClient.responding(.test().with(\.trustedOrigins, value: [url]))
+        let error = await #expect(throws: PulseError.self) { try await client.request(GetUser()) }
+        guard case .invalidURL(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!text.contains("hunter2"))
+    }
+
+    @Test(arguments: [TimeInterval.infinity, 1e300, -.infinity, .nan])
+    func aDelayOfAnyLengthCanBeLogged(seconds: TimeInterval) throws {
+        let call = NetworkEvent.CallSummary(
+            id: UUID(), endpointPath: "/", route: "r", method: .get, host: "h", retryDelay: seconds)
+        let error = PulseError.Summary(kind: .http, message: "HTTP status 503")
+        #expect(EventText.line(for: .requestRetrying(call, error, attempt: 2)) != nil)
+        #expect(EventText.line(for: .requestCompleted(.failure(error), call, latency: seconds)) != nil)
+    }
+
+    // MARK: Requests
+
+    @Test func aReadyRequestWithoutATimeoutUsesTheClientsTimeout() async throws {
+        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
+        var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))
+        _ = try await client.rawRequest(request)
+        request.timeoutInterval = 3
+        _ = try await client.rawRequest(request)
+        #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+    }
+
+    @Test func anOptionalOfADecodedTypeAcceptsWhatTheDecoderReads() async throws {
+        let (client, transport) = PulseClient.responding()
+        #expect(try await client.request(Request<User?>("/x")) == User())
+        #expect(try await client.request(Request<Data?>("/x")) == User.json)
+        #expect(try await client.request(Request<String?>("/x"))?.isEmpty == false)
+        let accepted = transport.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+        #expect(accepted == ["application/json", "*/*", "*/*"])
+    }
+
+    @Test func aBodyURLThatIsNotAFileIsAnEncodingFailure() async throws {
+        let (client, transport) = PulseClient.responding()
+        for text in ["https://example.com/file", "data:,x", "relative", "/dev/null", "/tmp"] {
+            let url = text.hasPrefix("/") ? URL(fileURLWithPath: text) : try #require(URL(string: text))
+            let error = await #expect(throws: PulseError.self) {
+                try await client.request(GetUser(method: .post, body: .file(url)))
+            }
+            #expect(error?.kind == .encodingFailed, "\(text)")
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func aSymbolicLinkToAFileIsAcceptedAsABody() async throws {
+        let folder = FileManager.default.temporaryDirectory
+        let file = folder.appendingPathComponent(UUID().uuidString)
+        let link = folder.appendingPathComponent(UUID().uuidString)
+        try Data("x".utf8).write(to: file)
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+        defer { [file, link].forEach { try? FileManager.default.removeItem(at: $0) } }
+        let (client, transport) = PulseClient.responding()
+        _ = try await client.request(GetUser(method: .post, body: .file(link)))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aRequestMovedByAPluginWithoutARedirectCarriesNoSecret() async throws {
+        let moving = ClosurePlugin(scope: .call) { request, context, next in
+            guard context.hop == 1 else { return try await next(request) }
+            var moved = request
+            moved.url = URL(string: "https://third.example.com/")
+            moved.setValue("plugin", forHTTPHeaderField: "X-API-Key")
+            return try await next(moved)
+        }
+        let transport = MockTransport { request in
+            guard request.url?.host == "first.example.com" else {
+                return PulseResponse(statusCode: 200, data: User.json, request: request)
+            }
+            return PulseResponse(
+                statusCode: 302, headers: ["Location": "https://second.example.com/"], request: request)
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration(), plugins: [moving], transport: transport, events: PulseEventBus())
+        _ = try await client.request(GetUser(path: "https://first.example.com/"))
+        let last = try #require(transport.requests.last)
+        #expect(last.url?.host == "third.example.com")
+        #expect(last.value(forHTTPHeaderField: "X-API-Key") == nil)
+    }
+
+    @Test func aRequestThatAPluginTurnsIntoAPOSTMayNotBeResent() async throws {
+        let posting = ClosurePlugin { request, _, next in
+            var request = request
+            request.httpMethod = "POST"
+            return try await next(request)
+        }
+        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
+        for (plugins, mayBeResent) in [([posting], false), ([], true)] {
+            let (client, transport) = PulseClient.responding(configuration, plugins: plugins)
+            _ = try await client.request(GetUser())
+            #expect(transport.transportRequests.map(\.mayBeResent) == [mayBeResent])
+        }
+    }
+
+    /// A transport must not share a connection for it.
+    @Test func theResendAfterA421NeedsAConnectionOfItsOwn() async throws {
+        let isFirst = Locked(true)
+        let transport = MockTransport { request in
+            let status = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst ? 421 : 200
+            }
+            return PulseResponse(statusCode: status, data: User.json, request: request)
+        }
+        let configuration = PulseConfiguration.test().with(\.retryPolicy, value: .default)
+        let client = PulseClient(configuration: configuration, transport: transport, events: PulseEventBus())
+        #expect(try await client.request(GetUser(method: .post)) == User())
+        #expect(transport.transportRequests.map(\.needsNewConnection) == [false, true])
+        #expect(transport.transportRequests.map(\.wasMisdirected) == [false, true])
+    }
+
+    // MARK: Extremes
+
+    @Test(arguments: [-1, 0, 1, Int.min, Int.max])
+    func extremeNumbersInOptionsDoNotTrap(number: Int) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/1") { _ in try .json(User()) }
+            let configuration = PulseConfiguration.patient(with: server)
+                .with(\.maxConnectionsPerHost, value: number)
+                .with(\.maxBufferedBodySize, value: number)
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: number, backoffStrategy: .immediate))
+            let client = PulseClient(configuration: configuration, events: PulseEventBus())
+            let result = await client.result(of: GetUser())
+            if number == .max {
+                let user = try result.get()
+                #expect(user == User())
+            } else {
+                guard case .failure(let error) = result else {
+                    Issue.record("\(result)")
+                    return
+                }
+                #expect(error.kind == .responseTooLarge)
+            }
+            await client.shutdown()
+        }
+    }
+
+    @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
+    func aTimeoutThatIsNotPositiveIsAnInvalidRequest(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding()
+        let fields: [WritableKeyPath<RequestOptions, TimeInterval?>] =
+            [\.timeout, \.connectTimeout, \.poolTimeout] + (seconds.isNaN ? [\.deadline] : [])
+        for field in fields {
+            let options = RequestOptions().with(field, value: seconds)
+            for (endpoint, own) in [(GetUser(), options), (GetUser(options: options), RequestOptions())] {
+                let error = await #expect(throws: PulseError.self) { try await client.request(endpoint, options: own) }
+                #expect(error?.kind == .invalidRequest, "\(field)")
+            }
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: ["", "a\r\nb", "a\0b"])
+    func anUnsendableIdempotencyKeyIsAnInvalidRequest(key: String) async throws {
+        let (client, transport) = PulseClient.responding()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(
+                GetUser(method: .post), options: .init().with(\.idempotencyKey, value: .value(key)))
+        }
+        #expect(error?.kind == .invalidRequest)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [0, -1, -TimeInterval.infinity, .nan])
+    func anEndpointsZeroTimeoutMeansTheClientsAndNegativeOnesAreInvalid(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding(.test().with(\.timeout, value: 7))
+        let result = await client.result(of: GetUser(timeoutInterval: seconds))
+        _ = try await client.request(GetUser(options: .init().with(\.timeout, value: 3), timeoutInterval: seconds))
+        if seconds == 0 {
+            #expect(try result.get() == User())
+            #expect(transport.transportRequests.map(\.idleTimeout) == [7, 3])
+        } else {
+            #expect(throws: PulseError.self) { try result.get() }
+            #expect(transport.transportRequests.map(\.idleTimeout) == [3])
+        }
+    }
+
+    @Test(arguments: [0, -1, -TimeInterval.infinity])
+    func aDeadlineThatIsNotPositiveEndsTheCallBeforeItStarts(seconds: TimeInterval) async throws {
+        let (client, transport) = PulseClient.responding()
+        let error = await #expect(throws: PulseError.self) {
+            try await client.request(GetUser(), options: .init().with(\.deadline, value: seconds))
+        }
+        #expect(error?.kind == .deadlineExceeded)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [0.001, 1e300, TimeInterval.infinity])
+    func timeoutsOfAnyLengthDoNotTrap(seconds: TimeInterval) async throws {
+        try await MockServer.run { server in
+            server.on(.get, "/users/1") { _ in try .json(User()) }
+            let options = RequestOptions().with(\.timeout, value: seconds).with(\.connectTimeout, value: seconds)
+                .with(\.poolTimeout, value: seconds)
+            let client = PulseClient(
+                configuration: PulseConfiguration.patient(with: server), events: PulseEventBus())
+            let result = await client.result(of: GetUser(), options: options)
+            // A millisecond may or may not be enough.
+            #expect(seconds < 1 || (try? result.get()) == User())
+            await client.shutdown()
+        }
+    }
+}

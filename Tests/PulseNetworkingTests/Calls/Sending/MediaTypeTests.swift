@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+
+import TestSupport
+import Testing
+
+@testable import PulseCalls
+
+@Suite(.throttled, .timeLimit(.minutes(15)))
+struct MediaTypeTests {
+    @Test func theTextOfAnUnexpectedTypeIsOnOneLine() {
+        let error = UnexpectedMediaType(expected: "text/event-stream", found: "a\u{1B}[0m/b\n")
+        #expect("\(error)" == #"the response is no text/event-stream, but a\u{1B}[0m/b\n"#)
+    }
+}
