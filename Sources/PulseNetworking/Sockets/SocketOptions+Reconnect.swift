@@ -6,7 +6,7 @@ extension SocketOptions {
     /// How a socket reconnects.
     ///
     /// Before attempt n, the socket waits a random time, evenly distributed between 0.5 and `min(maxDelay, 2ⁿ)`
-    /// seconds, or the `Retry-After` of the server if that is longer. Attempts count anew once the socket was open for
+    /// seconds, or the `Retry-After` of the server if that is longer. Attempts start over once the socket was open for
     /// ``resetsAfter``. The wait ends early when the network comes back.
     public struct Reconnect: Sendable {
         /// Maximum wait in seconds. 30 by default.

@@ -6,7 +6,7 @@ import PulseCore
 /// records are on the disk; concurrent appends share one sync. Safe from any thread.
 ///
 /// The file is opened at the first use. It survives a crash at any moment: an unfinished line is truncated, a damaged
-/// line is moved to a file beside the log. A lock file beside the log guards each change.
+/// line is moved to a file beside the journal. A lock file beside the journal guards each change.
 ///
 /// The work runs on a dispatch queue, so that no thread of Swift's cooperative pool waits for a disk. An append runs on
 /// the caller's thread if the last commit was quick and no other work is in progress.
@@ -40,7 +40,7 @@ package final class FileJournal: Journal {
     }
 
     private enum Acceptance {
-        /// The log is closed.
+        /// The journal is closed.
         case none
         /// The running worker will process the job.
         case queued
@@ -57,9 +57,9 @@ package final class FileJournal: Journal {
     // Unchecked: used only by the worker, and one worker runs at a time, see ``State/isWorking``.
     private nonisolated(unsafe) let file: JournalFile
 
-    /// - Parameter apply: receives every change, in the log's order, one at a time, before the append that caused it
-    ///   returns. It must be short, and must not call the log.
-    package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (LogChange) -> Void) {
+    /// - Parameter apply: receives every change, in the journal's order, one at a time, before the append that caused
+    ///   it returns. It must be short, and must not call the journal.
+    package init(_ url: URL, disk: Disk = .system, apply: @escaping @Sendable (JournalChange) -> Void) {
         inPlaceLimit = disk.inPlaceLimit
         file = JournalFile(url, disk: disk, apply: apply)
     }
@@ -85,14 +85,14 @@ package final class FileJournal: Journal {
             case .queued: break
             case .first(let lastCommit):
                 // Without its own lines, the append consists of the admission's records, which may be as many as the
-                // log's.
+                // journal's.
                 let isShort = !lines.bytes.isEmpty && lines.bytes.count <= Self.shortLength
                 if isShort, lastCommit < inPlaceLimit, file.lockIfFree() { workOnce() } else { workLater() }
             }
         }
     }
 
-    package func read(_ locate: @escaping @Sendable () -> LogLocation?) async throws -> JournalRecord? {
+    package func read(_ locate: @escaping @Sendable () -> JournalLocation?) async throws -> JournalRecord? {
         try await perform { file in
             try locate().flatMap { try file.record(at: $0) }
         }
@@ -104,7 +104,7 @@ package final class FileJournal: Journal {
         }
     }
 
-    package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) async throws {
+    package func compact(_ contents: @escaping @Sendable () -> [JournalContent]?) async throws {
         try await perform { file in
             try file.exclusively {
                 if let contents = contents() { try file.compact(contents) }

@@ -6,7 +6,7 @@ import PulseCore
 struct JournalBatch: Sendable {
     private(set) var bytes: [UInt8] = []
     /// The items of the lines. Their locations are offsets in `bytes`.
-    private var items: [LogItem] = []
+    private var items: [JournalItem] = []
 
     /// Throws ``JournalFailure``.
     init(_ records: [JournalRecord] = []) throws {
@@ -23,7 +23,7 @@ struct JournalBatch: Sendable {
     }
 
     /// The items, located in a file that contains these bytes at `offset`.
-    func items(from offset: Int) -> [LogItem] {
+    func items(from offset: Int) -> [JournalItem] {
         guard offset > 0 else { return items }
         return items.map { item in
             var moved = item

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-/// The file of a ``FileJournal``. Not thread-safe: only the log's worker uses it.
+/// The file of a ``FileJournal``. Not thread-safe: only the journal's worker uses it.
 ///
 /// It tracks where the last line ends. Before each change, it reads the lines that other processes have appended.
 final class JournalFile {
@@ -11,7 +11,7 @@ final class JournalFile {
     private let directory: String
     private let disk: Disk
     private let lock: FileLock
-    private let apply: @Sendable (LogChange) -> Void
+    private let apply: @Sendable (JournalChange) -> Void
     private var descriptor: Int32 = -1
     private var identity: SystemFile.Identity?
     /// The offset of the next line.
@@ -26,7 +26,7 @@ final class JournalFile {
     /// Whether the next ``exclusively(_:)`` already has the lock.
     private var holdsLock = false
 
-    init(_ url: URL, disk: Disk, apply: @escaping @Sendable (LogChange) -> Void) {
+    init(_ url: URL, disk: Disk, apply: @escaping @Sendable (JournalChange) -> Void) {
         self.url = url
         path = url.path
         directory = url.deletingLastPathComponent().path
@@ -114,7 +114,7 @@ final class JournalFile {
     private func reload() throws {
         if descriptor >= 0 { _ = SystemFile.close(descriptor) }
         descriptor = -1
-        // A crash may have left a copy of the log's content.
+        // A crash may have left a copy of the journal's content.
         unlink(newPath)
         if try SystemFile.status(path) == nil { try replace { $0 += JournalHeader.line } }
         descriptor = try SystemFile.open(path, O_RDWR, using: disk)
@@ -154,7 +154,7 @@ final class JournalFile {
         apply(.reset(scanner.items))
     }
 
-    /// Moves damaged parts to a file beside the log, and rewrites the log from the rest.
+    /// Moves damaged parts to a file beside the journal, and rewrites the journal from the rest.
     private func repair(_ bytes: [UInt8], _ scanner: JournalScanner, _ damaged: [Range<Int>]) throws {
         let pieces = damaged.filter { !$0.isEmpty }
         if !pieces.isEmpty {
@@ -186,7 +186,7 @@ final class JournalFile {
         guard unlink(asidePath) == 0 || errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
     }
 
-    /// Stores damaged lines beside the log, and returns the number of bytes stored.
+    /// Stores damaged lines beside the journal, and returns the number of bytes stored.
     private func setAside(_ pieces: [ArraySlice<UInt8>]) throws -> Int {
         let aside = try SystemFile.open(asidePath, O_RDWR | O_CREAT, using: disk)
         FileProtection.apply(to: asidePath)
@@ -204,7 +204,7 @@ final class JournalFile {
     }
 
     /// The record at a location passed to ``apply``; nil if no intact record is there.
-    func record(at location: LogLocation) throws -> JournalRecord? {
+    func record(at location: JournalLocation) throws -> JournalRecord? {
         let bytes = try SystemFile.read(descriptor, from: location.offset, count: location.length)
         let scanner = bytes.withUnsafeBytes { JournalScanner($0, base: location.offset) }
         guard let item = scanner.items.first, item.location == location else { return nil }
@@ -272,7 +272,7 @@ final class JournalFile {
     }
 
     /// Rewrites the file from `contents`. Call it inside ``exclusively(_:)`` only.
-    func compact(_ contents: [LogContent]) throws {
+    func compact(_ contents: [JournalContent]) throws {
         try replace { file in
             file += JournalHeader.line
             for content in contents {
@@ -294,7 +294,7 @@ final class JournalFile {
         try reload()
     }
 
-    private func copy(_ location: LogLocation, to file: inout [UInt8]) throws {
+    private func copy(_ location: JournalLocation, to file: inout [UInt8]) throws {
         file += try SystemFile.read(descriptor, from: location.offset, count: location.length)
         file.append(UInt8(ascii: "\n"))
     }

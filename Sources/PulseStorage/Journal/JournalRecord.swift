@@ -4,11 +4,11 @@ import PulseCore
 
 /// One line of a ``FileJournal``: `crc op id tag expiry length payload`.
 ///
-/// All fields but the payload are plain text, so that a log is opened without decoding payloads. The checksum covers
-/// the rest of the line.
+/// All fields but the payload are plain text, so that a journal is opened without decoding payloads. The checksum
+/// covers the rest of the line.
 package struct JournalRecord: Sendable, Equatable {
-    /// An ASCII letter. In lower case, the payload is short and is kept in memory when the log is read. In upper case,
-    /// it stays on the disk until it is read.
+    /// An ASCII letter. In lower case, the payload is short and is kept in memory when the journal is read. In upper
+    /// case, it stays on the disk until it is read.
     package var operation: UInt8
     package var id: UUID
     package var tag: String?
@@ -36,7 +36,7 @@ package struct JournalRecord: Sendable, Equatable {
         return copy
     }
 
-    init(_ item: LogItem, payload: Data) {
+    init(_ item: JournalItem, payload: Data) {
         operation = item.operation
         id = item.id
         tag = item.tag
@@ -46,18 +46,18 @@ package struct JournalRecord: Sendable, Equatable {
 }
 
 /// The part of a record that is kept in memory.
-package struct LogItem: Sendable {
+package struct JournalItem: Sendable {
     package var operation: UInt8
     package var id: UUID
     package var tag: String?
     package var expiry: Int64
-    package var location: LogLocation
+    package var location: JournalLocation
     /// The payload of an operation in lower case; otherwise empty.
     package var note: Data
 }
 
 /// The location of a line: starts at its checksum, ends before its line break.
-package struct LogLocation: Sendable, Hashable {
+package struct JournalLocation: Sendable, Hashable {
     package var offset: Int
     package var length: Int
 }
@@ -66,7 +66,7 @@ extension JournalRecord {
     /// Appends the line with its line break. Returns its item, with its location among these bytes. Throws
     /// ``JournalFailure/notOneLine`` and ``JournalFailure/tagTooLong``.
     @discardableResult
-    func write(to line: inout [UInt8]) throws -> LogItem {
+    func write(to line: inout [UInt8]) throws -> JournalItem {
         guard !payload.contains(UInt8(ascii: "\n")) else { throw JournalFailure.notOneLine }
         let start = line.count
         line.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 8))
@@ -90,9 +90,9 @@ extension JournalRecord {
         for index in 0..<8 {
             line[start + index] = Self.digit(UInt8(truncatingIfNeeded: checksum >> UInt32(28 - 4 * index)) & 15)
         }
-        let location = LogLocation(offset: start, length: line.count - start)
+        let location = JournalLocation(offset: start, length: line.count - start)
         line.append(UInt8(ascii: "\n"))
-        return LogItem(
+        return JournalItem(
             operation: operation, id: id, tag: tag, expiry: expiry, location: location, note: isShort ? payload : Data()
         )
     }

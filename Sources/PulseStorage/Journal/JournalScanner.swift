@@ -5,7 +5,7 @@ import PulseCore
 /// Reads the lines of a ``FileJournal``. A pure function of the bytes: no input makes it trap. An intact record is
 /// found whatever bytes precede it.
 struct JournalScanner {
-    private(set) var items: [LogItem] = []
+    private(set) var items: [JournalItem] = []
     /// The damaged parts, neither records nor the unfinished end, as offsets in the file.
     private(set) var damaged: [Range<Int>] = []
     /// The offset after the last valid line, where the next line goes.
@@ -77,7 +77,7 @@ struct JournalScanner {
     /// The record at `start`, and its end; nil if there is none.
     private mutating func record(
         _ bytes: UnsafeRawBufferPointer, _ start: Int, _ limit: Int
-    ) -> (LogItem, Int)? {
+    ) -> (JournalItem, Int)? {
         // Checksum, operation, id, and the shortest tag, expiry and length.
         guard limit - start >= 51, let checksum = Self.hex(bytes, start), bytes[start + 8] == Self.space,
             bytes[start + 10] == Self.space, bytes[start + 43] == Self.space
@@ -99,9 +99,9 @@ struct JournalScanner {
         else { return nil }
         let operation = bytes[start + 9]
         let isShort = operation >= UInt8(ascii: "a")
-        let item = LogItem(
+        let item = JournalItem(
             operation: operation, id: id, tag: tag(bytes, tagStart..<tagEnd), expiry: expiry,
-            location: LogLocation(offset: base + start, length: recordEnd - start),
+            location: JournalLocation(offset: base + start, length: recordEnd - start),
             note: isShort ? Data(bytes[position..<recordEnd]) : Data())
         return (item, recordEnd)
     }

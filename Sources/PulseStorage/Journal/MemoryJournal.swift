@@ -2,21 +2,21 @@
 
 import PulseCore
 
-/// An in-memory log, for a queue that must not write to the disk. It drops records that are never read again. Safe from
-/// any thread.
+/// An in-memory journal, for a queue that must not write to the disk. It drops records that are never read again. Safe
+/// from any thread.
 package actor MemoryJournal: Journal {
     /// The records by their position.
     private var records: [Int: JournalRecord] = [:]
     private var positions: [UUID: [Int]] = [:]
     private var nextPosition = 0
     private var isClosed = false
-    private let apply: @Sendable (LogChange) -> Void
+    private let apply: @Sendable (JournalChange) -> Void
 
-    package init(apply: @escaping @Sendable (LogChange) -> Void) {
+    package init(apply: @escaping @Sendable (JournalChange) -> Void) {
         self.apply = apply
     }
 
-    /// Compaction gains nothing: the log drops outdated records by itself.
+    /// Compaction gains nothing: the journal drops outdated records by itself.
     package nonisolated var size: Int { 0 }
 
     package func append(_ records: [JournalRecord], admission: (@Sendable () throws -> [JournalRecord])?) throws {
@@ -28,7 +28,7 @@ package actor MemoryJournal: Journal {
         for (record, item) in zip(all, items) { dropRecords(replacedBy: record, at: item.location.offset) }
     }
 
-    package func read(_ locate: @escaping @Sendable () -> LogLocation?) throws -> JournalRecord? {
+    package func read(_ locate: @escaping @Sendable () -> JournalLocation?) throws -> JournalRecord? {
         try checkOpen()
         return locate().flatMap { records[$0.offset] }
     }
@@ -38,7 +38,7 @@ package actor MemoryJournal: Journal {
         return try body()
     }
 
-    package func compact(_ contents: @escaping @Sendable () -> [LogContent]?) throws {
+    package func compact(_ contents: @escaping @Sendable () -> [JournalContent]?) throws {
         try checkOpen()
         guard let contents = contents() else { return }
         let kept = contents.compactMap { content -> JournalRecord? in
@@ -69,16 +69,16 @@ package actor MemoryJournal: Journal {
     }
 
     /// Stores a record. A note is passed on in the item, and never read again.
-    private func store(_ record: JournalRecord) -> LogItem {
+    private func store(_ record: JournalRecord) -> JournalItem {
         let isNote = record.operation >= UInt8(ascii: "a")
         nextPosition += 1
         if !isNote {
             records[nextPosition] = record
             positions[record.id, default: []].append(nextPosition)
         }
-        return LogItem(
+        return JournalItem(
             operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
-            location: LogLocation(offset: nextPosition, length: 1), note: isNote ? record.payload : Data())
+            location: JournalLocation(offset: nextPosition, length: 1), note: isNote ? record.payload : Data())
     }
 
     /// Drops the earlier records of the entry that are never read again.

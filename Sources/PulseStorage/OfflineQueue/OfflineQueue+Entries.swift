@@ -21,7 +21,7 @@ extension OfflineQueue {
     public func deadLetters() async throws -> [DeadLetter] {
         var letters: [DeadLetter] = []
         for request in try await store.requests({ $0.deadLetter != nil }).requests {
-            let record = try await store.log.read { [store] in store.read { $0.entries[request.id]?.deadLetter } }
+            let record = try await store.journal.read { [store] in store.read { $0.entries[request.id]?.deadLetter } }
             guard let record else { continue }
             // Show the letter even if its reason cannot be read.
             let reason =

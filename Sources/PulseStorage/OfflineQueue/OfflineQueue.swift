@@ -65,7 +65,7 @@ public final class OfflineQueue: Sendable {
     /// Cancels the work in progress, waits for its end, and closes the journal.
     package func close() async {
         await drainer.close()
-        await store.log.close()
+        await store.journal.close()
     }
 
     // MARK: Queueing

@@ -171,7 +171,7 @@ final class QueueDrainer: Sendable {
 
     /// Acquires the drain lock, unless another process has it.
     private func acquireLock() async throws -> Bool {
-        try await store.log.refresh { [self] in
+        try await store.journal.refresh { [self] in
             guard try lock?.tryAcquire() ?? true else { return false }
             // A leftover file that cannot be removed does no harm.
             try? store.sweepFiles()

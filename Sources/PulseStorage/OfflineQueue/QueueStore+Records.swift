@@ -25,7 +25,7 @@ extension QueueStore {
             let record = JournalRecord(
                 QueueOperation.enqueued.rawValue, id, tag: draft.options.tag, expiry: try await expiry(),
                 payload: try request.encoded())
-            try await log.append([record]) { [self] in
+            try await journal.append([record]) { [self] in
                 if let file { try files?.check(file) }
                 let dropped = try decide { try $0.admit(id) }
                 return [dropped, record.expiry == 0 ? nil : dueMark()].compactMap { $0 }
@@ -43,7 +43,7 @@ extension QueueStore {
     func append(_ record: JournalRecord, if admission: @escaping @Sendable (StateMachine) throws -> Void) async throws {
         let isAdmitted = Locked(false)
         do {
-            try await log.append([record]) { [self] in
+            try await journal.append([record]) { [self] in
                 try decide { machine in
                     try admission(machine)
                     machine.entries[record.id]?.isChanging = true
@@ -59,7 +59,7 @@ extension QueueStore {
 
     /// Removes the entries that `choose` returns when all earlier records are applied.
     func remove(_ choose: @escaping @Sendable (StateMachine) throws -> [UUID]) async throws {
-        try await log.append([]) { [self] in try read(choose).map { StateMachine.removal($0, .removed) } }
+        try await journal.append([]) { [self] in try read(choose).map { StateMachine.removal($0, .removed) } }
     }
 
     // MARK: Time
@@ -76,7 +76,7 @@ extension QueueStore {
     func markTime() async {
         guard read({ $0.firstExpiry != .max }), let mark = dueMark() else { return }
         // Without the mark, the next launch counts a jump of the wall clock as time.
-        try? await log.append([mark])
+        try? await journal.append([mark])
     }
 
     private func dueMark() -> JournalRecord? {
@@ -163,7 +163,7 @@ extension QueueStore {
     /// Writes the record of an outcome. If that fails, a later drain pass tries again.
     func write(_ record: JournalRecord, _ id: UUID, tag: String?) async {
         do {
-            try await log.append([record]) { [self] in
+            try await journal.append([record]) { [self] in
                 if read({ $0.isOutdated(record, tag: tag) }) { throw Outdated() }
                 return []
             }
@@ -183,7 +183,7 @@ extension QueueStore {
     /// Writes the record that ends an entry which is not sent. If that fails, a later drain pass tries again.
     func end(_ id: UUID, _ reason: QueueRemoval) async {
         do {
-            try await log.append([StateMachine.removal(id, reason)]) { [self] in
+            try await journal.append([StateMachine.removal(id, reason)]) { [self] in
                 guard read({ $0.mayEnd(id, reason) }) else { throw Outdated() }
                 return []
             }
@@ -206,7 +206,7 @@ extension QueueStore {
     /// Compacts the journal when less than half of it is live.
     func compactIfNeeded() async {
         let live = read(\.liveBytes)
-        if log.size > 256 << 10, live < log.size - live { await compactAndReport() }
+        if journal.size > 256 << 10, live < journal.size - live { await compactAndReport() }
     }
 
     /// Compacts the journal. A failure is reported as a warning; the journal stays as it is.
@@ -221,16 +221,16 @@ extension QueueStore {
     /// Erases the content of a removed entry at once if the journal is small. Otherwise it stays until less than half
     /// of the journal is live, because a compaction copies much.
     func compactAfterRemoval() async throws {
-        if log.size < 128 << 10 { try await compact(always: true) } else { await compactIfNeeded() }
+        if journal.size < 128 << 10 { try await compact(always: true) } else { await compactIfNeeded() }
     }
 
     /// Removes dead records from the journal.
     ///
     /// - Parameter always: whether to compact even if more than half of the journal is live.
     private func compact(always: Bool = false) async throws {
-        try await log.compact { [self] in
+        try await journal.compact { [self] in
             let contents = read { machine in
-                always || machine.liveBytes < log.size - machine.liveBytes ? machine.contents() : nil
+                always || machine.liveBytes < journal.size - machine.liveBytes ? machine.contents() : nil
             }
             // Written first, so that other processes can read the reasons when the records are gone.
             if contents != nil { ended?.add(read(\.endReasons)) }
@@ -243,9 +243,9 @@ extension QueueStore {
     func purge() async throws {
         var failures: [any Error] = []
         do { try await compact(always: true) } catch { failures.append(error) }
-        do { try await log.discardDamaged() } catch { failures.append(error) }
+        do { try await journal.discardDamaged() } catch { failures.append(error) }
         // A crash may have left bodies without a record.
-        do { try await log.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
+        do { try await journal.refresh { [self] in try sweepFiles() } } catch { failures.append(error) }
         if let failure = failures.first { throw failure }
     }
 }

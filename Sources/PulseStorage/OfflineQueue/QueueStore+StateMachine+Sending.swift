@@ -123,7 +123,7 @@ extension QueueStore.StateMachine {
 
     /// The location of the revision to send. It may be newer than at the send action; the outcome applies to this
     /// revision.
-    mutating func takeRevisionToSend(of id: UUID) -> LogLocation? {
+    mutating func takeRevisionToSend(of id: UUID) -> JournalLocation? {
         guard let entry = entries[id] else { return nil }
         tagQueues[entry.tag]?.sentRevision = entry.revision
         return entry.location

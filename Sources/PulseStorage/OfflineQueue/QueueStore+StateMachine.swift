@@ -13,13 +13,13 @@ extension QueueStore {
             let tag: String?
             /// By the queue's time; 0 for never.
             var expiry: Int64
-            var location: LogLocation
+            var location: JournalLocation
             /// The attempts so far: refusals by the server, and attempts that could not be sent.
             var attempts = 0
             /// Its position among all entries. A revived entry gets a new one.
             var order: UInt64
             /// The record with the reason why the entry was given up; nil if it is not a dead letter.
-            var deadLetter: LogLocation?
+            var deadLetter: JournalLocation?
             /// The number of changes to the entry. Another process may change an entry while this one sends it.
             var revision = 0
             /// Whether the entry was revived: its first record has an outdated expiry.
@@ -135,7 +135,7 @@ extension QueueStore {
 
 extension QueueStore.StateMachine {
     /// Applies a change of the journal.
-    mutating func apply(_ change: LogChange) -> [Effect] {
+    mutating func apply(_ change: JournalChange) -> [Effect] {
         switch change {
         case .reset(let items): return reset(items)
         case .appended(let items):
@@ -147,7 +147,7 @@ extension QueueStore.StateMachine {
     }
 
     /// Applies a record. A record of an unknown entry changes nothing.
-    mutating func apply(_ item: LogItem) -> Effect? {
+    mutating func apply(_ item: JournalItem) -> Effect? {
         guard let operation = QueueOperation(byte: item.operation) else { return nil }
         if operation == .enqueued {
             insert(item)
@@ -194,11 +194,11 @@ extension QueueStore.StateMachine {
         return .deadLettered(item.id)
     }
 
-    private static func count(_ item: LogItem) -> Int? {
+    private static func count(_ item: JournalItem) -> Int? {
         Int(String(decoding: item.note, as: UTF8.self)).map { min(max(0, $0), largestCount) }
     }
 
-    private mutating func insert(_ item: LogItem) {
+    private mutating func insert(_ item: JournalItem) {
         reserved[item.id] = nil
         guard entries[item.id] == nil else { return }
         let entry = Entry(tag: item.tag, expiry: item.expiry, location: item.location, order: nextOrder)
@@ -225,7 +225,7 @@ extension QueueStore.StateMachine {
     }
 
     /// Rebuilds the state from all records. Keeps the entries in flight and the waits after failures.
-    mutating func reset(_ items: [LogItem]) -> [Effect] {
+    mutating func reset(_ items: [JournalItem]) -> [Effect] {
         let before = self
         self = Self(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
         entries.reserveCapacity(items.count)
@@ -260,15 +260,15 @@ extension QueueStore.StateMachine {
     }
 
     /// The records that the journal needs, in an order that rebuilds this state.
-    func contents() -> [LogContent] {
-        let mark = entries.isEmpty ? nil : time.mark.map { LogContent.record($0.record) }
+    func contents() -> [JournalContent] {
+        let mark = entries.isEmpty ? nil : time.mark.map { JournalContent.record($0.record) }
         return [mark].compactMap { $0 }
             + entries.sorted { $0.value.order < $1.value.order }.flatMap { contents(of: $0.key, $0.value) }
     }
 
-    private func contents(of id: UUID, _ entry: Entry) -> [LogContent] {
+    private func contents(of id: UUID, _ entry: Entry) -> [JournalContent] {
         let isUnchanged = !entry.isUpdated && !entry.isRevived
-        var contents: [LogContent] = [
+        var contents: [JournalContent] = [
             isUnchanged
                 ? .copy(entry.location)
                 : .changed(entry.location, operation: QueueOperation.enqueued.byte, expiry: entry.expiry)

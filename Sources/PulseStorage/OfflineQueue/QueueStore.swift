@@ -15,12 +15,12 @@ final class QueueStore: Sendable {
     let clock: any PulseClock
     let randomness: any Randomness
     let waiters: QueueWaiters
-    let log: any Journal
+    let journal: any Journal
     let files: BodyFiles?
     let ended: EndedEntries?
     /// Applies a change of the journal; tests call it themselves. It does not retain the store, which owns the journal.
-    let apply: @Sendable (LogChange) -> Void
-    private let journal: URL?
+    let apply: @Sendable (JournalChange) -> Void
+    private let journalFile: URL?
     let requestExpiry: TimeInterval
     private let report: Report
     private let state: Locked<State>
@@ -36,17 +36,17 @@ final class QueueStore: Sendable {
         let files = directory.map { BodyFiles(in: $0, disk: disk) }
         let ended = directory.map { EndedEntries(in: $0) }
         let report = Report(files: files, ended: ended, waiters: waiters, events: events)
-        let apply: @Sendable (LogChange) -> Void = { change in
+        let apply: @Sendable (JournalChange) -> Void = { change in
             if case .damaged(let bytes, let kept) = change { return report.damage(bytes, kept) }
             let (effects, ticks) = state.withLock { ($0.machine.apply(change), $0.machine.maySleepOn ? nil : $0.ticks) }
             ticks?.yield()
             effects.forEach(report.perform)
         }
-        let journal = directory?.appendingPathComponent("journal", isDirectory: false)
-        log = if let journal { FileJournal(journal, disk: disk, apply: apply) } else { MemoryJournal(apply: apply) }
+        let file = directory?.appendingPathComponent("journal", isDirectory: false)
+        journal = if let file { FileJournal(file, disk: disk, apply: apply) } else { MemoryJournal(apply: apply) }
         (self.clock, self.randomness, self.waiters, requestExpiry) = (clock, randomness, waiters, policy.requestExpiry)
         (self.state, self.files, self.ended, self.report) = (state, files, ended, report)
-        (self.journal, self.apply) = (journal, apply)
+        (journalFile, self.apply) = (file, apply)
     }
 
     // MARK: State
@@ -104,20 +104,20 @@ final class QueueStore: Sendable {
     /// Whether the journal may have entries, or a crash may have left bodies. Judged by the journal's size, without
     /// reading it.
     var mayHaveEntries: Bool {
-        let size = journal.flatMap { try? SystemFile.status($0.path)?.size } ?? 0
+        let size = journalFile.flatMap { try? SystemFile.status($0.path)?.size } ?? 0
         return size > JournalHeader.line.count || files?.isEmpty == false
     }
 
     /// Reads the records that other processes have appended.
     func open() async throws {
-        try await log.refresh {}
+        try await journal.refresh {}
         _ = time()
     }
 
     /// An entry and its request; nil if the entry does not exist, or its request cannot be read.
     func entry(_ id: UUID) async throws -> (StateMachine.Entry, StoredRequest)? {
         let found = Locked<StateMachine.Entry?>(nil)
-        let record = try await log.read { [self] in
+        let record = try await journal.read { [self] in
             let entry = read { $0.entries[id] }
             found.withLock { $0 = entry }
             return entry?.location
@@ -152,7 +152,7 @@ final class QueueStore: Sendable {
     /// The replay of an entry's newest revision, to which the outcome will apply. Throws
     /// ``JournalFailure/damagedRecord``, and ``JournalFailure/missing`` if the entry's body is gone.
     func replay(of id: UUID) async throws -> QueuedSend {
-        let record = try await log.read { [self] in decide { $0.takeRevisionToSend(of: id) } }
+        let record = try await journal.read { [self] in decide { $0.takeRevisionToSend(of: id) } }
         guard let record else { throw JournalFailure.damagedRecord }
         let stored = try StoredRequest(decoding: record.payload)
         let body = try stored.file.map { name in

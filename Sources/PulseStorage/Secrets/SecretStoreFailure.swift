@@ -90,7 +90,7 @@ extension SecretStoreFailure: CustomStringConvertible, LocalizedError {
             case .write: "writing"
             case .remove: "removing"
             }
-        return "\(work) failed in the secret store, since \(reason.text)"
+        return "\(work) in the secret store failed: \(reason.text)"
     }
 
     public var errorDescription: String? { description }

@@ -18,10 +18,10 @@ struct MachineUnderTest {
         machine = QueueStore.StateMachine(capacity: capacity, maxAttempts: maxAttempts, dropsOldest: dropsOldest)
     }
 
-    static func item(_ record: JournalRecord, _ position: Int) -> LogItem {
-        LogItem(
+    static func item(_ record: JournalRecord, _ position: Int) -> JournalItem {
+        JournalItem(
             operation: record.operation, id: record.id, tag: record.tag, expiry: record.expiry,
-            location: LogLocation(offset: position, length: 10), note: record.payload)
+            location: JournalLocation(offset: position, length: 10), note: record.payload)
     }
 
     @discardableResult

@@ -16,10 +16,12 @@ struct QueueStoreTests {
             randomness: SeededRandomness(seed: 1), waiters: QueueWaiters(), events: events, disk: .system)
     }
 
-    private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000) -> LogItem {
-        LogItem(
+    private static func item(_ number: Int, _ operation: QueueOperation = .enqueued, expiry: Int64 = 5_000)
+        -> JournalItem
+    {
+        JournalItem(
             operation: operation.byte, id: UUID(number: number), tag: nil, expiry: expiry,
-            location: LogLocation(offset: number, length: 1), note: Data())
+            location: JournalLocation(offset: number, length: 1), note: Data())
     }
 
     /// How often `change` wakes a drainer that sleeps from uptime 0 on with one entry.

@@ -86,7 +86,7 @@ struct KeychainTests {
 
     @Test func aFailureTellsItsReasonInEveryText() {
         let failure = SecretStoreFailure(.write, .locked)
-        let text = "writing failed in the secret store, since the device has not been unlocked since it was started"
+        let text = "writing in the secret store failed: the device has not been unlocked since it was started"
         #expect("\(failure)" == text)
         #expect(failure.localizedDescription == text)
         // The redaction masks the word after the type's name, and leaves the reason.

@@ -6,7 +6,7 @@ import PulseStorage
 /// The contents of a log, according to its changes.
 final class JournalMirror: Sendable {
     struct Contents: Sendable {
-        var items: [LogItem] = []
+        var items: [JournalItem] = []
         var damagedBytes = 0
         var keptBytes = 0
         var resets = 0
@@ -14,7 +14,7 @@ final class JournalMirror: Sendable {
 
     private let contents = Locked(Contents())
 
-    func apply(_ change: LogChange) {
+    func apply(_ change: JournalChange) {
         contents.withLock { contents in
             switch change {
             case .reset(let items):
@@ -31,7 +31,7 @@ final class JournalMirror: Sendable {
     var now: Contents { contents.withLock { $0 } }
     var ids: [UUID] { now.items.map(\.id) }
 
-    func location(of id: UUID) -> LogLocation? {
+    func location(of id: UUID) -> JournalLocation? {
         now.items.last { $0.id == id }?.location
     }
 }

@@ -43,13 +43,13 @@ extension DownloadRun {
         private var highest: Int64 = 0
         private var hasReceived = false
         /// Whether the current response has exceeded ``highest``.
-        private var isFruitful = false
+        private var hasProgressed = false
         private(set) var attempt = 1
         /// Why stored bytes were dropped since the last ``takeRestartReason()``.
         private var restartReason: String?
         /// Whether a body was stored, and so its progress reported.
         private var hasBegun = false
-        private var fruitless = 0
+        private var attemptsWithoutProgress = 0
         private var misfits = 0
 
         /// - Parameter mayResume: whether the request may be sent again, for a part of the content.
@@ -86,7 +86,7 @@ extension DownloadRun {
 
         private mutating func send() -> Action {
             asked = isResumable ? length : 0
-            isFruitful = false
+            hasProgressed = false
             (partEnd, overlap, expected) = (nil, 0, nil)
             return .send(from: asked, condition: asked > 0 ? content.condition : nil)
         }
@@ -152,7 +152,7 @@ extension DownloadRun {
             let new = Int64(count) - known
             guard new <= (partEnd ?? .max) - length else { return nil }
             length += new
-            if length > highest { (highest, fruitless, isFruitful) = (length, 0, true) }
+            if length > highest { (highest, attemptsWithoutProgress, hasProgressed) = (length, 0, true) }
             return Int(new)
         }
 
@@ -192,12 +192,12 @@ extension DownloadRun {
 
         private mutating func goOn(after error: PulseError, atLeast delay: TimeInterval = 0) -> Action {
             guard mayResume else { return .fail(error, keepsPartial: false) }
-            if isFruitful { return send() }
-            fruitless += 1
-            guard fruitless < maxAttemptsWithoutProgress, delay <= maxRetryAfter else {
+            if hasProgressed { return send() }
+            attemptsWithoutProgress += 1
+            guard attemptsWithoutProgress < maxAttemptsWithoutProgress, delay <= maxRetryAfter else {
                 return .fail(error, keepsPartial: true)
             }
-            return .wait(retry: fruitless, atLeast: delay, after: error)
+            return .wait(retry: attemptsWithoutProgress, atLeast: delay, after: error)
         }
 
         /// Handles a response that does not match the stored bytes: the download starts again, once.

@@ -3,8 +3,8 @@
 import PulseCore
 import PulseStorage
 
-/// The log of a list of downloads: a record for each download, then one for each change of its phase.
-final class DownloadLog: Sendable {
+/// The journal of a list of downloads: a record for each download, then one for each change of its phase.
+final class DownloadJournal: Sendable {
     struct Entry: Sendable {
         let id: UUID
         let stored: StoredDownload
@@ -13,15 +13,15 @@ final class DownloadLog: Sendable {
 
     /// The records of one download in the file.
     private struct Records: Sendable {
-        var download: LogLocation
-        var phase: (location: LogLocation, note: Data)?
+        var download: JournalLocation
+        var phase: (location: JournalLocation, note: Data)?
     }
 
     private struct Contents: Sendable {
         var order: [UUID] = []
         var records: [UUID: Records] = [:]
 
-        mutating func apply(_ change: LogChange) {
+        mutating func apply(_ change: JournalChange) {
             switch change {
             case .reset(let items):
                 self = Contents()
@@ -33,7 +33,7 @@ final class DownloadLog: Sendable {
             }
         }
 
-        private mutating func add(_ item: LogItem) {
+        private mutating func add(_ item: JournalItem) {
             switch Operation(byte: item.operation) {
             case .download:
                 if records[item.id] == nil { order.append(item.id) }
@@ -49,7 +49,7 @@ final class DownloadLog: Sendable {
         }
 
         /// The records that a compaction keeps.
-        var live: [LogContent] {
+        var live: [JournalContent] {
             order.compactMap { records[$0] }.flatMap { records in
                 [.copy(records.download)] + (records.phase.map { [.copy($0.location)] } ?? [])
             }
@@ -71,7 +71,7 @@ final class DownloadLog: Sendable {
     private static let smallSize = 64 << 10
 
     private let directory: URL
-    private let log: FileJournal
+    private let journal: FileJournal
     private let lock: FileLock
     private let contents: Locked<Contents>
     /// The size at which the file is compacted next.
@@ -80,7 +80,7 @@ final class DownloadLog: Sendable {
 
     init(_ directory: URL, events: (any EventSink)?) {
         let contents = Locked(Contents())
-        log = FileJournal(directory.appendingPathComponent("downloads", isDirectory: false)) { change in
+        journal = FileJournal(directory.appendingPathComponent("downloads", isDirectory: false)) { change in
             contents.withLock { $0.apply(change) }
             if case .damaged(let bytes, _) = change {
                 events?.emit(.warning("\(bytes) bytes of a list of downloads were damaged, and were moved beside it"))
@@ -94,7 +94,7 @@ final class DownloadLog: Sendable {
 
     /// Locks the list and reads it. Throws ``TransferFailure/busy`` while another list holds the lock.
     func open() async throws -> [Entry] {
-        guard try await log.refresh({ [lock] in try lock.tryAcquire() }) else {
+        guard try await journal.refresh({ [lock] in try lock.tryAcquire() }) else {
             throw TransferFailure(.busy, file: directory).asPulseError
         }
         do {
@@ -102,7 +102,7 @@ final class DownloadLog: Sendable {
             try? await compact()
             var entries: [Entry] = []
             for id in contents.withLock({ $0.order }) {
-                let record = try await log.read { [contents] in contents.withLock { $0.records[id]?.download } }
+                let record = try await journal.read { [contents] in contents.withLock { $0.records[id]?.download } }
                 guard let record, let stored = try? StoredDownload(decoding: record.payload) else {
                     events?.emit(.warning("a download in a list is damaged, and stays where it is"))
                     continue
@@ -119,7 +119,7 @@ final class DownloadLog: Sendable {
 
     /// Stores a download, or its new request.
     func append(_ id: UUID, _ download: StoredDownload) async throws {
-        try await log.append([JournalRecord(Operation.download.rawValue, id, payload: try download.encoded())])
+        try await journal.append([JournalRecord(Operation.download.rawValue, id, payload: try download.encoded())])
         try? await compact()
     }
 
@@ -128,7 +128,7 @@ final class DownloadLog: Sendable {
     /// - Parameter phase: called when all earlier changes are stored.
     func save(_ id: UUID, _ phase: @escaping @Sendable () -> StoredPhase?) async {
         do {
-            try await log.append([]) { [contents] in
+            try await journal.append([]) { [contents] in
                 guard contents.withLock({ $0.records[id] != nil }) else { return [] }
                 guard let phase = phase() else { return [JournalRecord(Operation.removed.rawValue, id)] }
                 return [JournalRecord(Operation.phase.rawValue, id, payload: phase.encoded)]
@@ -142,19 +142,19 @@ final class DownloadLog: Sendable {
     }
 
     private func compact() async throws {
-        guard log.size > limit.withLock({ $0 }) else { return }
-        try await log.compact { [contents] in contents.withLock { $0.live } }
-        limit.withLock { $0 = max(Self.smallSize, 4 * log.size) }
+        guard journal.size > limit.withLock({ $0 }) else { return }
+        try await journal.compact { [contents] in contents.withLock { $0.live } }
+        limit.withLock { $0 = max(Self.smallSize, 4 * journal.size) }
     }
 
     /// Closes the file and unlocks it for another list.
     func close() async {
-        await log.close()
+        await journal.close()
         lock.close()
     }
 }
 
-extension DownloadLog.Entry {
+extension DownloadJournal.Entry {
     /// The phase of the download after a relaunch.
     ///
     /// - Parameter list: the current path of the list.

@@ -16,7 +16,7 @@ extension DownloadList {
         // Stored before it is published: neither a crash nor the list's end repeats an outcome that a listener knows.
         switch outcome {
         case .completed, .failed:
-            await log.save(id) { [self] in
+            await journal.save(id) { [self] in
                 var machine = state.withLock { $0.machine }
                 _ = machine.ended(id, outcome)
                 return stored(machine.phases[id])

@@ -6,8 +6,8 @@ import PulseStorage
 
 /// The list of a ``Downloads``: performs the actions of its state machine, and stores the changes.
 ///
-/// Each change is made in memory first. The log creates the record of a download when it writes it, from the state at
-/// that time: so the last record is right, in whatever order changes and writes occur.
+/// Each change is made in memory first. The journal creates the record of a download when it writes it, from the state
+/// at that time: so the last record is right, in whatever order changes and writes occur.
 final class DownloadList: Sendable {
     struct Item: Sendable {
         let download: Download
@@ -48,7 +48,7 @@ final class DownloadList: Sendable {
     private let maxConcurrent: Int
     let background: BackgroundTransfers?
     let state: Locked<State>
-    let log: DownloadLog
+    let journal: DownloadJournal
 
     init(_ directory: URL, _ client: PulseClient, maxConcurrent: Int, _ background: BackgroundTransfers? = nil) {
         self.background = background
@@ -56,7 +56,7 @@ final class DownloadList: Sendable {
         self.directory = directory.standardizedFileURL
         self.maxConcurrent = maxConcurrent
         state = Locked(State(machine: StateMachine(maxConcurrent: max(1, maxConcurrent))))
-        log = DownloadLog(self.directory, events: client.environment.events)
+        journal = DownloadJournal(self.directory, events: client.environment.events)
     }
 
     var all: [Download] {
@@ -100,7 +100,7 @@ final class DownloadList: Sendable {
     private func read() async throws {
         do {
             try await background?.start()
-            let entries = try await log.open()
+            let entries = try await journal.open()
             for entry in entries {
                 let phase = entry.machinePhase(in: directory.path)
                 let download = Download(entry.id, self, phase.event)
@@ -155,7 +155,7 @@ final class DownloadList: Sendable {
         client.calls.remove(self)
         alarms.values.forEach { $0.cancel() }
         items.values.forEach { $0.download.close() }
-        await log.close()
+        await journal.close()
     }
 
     // MARK: Changes
@@ -173,7 +173,7 @@ final class DownloadList: Sendable {
             let place = stored.place(in: directory.path)
             try state.withLock { try $0.reserve(stored, in: directory.path) }
             defer { _ = state.withLock { $0.reserved.remove(place) } }
-            try await log.append(id, stored)
+            try await journal.append(id, stored)
             let download = Download(id, self, .waiting)
             change { state in
                 guard case .done = state.opening else {
@@ -223,7 +223,7 @@ final class DownloadList: Sendable {
             let stored = try self.stored(draft, item.stored.target(for: directory.path), item.stored.options)
             let isCompleted = state.withLock { $0.machine.phases[id]?.isCompleted ?? true }
             guard !isCompleted else { throw PulseError.cancelled }
-            try await log.append(id, stored)
+            try await journal.append(id, stored)
             // It may have left the list meanwhile.
             state.withLock { $0.items[id]?.stored = stored }
         }
@@ -290,7 +290,7 @@ final class DownloadList: Sendable {
 
     /// Stores the current phase of a download.
     func save(_ id: UUID) async {
-        await log.save(id) { [self] in stored(state.withLock { $0.machine.phases[id] }) }
+        await journal.save(id) { [self] in stored(state.withLock { $0.machine.phases[id] }) }
     }
 
     func stored(_ phase: StateMachine.Phase?) -> StoredPhase? {

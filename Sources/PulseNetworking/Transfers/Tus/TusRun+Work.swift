@@ -12,7 +12,7 @@ extension TusRun {
         let record: UploadRecord
         let meter: UploadMeter
         private var file: UploadedFile
-        private var fruitless = 0
+        private var attemptsWithoutProgress = 0
         /// The most bytes that the server has confirmed.
         private var confirmed: Int64 = 0
         private var isCreated = false
@@ -176,7 +176,7 @@ extension TusRun {
             else { return .end(.gone(TransferFailure.rejectedOffset.asPulseError)) }
             // All bytes had arrived, and only the response to the last part was lost.
             guard next < file.size else { return .end(try await finish(response)) }
-            if next > confirmed { (confirmed, fruitless) = (next, 0) }
+            if next > confirmed { (confirmed, attemptsWithoutProgress) = (next, 0) }
             return .at(next)
         }
 
@@ -204,7 +204,7 @@ extension TusRun {
                 return .at(nil)
             }
             // The server has accepted a part.
-            (confirmed, fruitless) = (max(confirmed, next), 0)
+            (confirmed, attemptsWithoutProgress) = (max(confirmed, next), 0)
             return .at(next)
         }
 
@@ -243,13 +243,14 @@ extension TusRun {
         /// Waits before the server is queried again, or throws the failure after too many attempts without progress.
         private mutating func wait(after failure: PulseError) async throws {
             let environment = call.environment
-            fruitless += 1
-            guard fruitless < TusRun.maxAttemptsWithoutProgress else { throw failure }
+            attemptsWithoutProgress += 1
+            guard attemptsWithoutProgress < TusRun.maxAttemptsWithoutProgress else { throw failure }
             let asked = failure.retryAfter(now: environment.clock.now).flatMap { $0 < .infinity ? $0 : nil } ?? 0
             // The first loss may have been after many bytes.
-            guard fruitless > 1 || failure.statusCode != nil || asked > 0 else { return }
+            guard attemptsWithoutProgress > 1 || failure.statusCode != nil || asked > 0 else { return }
             guard asked <= run.retryPolicy.maxRetryAfter else { throw failure }
-            let own = run.retryPolicy.backoffStrategy.delay(beforeRetry: fruitless, randomness: environment.randomness)
+            let own = run.retryPolicy.backoffStrategy.delay(
+                beforeRetry: attemptsWithoutProgress, randomness: environment.randomness)
             let delay = max(own, asked)
             // The failure itself says more than a deadline that is sure to be exceeded.
             guard environment.clock.uptime + delay < call.deadline ?? .infinity else { throw failure }
@@ -270,7 +271,7 @@ extension TusRun {
                 throw PulseError.encodingFailed(underlying: TransferFailure.contentKeepsChanging)
             }
             file = try await UploadedFile.at(file.url)
-            (hasChanged, confirmed, fruitless) = (true, 0, 0)
+            (hasChanged, confirmed, attemptsWithoutProgress) = (true, 0, 0)
         }
 
         private func failure(of response: PulseResponse) -> PulseError? {
