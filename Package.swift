@@ -58,26 +58,31 @@ let package = Package(
             dependencies: [
                 "PulseCore", "PulsePlatform", .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ]),
-        // PulseNetworking is this client and the rooms above it, each of which exports what is below: none sees another's files.
+        // PulseNetworking is this client and the rooms above it, each of which exports it: the compiler keeps them apart.
         .target(
             name: "PulseCalls",
             dependencies: [
                 "PulseCore", "PulsePlatform", "PulseStorage", "PulseObservability", "PulseTransports",
-                .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
             ],
             path: "Sources/PulseNetworking/Calls"),
-        .target(name: "PulseStreams", dependencies: ["PulseCalls"], path: "Sources/PulseNetworking/Streams"),
         .target(
-            name: "PulseSockets", dependencies: ["PulseCalls", "PulsePlatform"],
+            name: "PulseStreams", dependencies: ["PulseCore", "PulseCalls"],
+            path: "Sources/PulseNetworking/Streams"),
+        .target(
+            name: "PulseSockets", dependencies: ["PulseCore", "PulsePlatform", "PulseTransports", "PulseCalls"],
             path: "Sources/PulseNetworking/Sockets"),
         .target(
-            name: "PulseGraphQL", dependencies: ["PulseCalls", "PulseSockets", "PulsePlatform"],
+            name: "PulseGraphQL", dependencies: ["PulseCore", "PulsePlatform", "PulseCalls", "PulseSockets"],
             path: "Sources/PulseNetworking/GraphQL"),
         .target(
-            name: "PulseTransfers", dependencies: ["PulseCalls", "PulsePlatform", "PulseStorage"],
+            name: "PulseTransfers",
+            dependencies: [
+                "PulseCore", "PulsePlatform", "PulseStorage", "PulseObservability", "PulseTransports", "PulseCalls",
+            ],
             path: "Sources/PulseNetworking/Transfers"),
         .target(
-            name: "PulseModels", dependencies: ["PulseCalls", "PulsePlatform"], path: "Sources/PulseNetworking/Models"),
+            name: "PulseModels", dependencies: ["PulseCore", "PulsePlatform", "PulseCalls"],
+            path: "Sources/PulseNetworking/Models"),
         .target(
             name: "PulseNetworking",
             dependencies: ["PulseStreams", "PulseSockets", "PulseGraphQL", "PulseTransfers", "PulseModels"],
@@ -85,15 +90,19 @@ let package = Package(
         .target(
             name: "PulseTesting",
             dependencies: [
-                "PulseCore", "PulsePlatform", "PulseNetworking", "PulseObservability", "PulseStorage",
-                "PulseTransports",
+                "PulseCore", "PulsePlatform", "PulseTransports", "PulseNetworking", "PulseCalls", "PulseSockets",
+                "PulseGraphQL",
                 .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
                 .target(name: "CPulseTesting", condition: .when(platforms: [.linux])),
             ],
             exclude: ["Conformance"]),
         // The list of cases for transports, which an app's tests do not need.
         .target(
-            name: "PulseConformance", dependencies: ["PulseTesting", "PulseCore", "PulsePlatform", "PulseTransports"],
+            name: "PulseConformance",
+            dependencies: [
+                "PulseCore", "PulseNetworking", "PulseTesting",
+                .target(name: "CPulsePlatform", condition: .when(platforms: [.linux])),
+            ],
             path: "Sources/PulseTesting/Conformance"),
         .target(
             name: "PulseKit",

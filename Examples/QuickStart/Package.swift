@@ -4,7 +4,7 @@
 import PackageDescription
 
 // The README's programs, word for word, in a typical package of a user; the quick start once with the umbrella, once with
-// single modules. `Scripts/docs` compares the text, `./check` runs all, the first one against the server of `Scripts/readme`,
+// single modules. OnePart has one part of PulseNetworking, and runs against no server here. `Scripts/docs` compares the text, `./check` runs all, the first one against the server of `Scripts/readme`,
 // the others against one in their own process.
 let package = Package(
     name: "QuickStart",
@@ -25,6 +25,12 @@ let package = Package(
                 .product(name: "PulseNetworking", package: "PulseKit"),
                 .product(name: "PulsePlugins", package: "PulseKit"),
                 .product(name: "PulseTesting", package: "PulseKit"),
+            ]),
+        .executableTarget(
+            name: "OnePart",
+            dependencies: [
+                .product(name: "PulseCore", package: "PulseKit"),
+                .product(name: "PulseStreams", package: "PulseKit"),
             ]),
         .executableTarget(
             name: "Offline",

@@ -17,7 +17,7 @@
 /// | `URLSessionTransport` | Foundation's own resends: such a request gets a new session |
 /// | `ValidatorPlugin` | the retry that a validator requests |
 /// | `HedgedRequest` | a second copy of a request that is not safe |
-/// | `PulseClient.run` | a new request after a stored response that cannot be read |
+/// | `DirectCarrier` | a new request after a stored response that cannot be read |
 /// | `RedirectPolicy` | a body that follows a redirect and cannot be resent |
 /// | `OfflineGate` | queueing a call that a server has responded to |
 package struct ReplaySafety: Sendable {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCalls
 import PulseCore
 
 /// The streams of a model's phases. Each stream buffers its unread phases, and a reset drops them.

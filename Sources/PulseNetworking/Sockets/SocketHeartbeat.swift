@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCalls
 import PulseCore
 
 /// The pings of one connection: when they are due, what a pong confirms, and when the peer counts as lost. It reads no

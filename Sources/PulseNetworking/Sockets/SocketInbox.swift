@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCalls
 import PulseCore
 
 /// Messages received ahead of their reader. Callers resume the returned tasks outside of all locks.

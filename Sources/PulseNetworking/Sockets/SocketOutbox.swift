@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import PulseCalls
 import PulseCore
 
 /// The send queue of a socket: messages in order, with control frames between them and between their fragments.

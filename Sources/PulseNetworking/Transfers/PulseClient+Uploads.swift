@@ -5,7 +5,7 @@ public import PulseCore
 
 /// Uploads with progress.
 extension PulseClient {
-    /// Sends an endpoint, as ``request(_:options:)`` does, and reports how much of its body is sent.
+    /// Sends an endpoint, as ``PulseClient/request(_:options:)`` does, and reports how much of its body is sent.
     ///
     /// Files, streams and multipart bodies are sent in constant memory. Each resend of a body, such as after a retry, a
     /// token refresh or a redirect that preserves it, is the next ``TransferProgress/attempt``.

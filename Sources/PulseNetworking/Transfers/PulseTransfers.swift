@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
 
-// Brings what is below it, as PulseNetworking does.
+// Re-exported so that an import of one room brings the client.
 @_exported import PulseCalls

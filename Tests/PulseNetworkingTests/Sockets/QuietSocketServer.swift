@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-import PulseSockets
-
 #if canImport(Glibc)
 import Foundation
 import Glibc
 import PulseCore
 import PulsePlatform
+import PulseSockets
 import Testing
 
 /// A server that accepts each WebSocket and only replies to close frames. It holds a descriptor for each connection, and

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-import PulseConformance
-
 #if canImport(CPulsePlatform)
+import PulseConformance
 import PulseCore
 import PulseNetworking
 import PulseTesting

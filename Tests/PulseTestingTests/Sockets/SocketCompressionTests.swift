@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import PulseSockets
-
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulsePlatform
+import PulseSockets
 import PulseTesting
 import TestSupport
 import Testing

@@ -28,7 +28,7 @@ package struct BuiltRequest: Sendable {
 /// Builds a request from an endpoint: URL, merged headers, encoded body. Fails before anything is sent.
 ///
 /// A class, because every call holds it: one reference instead of a copy of all settings.
-package final class RequestBuilder: Sendable {
+final class RequestBuilder: Sendable {
     private let composer: URLComposer
     private let bodyEncoder: BodyEncoder
     private let environment: CallEnvironment

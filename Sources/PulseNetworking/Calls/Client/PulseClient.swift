@@ -25,7 +25,7 @@ public final class PulseClient: Sendable {
     package let calls = CallRegistry()
     package let deadlines: DeadlineHeap
     /// The chain for calls whose endpoint and options do not change it.
-    package let pipeline: PluginPipeline
+    let pipeline: PluginPipeline
     /// The offline queue; nil if it is disabled.
     let offline: OfflineQueue?
     /// The host of the base URL, for events.
@@ -199,7 +199,7 @@ public final class PulseClient: Sendable {
     }
 
     /// A chain of the client's and an endpoint's plugins around another wire, filtered by `isChosen`.
-    package func pipeline(
+    func pipeline(
         for plugins: [any PulsePlugin], retry: RetryPolicy?, where isChosen: (any PulsePlugin) -> Bool = { _ in true },
         wire: @escaping PluginChain.Wire
     ) -> PluginPipeline {

@@ -7,7 +7,7 @@ import PulsePlatform
 ///
 /// Three things happen in order: the work runs and returns a response, a streamed body arrives, the call ends. A
 /// cancellation may arrive at any time. It cancels the current step, or else the next one.
-package struct ActiveCall: Sendable {
+struct ActiveCall: Sendable {
     /// The source of a cancellation, other than the calling task.
     enum Canceller: Sendable {
         case cancelAll

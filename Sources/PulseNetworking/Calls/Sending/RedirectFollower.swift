@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Follows redirects outside the chain: each hop is a separate request that passes all plugins.
-package final class RedirectFollower: Sendable {
+final class RedirectFollower: Sendable {
     private let environment: CallEnvironment
     private let cookies: (any CookieStore)?
 

@@ -71,7 +71,6 @@ package struct FrameReader: Sendable {
     }
 
     /// Whether the input may end here without truncating a message or a frame.
-    package var isBetweenMessages: Bool { input.isEmpty && message == nil && frame == nil }
 
     /// The size of the current message on the wire, as far as its frames have declared it. At most the maximum.
     package var announcedSize: Int { message?.announced ?? 0 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import PulseTesting
-
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseNetworking
+import PulseTesting
 
 extension TransportConformance {
     /// The conformance of `SocketTransport` over HTTP/2, without the cases whose subject is HTTP/1.1.

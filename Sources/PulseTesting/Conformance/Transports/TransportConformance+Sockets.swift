@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-import PulseTesting
-
 #if canImport(CPulsePlatform)
 import PulseCore
 import PulseNetworking
+import PulseTesting
 
 extension TransportConformance {
     /// The conformance of a client's default transport on Linux: nothing is excluded.
