@@ -7,6 +7,12 @@ import PackageDescription
 // which are in another module, leave the caller's actor first. Compilers before 6.2 do not know it and switch.
 let staysWithItsCaller: [SwiftSetting] = [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
+// What the tests of each part of PulseNetworking need.
+let forRooms: [Target.Dependency] = [
+    "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform", "PulseTesting",
+    "TestSupport",
+]
+
 let package = Package(
     name: "PulseKit",
     platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
@@ -143,48 +149,14 @@ let package = Package(
                 "PulseTransports", "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage",
                 "PulseTesting", "PulseConformance", "TestSupport",
             ]),
+        .testTarget(name: "PulseCallsTests", dependencies: forRooms, path: "Tests/PulseNetworkingTests/Calls"),
+        .testTarget(name: "PulseStreamsTests", dependencies: forRooms, path: "Tests/PulseNetworkingTests/Streams"),
+        .testTarget(name: "PulseSocketsTests", dependencies: forRooms, path: "Tests/PulseNetworkingTests/Sockets"),
+        .testTarget(name: "PulseGraphQLTests", dependencies: forRooms, path: "Tests/PulseNetworkingTests/GraphQL"),
         .testTarget(
-            name: "PulseCallsTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport",
-            ],
-            path: "Tests/PulseNetworkingTests/Calls"),
-        .testTarget(
-            name: "PulseStreamsTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport",
-            ],
-            path: "Tests/PulseNetworkingTests/Streams"),
-        .testTarget(
-            name: "PulseSocketsTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport",
-            ],
-            path: "Tests/PulseNetworkingTests/Sockets"),
-        .testTarget(
-            name: "PulseGraphQLTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport",
-            ],
-            path: "Tests/PulseNetworkingTests/GraphQL"),
-        .testTarget(
-            name: "PulseTransfersTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport", "transfer-victim",
-            ],
+            name: "PulseTransfersTests", dependencies: forRooms + ["transfer-victim"],
             path: "Tests/PulseNetworkingTests/Transfers"),
-        .testTarget(
-            name: "PulseModelsTests",
-            dependencies: [
-                "PulseNetworking", "PulsePlugins", "PulseObservability", "PulseStorage", "PulsePlatform",
-                "PulseTesting", "TestSupport",
-            ],
-            path: "Tests/PulseNetworkingTests/Models"),
+        .testTarget(name: "PulseModelsTests", dependencies: forRooms, path: "Tests/PulseNetworkingTests/Models"),
         // A process that the tests of transfers kill.
         .executableTarget(name: "transfer-victim", dependencies: ["PulseKit"], path: "Tests/transfer-victim"),
         .testTarget(

@@ -4,8 +4,8 @@
 import PackageDescription
 
 // The README's programs, word for word, in a typical package of a user; the quick start once with the umbrella, once with
-// single modules. OnePart has one part of PulseNetworking, and runs against no server here. `Scripts/docs` compares the text, `./check` runs all, the first one against the server of `Scripts/readme`,
-// the others against one in their own process.
+// single modules. `Scripts/docs` compares the text, `./check` runs all, the first one against the server of `Scripts/readme`,
+// the others against one in their own process. OnePart has one part of PulseNetworking, and is compiled only.
 let package = Package(
     name: "QuickStart",
     platforms: [.iOS(.v15), .macOS(.v12)],
