@@ -61,7 +61,7 @@ public struct RateLimitPlugin: PulsePlugin {
         do {
             if let pending = try limiter.admit(key, for: context) { try await limiter.wait(key, pending, for: context) }
         } catch {
-            LocalRefusals.note(error, in: context)
+            context.store[ServerPause.LocalRefusal.self] = context.call.sentCount
             throw error
         }
         let result = await next.result(request)

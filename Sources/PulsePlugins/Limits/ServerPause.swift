@@ -7,6 +7,12 @@ enum ServerPause {
     /// In seconds: a server's mistake must not block an app forever.
     private static let longest: TimeInterval = 3600
 
+    /// How many requests a call had sent when a limiter of the client last rejected it. Until it sends another one, a
+    /// ``PulseError/rateLimited(retryAfter:)`` is that rejection, and no server's.
+    enum LocalRefusal: PluginContext.Key {
+        typealias Value = Int
+    }
+
     /// The pause that an outcome asks for, in seconds; nil if it asks for none.
     static func seconds(
         after result: Result<PulseResponse, PulseError>, in context: PluginContext
@@ -19,10 +25,9 @@ enum ServerPause {
         // The failure of a recovery may come from another server.
         case .failure where context.call.failsForOtherWork:
             seconds = nil
+        // A validator may derive this error from a response without a 429.
         case .failure(.rateLimited(let retryAfter)):
-            // A validator may derive this error from a response without a 429. A limiter's own rejection does not
-            // count.
-            seconds = result.isLocalRefusal(in: context) ? nil : retryAfter
+            seconds = context.store[LocalRefusal.self] == context.call.sentCount ? nil : retryAfter
         case .failure(let error):
             seconds = error.response.flatMap { asked(by: $0, now) }
         }
@@ -41,13 +46,6 @@ enum ServerPause {
         }
         guard response.headers.reportsRemaining else { return nil }
         return RetryAfter.resetIfExhausted(in: response.headers, now: now())
-    }
-}
-
-extension Result<PulseResponse, PulseError> {
-    fileprivate func isLocalRefusal(in context: PluginContext) -> Bool {
-        guard case .failure(let error) = self else { return false }
-        return LocalRefusals.include(error, in: context)
     }
 }
 

@@ -363,6 +363,34 @@ struct RateLimitPluginTests {
         await client.shutdown()
     }
 
+    /// The first failure of the call is the inner limiter's, and the second one, with the same wait, the server's.
+    @Test func aServerThatAsksForAsLongAsAnInnerLimiterPausesOtherCalls() async throws {
+        let clock = TestClock()
+        let stub = Stub(.get, "/").reply(.status(204))
+        let inner = RateLimitPlugin(requests: 1, per: 10, by: .route, maxWait: 1)
+        let validator = Validator { _, _, _ in
+            stub.count == 2 ? .fail(PulseError.rateLimited(retryAfter: 10)) : .accept
+        }
+        let client = PulseClient(
+            configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
+                .with(\.clock, value: clock),
+            plugins: [.rateLimit(maxWait: 1), .retry(maxAttempts: 2), inner, ValidatorPlugin([validator])],
+            transport: MockTransport(stubs: [stub]))
+        let call = Request<EmptyResponse>(.get, "/")
+        _ = try await client.request(call.option(\.route, "a"))
+        let second = Task { try await client.request(call.option(\.route, "a")) }
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: 10)
+        let error = await #expect(throws: PulseError.self) { try await second.value }
+        #expect(error?.kind == .rateLimited && stub.count == 2)
+        let result = await client.result(of: call.option(\.route, "b"))
+        guard case .failure(.rateLimited(retryAfter: 10)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        await client.shutdown()
+    }
+
     @Test func cancellingAllCallsEmptiesTheQueue() async throws {
         let clock = TestClock()
         let client = PulseClient(
