@@ -67,19 +67,18 @@ extension PulseClient {
     public func serverSentEvents<E: Endpoint>(
         _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        var merged = options
-        merged.inherit(endpoint.options)
-        let headers = endpoint.headers.overridden(by: merged.headers ?? [:])
-        let mayRepeat =
-            endpoint.method.isIdempotent || merged.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
         var own = options
+        own.inherit(endpoint.options)
+        let headers = endpoint.headers.overridden(by: own.headers ?? [:])
+        let mayRepeat =
+            endpoint.method.isIdempotent || own.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
         // The same key on every connection: the server must recognize them as one request.
-        if merged.idempotencyKey == .automatic {
+        if own.idempotencyKey == .automatic {
             own.idempotencyKey = .value(environment.randomness.uuid().uuidString)
         }
         // The type annotation matters: a comparison with a literal would use the `Int` property, which has a default.
         let timeout: TimeInterval = endpoint.timeoutInterval
-        if merged.timeout == nil, timeout == 0 { own.timeout = 60 }
+        if own.timeout == nil, timeout == 0 { own.timeout = 60 }
         if headers.header("Cache-Control") == nil {
             own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-cache"])
         }
@@ -87,8 +86,8 @@ extension PulseClient {
         own.acceptedStatuses = .only(200, 204)
         return EventStream(
             EventConnection(
-                options: stream, reconnection: stream.reconnection ?? (mayRepeat ? .standard : .never),
-                tag: merged.tag, calls: calls, environment: environment
+                options: stream, reconnect: stream.reconnect ?? (mayRepeat ? .eventStream : .never),
+                tag: own.tag, calls: calls, environment: environment
             ) { [own] id in
                 var options = own
                 if !id.isEmpty { options.headers = (own.headers ?? [:]).overridden(by: ["Last-Event-ID": id]) }

@@ -99,13 +99,12 @@ extension PulseClient {
         _ endpoint: E, _ target: DownloadRun.Target, _ download: Download.Options, _ options: RequestOptions,
         _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws -> PulseResponse {
-        var merged = options
-        merged.inherit(endpoint.options)
+        let options = options.ofDownload(endpoint)
         let run = DownloadRun(
-            target, download, merged.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
-            progress: progress ?? merged.progress)
+            target, download, options.retry ?? configuration.retryPolicy, inOnePiece: !hasStreams,
+            progress: progress ?? options.progress)
         let shape = CallShape(delivery: try delivery(of: run), accept: "*/*", carrier: run)
-        return try await perform(plan(endpoint, options.ofDownload(endpoint), shape))
+        return try await perform(plan(endpoint, options, shape))
     }
 
     private var hasStreams: Bool { !capabilities.contains(.noStreams) }
@@ -136,17 +135,17 @@ extension PulseClient {
 }
 
 extension RequestOptions {
-    /// The options of a download of that endpoint.
+    /// The options of a download of that endpoint, with those of the endpoint.
     func ofDownload<E: Endpoint>(_ endpoint: E) -> RequestOptions {
-        var (own, merged) = (self, self)
-        merged.inherit(endpoint.options)
-        own.cache = .bypass
+        var options = self
+        options.inherit(endpoint.options)
+        options.cache = .bypass
         // Nothing else is stored, and an accepted 401 would not refresh the token.
-        own.acceptedStatuses = .successful
+        options.acceptedStatuses = .successful
         // A part of a coded body cannot be decoded.
-        if endpoint.headers.header("Accept-Encoding") == nil, merged.headers?.header("Accept-Encoding") == nil {
-            own.headers = (own.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])
+        if endpoint.headers.header("Accept-Encoding") == nil, options.headers?.header("Accept-Encoding") == nil {
+            options.headers = (options.headers ?? [:]).overridden(by: ["Accept-Encoding": "identity"])
         }
-        return own
+        return options
     }
 }

@@ -21,21 +21,16 @@ extension PulseClient {
         _ endpoint: E, resuming: UploadResumption? = nil, options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> E.Response {
-        guard let resuming else {
-            var options = options
-            if let progress { options.progress = progress }
-            return try await request(endpoint, options: options)
-        }
-        var merged = options
-        merged.inherit(endpoint.options)
-        var own = options
+        var options = options
+        if let progress { options.progress = progress }
+        guard let resuming else { return try await request(endpoint, options: options) }
+        options.inherit(endpoint.options)
         // A cached response would have an outdated offset.
-        own.cache = .bypass
-        return try await decoded(endpoint) { [merged] decode in
+        options.cache = .bypass
+        return try await decoded(endpoint) { [options] decode in
             let run = TusRun(
-                resuming, merged.retry ?? configuration.retryPolicy, progress: progress ?? merged.progress,
-                decode: decode)
-            return try await perform(plan(endpoint, own, CallShape(carrier: run)))
+                resuming, options.retry ?? configuration.retryPolicy, progress: options.progress, decode: decode)
+            return try await perform(plan(endpoint, options, CallShape(carrier: run)))
         }.value
     }
 
@@ -99,18 +94,17 @@ extension PulseClient {
         _ endpoint: E, in background: BackgroundTransfers, options: RequestOptions = RequestOptions(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> E.Response {
-        var own = options
-        own.cache = .bypass
-        if let progress { own.progress = progress }
-        var merged = own
-        merged.inherit(endpoint.options)
-        if case .automatic = merged.idempotencyKey {
+        var options = options
+        options.inherit(endpoint.options)
+        options.cache = .bypass
+        if let progress { options.progress = progress }
+        if case .automatic = options.idempotencyKey {
             throw PulseError.unsupported("an upload in the background needs an idempotency key of your own")
         }
         let transport = BackgroundTransport(background, id: nil, clock: configuration.clock)
         do {
-            let value = try await decoded(endpoint) { decode in
-                try await perform(plan(endpoint, own, CallShape(substitute: substitute(transport)), decode: decode))
+            let value = try await decoded(endpoint) { [options] decode in
+                try await perform(plan(endpoint, options, CallShape(substitute: substitute(transport)), decode: decode))
             }.value
             await transport.end(nil)
             return value
