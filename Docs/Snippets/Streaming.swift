@@ -45,8 +45,8 @@ server.onEvents("/feed") { request, feed in
 // snippet.end
 
 // snippet.feed
-let fast = EventStream.Options.Reconnection.standard.with(\.delay, value: 0.05)
-let feed = client.serverSentEvents("/feed", stream: EventStream.Options().with(\.reconnection, value: fast))
+let fast = ReconnectPolicy.eventStream.with(\.delay, value: 0.05)
+let feed = client.serverSentEvents("/feed", stream: EventStream.Options().with(\.reconnect, value: fast))
 for try await event in feed {
     print(event.id, event.data)
 }

@@ -133,7 +133,7 @@ struct CallDecoderTests {
 
     @Test func anEventIsDecodedWithTheClientsDecoder() async throws {
         let client = Self.client(.events([ServerSentEvent(data: Self.text)]))
-        let stream = EventStream.Options().with(\.reconnection, value: .never)
+        let stream = EventStream.Options().with(\.reconnect, value: .never)
         var decoded: [Refusal] = []
         for try await event in client.serverSentEvents("/refusal", stream: stream) {
             decoded.append(try event.decode(Refusal.self))

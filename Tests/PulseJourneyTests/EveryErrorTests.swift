@@ -211,7 +211,7 @@ extension Cause {
         // The end before the sentinel.
         Cause(kind: .transport) { server in
             server.onEvents("/feed") { _, feed in try await feed.send(ServerSentEvent(data: "password=hunter2")) }
-            let options = EventStream.Options().with(\.sentinel, value: "[DONE]").with(\.reconnection, value: .never)
+            let options = EventStream.Options().with(\.sentinel, value: "[DONE]").with(\.reconnect, value: .never)
             return await read(server) { $0.serverSentEvents("/feed?access_token=hunter2", stream: options) }
         },
         // A response that is cut.

@@ -13,7 +13,7 @@ struct TransferSpellingTests {
         var id = 1
     }
 
-    private let once = EventStream.Options().with(\.reconnection, value: .never)
+    private let once = EventStream.Options().with(\.reconnect, value: .never)
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
     private let mock = MockTransport { request in
         let isFeed = request.value(forHTTPHeaderField: "Accept") == "text/event-stream"

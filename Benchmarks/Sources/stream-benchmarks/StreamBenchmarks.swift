@@ -43,7 +43,7 @@ struct StreamBenchmarks {
         let client = PulseClient(
             configuration: PulseConfiguration(baseURL: URL(fileURLWithPath: "/")).with(
                 \.baseURL, value: URL(string: "https://api.example.com")), transport: transport)
-        let options = EventStream.Options().with(\.reconnection, value: .never)
+        let options = EventStream.Options().with(\.reconnect, value: .never)
         var (loop, bytes, lines, events) = ([Double](), [Double](), [Double](), [Double]())
         // They alternate, so that a busy moment affects all alike.
         for _ in 0..<rounds {

@@ -49,7 +49,7 @@ struct SessionTests {
         let tokens = Tokens(name)
         let cutCount = 3
         try await SocketServers.withClient(of: .aiohttp, by: route, plugins: [.auth(tokens)]) { client in
-            let options = SocketOptions(reconnect: SocketOptions.Reconnect(maxDelay: 0.001))
+            let options = SocketOptions(reconnect: ReconnectPolicy(maxDelay: 0.001))
             let endpoint = Conversation(path: "/guarded/until-cut", name: name, socketOptions: options)
             try await PulseSocket.with(
                 endpoint, client,
@@ -122,7 +122,7 @@ struct SessionTests {
     @Test(arguments: Library.allCases, routes)
     func overManyCutsNoMessageComesTwiceAndAllLossesAreUnconfirmed(library: Library, route: Route) async throws {
         try await SocketServers.withClient(of: library, by: route) { client in
-            let options = SocketOptions(reconnect: SocketOptions.Reconnect(maxDelay: 0.001))
+            let options = SocketOptions(reconnect: ReconnectPolicy(maxDelay: 0.001))
             let endpoint = Conversation(path: "/until-cut", socketOptions: options)
             try await PulseSocket.with(endpoint, client) { socket in
                 let states = socket.states

@@ -44,7 +44,7 @@ struct StreamTests {
     func anEventArrivesBeforeTheNextIsSent(route: Route) async throws {
         try await route.withClient { client in
             let name = UUID()
-            let options = EventStream.Options().with(\.reconnection, value: .never)
+            let options = EventStream.Options().with(\.reconnect, value: .never)
             var count = 0
             for try await event in client.serverSentEvents("/gated/\(name)", stream: options) {
                 #expect(event.data == Self.text(count))
@@ -164,7 +164,7 @@ struct StreamTests {
     @Test(arguments: Route.single)
     func mixedLineEndsAreRead(route: Route) async throws {
         try await route.withClient { client in
-            let options = EventStream.Options().with(\.reconnection, value: .never)
+            let options = EventStream.Options().with(\.reconnect, value: .never)
             var events: [ServerSentEvent] = []
             for try await event in client.serverSentEvents("/mixed", stream: options) { events.append(event) }
             #expect(events.map(\.type) == ["message", "b", "message"])

@@ -29,12 +29,13 @@ struct PersistedQueryPlugin: PulsePlugin {
     func intercept(
         _ request: URLRequest, for context: PluginContext, next: PluginChain
     ) async throws -> PulseResponse {
-        var machine = PersistedQueryMachine(
+        var machine = PersistedQueryStateMachine(
             settings, kind, isRepeatable: !request.hasIdempotencyKey, isSupported: support.isThere)
         var step = machine.first
         while true {
             let response = try await next(try rewritten(request, step, context))
-            let complaint = (try? GraphQLEnvelope(response.data)).flatMap { PersistedQueryMachine.Complaint($0.errors) }
+            let envelope = try? GraphQLEnvelope(response.data)
+            let complaint = envelope.flatMap { PersistedQueryStateMachine.Complaint($0.errors) }
             if complaint == .notSupported { support.end() }
             guard let following = machine.next(after: complaint) else { return response }
             response.discard()
@@ -43,7 +44,7 @@ struct PersistedQueryPlugin: PulsePlugin {
     }
 
     private func rewritten(
-        _ request: URLRequest, _ step: PersistedQueryMachine.Step, _ context: PluginContext
+        _ request: URLRequest, _ step: PersistedQueryStateMachine.Step, _ context: PluginContext
     ) throws -> URLRequest {
         var request = request
         let encoder = context.options.encoder ?? .json

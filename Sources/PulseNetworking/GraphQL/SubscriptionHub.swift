@@ -14,7 +14,7 @@ final class SubscriptionHub: Sendable {
     }
 
     private struct State {
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         var entries: [Int: Entry] = [:]
         var socket: SocketCore?
         /// The outcome of the protocol handshake, once it is known.
@@ -179,7 +179,7 @@ final class SubscriptionHub: Sendable {
         }
     }
 
-    private func perform(_ action: SubscriptionMachine.Action, _ state: inout State) -> Effects {
+    private func perform(_ action: SubscriptionStateMachine.Action, _ state: inout State) -> Effects {
         var effects: Effects = []
         switch action {
         case .nothing, .connect, .deliver:
@@ -276,11 +276,11 @@ private struct GraphQLSocket: SocketEndpoint {
     var subprotocols: [String] { [SubscriptionMessage.subprotocol] }
 
     var socketOptions: SocketOptions {
-        var reconnect = SocketOptions.Reconnect()
+        var options = SocketOptions(whileDown: .fails)
         // A server that closes normally may be restarting.
-        reconnect.fatalCodes.remove(1000)
-        reconnect.fatalCodes.formUnion([4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
-        return SocketOptions(reconnect: reconnect, whileDown: .fails)
+        options.fatalCodes.remove(1000)
+        options.fatalCodes.formUnion([4004, 4005, 4400, 4401, 4406, 4409, 4429, 4500])
+        return options
     }
 }
 

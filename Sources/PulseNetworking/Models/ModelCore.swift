@@ -6,7 +6,7 @@ import PulseCore
 /// The common core of the models: a member of a shared request, which may switch its request and client.
 @MainActor
 final class ModelCore<Content: RequestContent, Phase: Sendable> {
-    typealias Ask = RequestMachine<Content>.Ask
+    typealias Ask = RequestStateMachine<Content>.Ask
     typealias Request = SharedRequest<Content>
 
     /// A request that the model may join.

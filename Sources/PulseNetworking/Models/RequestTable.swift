@@ -10,7 +10,7 @@ final class RequestTable: ClientFeature {
     private var lastMember = 0
     /// The requests with a visible model that waits for the network.
     private var awaiting: Set<RequestKey> = []
-    private var reconnect = ReconnectMachine()
+    private var reconnect = ReconnectStateMachine()
     /// Reads the changes of connectivity while a model waits for the network.
     private var watch: Task<Void, Never>?
     /// The center that posts when the app enters the foreground. Read at the first request.

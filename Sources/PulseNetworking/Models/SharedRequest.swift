@@ -20,7 +20,7 @@ protocol AnySharedRequest: AnyObject {
 /// Makes the calls of a request that members share, and notifies the members.
 @MainActor
 final class SharedRequest<Content: RequestContent>: AnySharedRequest {
-    typealias Machine = RequestMachine<Content>
+    typealias Machine = RequestStateMachine<Content>
     /// Makes the calls of one run, given the content so far. It runs off the main actor.
     typealias Work = @Sendable (PulseClient, Content?, Machine.Run) async throws -> Content
 

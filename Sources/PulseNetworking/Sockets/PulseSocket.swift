@@ -28,7 +28,7 @@ public final class PulseSocket: Sendable {
     ///
     /// - Parameter onOpen: runs after each handshake, before any other message is sent, for example to log in or to
     ///   subscribe. An error that it throws fails the attempt. ``PulseError/socketClosed(code:reason:)`` closes the
-    ///   connection with that code and reason; if the code is in ``SocketOptions/Reconnect/fatalCodes``, a reconnecting
+    ///   connection with that code and reason; if the code is in ``SocketOptions/fatalCodes``, a reconnecting
     ///   socket ends. Its time limit is the idle timeout of a call. It must not capture the socket, which would never
     ///   be released.
     public init(

@@ -154,7 +154,7 @@ extension SocketCore {
     }
 
     /// Sends a close frame ahead of everything else, unless one was sent; then the peer ends the connection.
-    private func beginEnd(_ end: SocketMachine.End, _ close: SocketClose) {
+    private func beginEnd(_ end: SocketStateMachine.End, _ close: SocketClose) {
         let time = now
         let (writer, connection) = state.withLock { state -> (Waiter?, (any DuplexConnection)?) in
             guard let link = state.link, !link.isOver else { return (nil, nil) }

@@ -6,7 +6,7 @@ extension SocketCore {
     /// The data of an ended connection for its event.
     struct EndedLink: Sendable {
         let link: Link
-        let end: SocketMachine.End
+        let end: SocketStateMachine.End
         /// The code and reason with which this side closes the socket, and below the error that caused it.
         let close: SocketClose?
         let closeError: PulseError?

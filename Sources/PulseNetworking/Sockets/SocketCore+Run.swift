@@ -7,7 +7,7 @@ import PulseTransports
 
 /// The main task of a socket: performs handshakes, serves each connection until it ends, and waits between attempts.
 extension SocketCore {
-    func run(_ first: SocketMachine.Action) async {
+    func run(_ first: SocketStateMachine.Action) async {
         var action = first
         while true {
             switch action {
@@ -55,7 +55,7 @@ extension SocketCore {
 
     // MARK: A connection
 
-    private func connect(attempt: Int) async -> SocketMachine.Action {
+    private func connect(attempt: Int) async -> SocketStateMachine.Action {
         let (isReconnect, isKept) = state.withLock { state in
             note(.connecting(attempt: attempt), &state)
             return (state.machine.hasBeenOpen, state.machine.isKept)
@@ -90,7 +90,7 @@ extension SocketCore {
         return try await call.response()
     }
 
-    private func ended(_ end: SocketMachine.End) async -> SocketMachine.Action {
+    private func ended(_ end: SocketStateMachine.End) async -> SocketStateMachine.Action {
         var end = end
         var retryAfter: TimeInterval?
         if case .lost(let error) = end {
@@ -108,7 +108,12 @@ extension SocketCore {
             }
             return action
         }
-        if case .wait(_, let error, _) = action { await receiver?.interrupted(self, by: error) }
+        if case .wait(let delay, let error, _) = action {
+            if let asked = options.reconnect.refusedWait(retryAfter) {
+                environment.warn("a socket waits for \(delay) s, though its server asks for \(asked) s")
+            }
+            await receiver?.interrupted(self, by: error)
+        }
         publishEvents()
         return action
     }
@@ -116,7 +121,7 @@ extension SocketCore {
     /// Runs the greeting, and reads and writes until the connection is over.
     private func serve(
         _ connection: any DuplexConnection, _ response: PulseResponse, isReconnect: Bool
-    ) async -> SocketMachine.End {
+    ) async -> SocketStateMachine.End {
         let time = now
         let compression = SocketUpgrade.compression(of: response)
         let request = response.request.url.map { URLRequest(url: $0) }
@@ -227,9 +232,9 @@ extension SocketCore {
     }
 
     /// Removes the connection and fails what it left unsent. Returns how it ended.
-    private func endLink() -> SocketMachine.End {
+    private func endLink() -> SocketStateMachine.End {
         struct Ended {
-            let end: SocketMachine.End
+            let end: SocketStateMachine.End
             var event: EndedLink?
             var alarm: DeadlineHeap.Alarm?
             var leftover = SocketOutbox.Leftover()
@@ -269,9 +274,9 @@ extension SocketCore {
 
     /// Makes the socket idle again after the first attempt has failed. Returns the next action if the socket was closed
     /// meanwhile, or a task called ``connect()`` while the failed attempt was being cancelled.
-    private func rest(after error: PulseError) -> SocketMachine.Action? {
+    private func rest(after error: PulseError) -> SocketStateMachine.Action? {
         let (action, connects, items) = state.withLock {
-            state -> (SocketMachine.Action?, [ConnectReply], [SocketOutbox.Item]) in
+            state -> (SocketStateMachine.Action?, [ConnectReply], [SocketOutbox.Item]) in
             let wasAbandoned = state.isAbandoned
             state.isAbandoned = false
             if state.close != nil { return (state.machine.finish(nil), [], []) }

@@ -16,7 +16,7 @@ extension SocketCore {
         /// Used only by the task that has the batch.
         var encoder: SocketEncoder
         /// How the connection ends, once that is known.
-        var end: SocketMachine.End?
+        var end: SocketStateMachine.End?
         /// The code and reason with which this side closed the connection before the socket opened on it.
         var refusal: SocketClose?
         /// The peer's close frame.
@@ -81,7 +81,7 @@ extension SocketCore {
     }
 
     struct State: Sendable {
-        var machine: SocketMachine
+        var machine: SocketStateMachine
         var link: Link?
         /// Number of connections so far, including those on which the socket never opened.
         var linkCount = 0

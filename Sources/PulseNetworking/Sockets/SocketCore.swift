@@ -45,7 +45,7 @@ package final class SocketCore: Sendable {
         let summary = client.call(to: path, E.self, .get, callOptions, .upgrade).firstSummary
         state = Locked(
             State(
-                machine: SocketMachine(options.reconnect), inbox: SocketInbox(limit: options.receiveBuffer),
+                machine: SocketStateMachine(options), inbox: SocketInbox(limit: options.receiveBuffer),
                 summary: summary))
     }
 
@@ -140,7 +140,7 @@ package final class SocketCore: Sendable {
         if Task.isCancelled { throw PulseError.cancelled }
         if let fault = options.fault(pingInterval: pingInterval) { throw PulseError.invalidRequest(reason: fault) }
         let reply = ConnectReply()
-        let action = try state.withLock { state -> SocketMachine.Action? in
+        let action = try state.withLock { state -> SocketStateMachine.Action? in
             switch state.machine.phase {
             case .open: _ = reply.store(.success(()))
             case .closing, .closed: throw state.endError
@@ -155,7 +155,7 @@ package final class SocketCore: Sendable {
         try await reply.value { [self] in leave(reply) }.get()
     }
 
-    private func start(_ action: SocketMachine.Action) {
+    private func start(_ action: SocketStateMachine.Action) {
         let isAdded = client.calls.add(self, tag: tag) { [weak self] in
             guard let self else { return }
             // At once, so that work that begins afterwards does not end with this socket.

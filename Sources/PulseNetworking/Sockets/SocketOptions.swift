@@ -37,7 +37,10 @@ public struct SocketOptions: Sendable {
     }
 
     /// How the socket reconnects after its connection was lost.
-    public var reconnect: Reconnect
+    public var reconnect: ReconnectPolicy
+    /// Close codes after which the socket does not reconnect: 1000, 1002, 1003, 1007, 1008, 1009 and 1010 by default,
+    /// those that a new connection would not change (RFC 6455, section 7.4.1).
+    public var fatalCodes: Set<Int>
     /// Seconds without a byte after a ping, after which the connection is lost, unless a byte arrives within one more
     /// second: the process may have been suspended. Nil, the default, is the ping interval, or 30 without pings.
     public var pongTimeout: TimeInterval?
@@ -61,12 +64,14 @@ public struct SocketOptions: Sendable {
 
     /// Creates options with the defaults documented on each property.
     public init(
-        reconnect: Reconnect = Reconnect(), pongTimeout: TimeInterval? = nil,
+        reconnect: ReconnectPolicy = .socket, fatalCodes: Set<Int> = [1000, 1002, 1003, 1007, 1008, 1009, 1010],
+        pongTimeout: TimeInterval? = nil,
         closeTimeout: TimeInterval = 5, maxMessageSize: Int = 16 << 20, sendBuffer: Int = 1 << 20,
         receiveBuffer: Int = 1 << 20, whileDown: WhileDown = .waits, compression: Compression = .offered,
         encoding: Encoding = .text, badMessage: BadMessage = .skipped
     ) {
         self.reconnect = reconnect
+        self.fatalCodes = fatalCodes
         self.pongTimeout = pongTimeout
         self.closeTimeout = closeTimeout
         self.maxMessageSize = maxMessageSize
@@ -96,13 +101,10 @@ extension SocketOptions {
             return "the \(name) is \(seconds), and no positive number of seconds"
         }
         if let fault = fault("pingInterval", pingInterval, isZeroAllowed: true) ?? fault("pongTimeout", pongTimeout)
-            ?? fault("closeTimeout", closeTimeout) ?? fault("maxDelay", reconnect.maxDelay)
-            ?? fault("maxServerDelay", reconnect.maxServerDelay, isZeroAllowed: true)
-            ?? fault("resetsAfter", reconnect.resetsAfter, isZeroAllowed: true)
+            ?? fault("closeTimeout", closeTimeout) ?? reconnect.fault
         {
             return fault
         }
-        if let attempts = reconnect.maxAttempts, attempts < 0 { return "the maxAttempts are \(attempts)" }
         let sizes = [
             ("maxMessageSize", maxMessageSize), ("sendBuffer", sendBuffer), ("receiveBuffer", receiveBuffer),
         ]

@@ -19,7 +19,7 @@ extension EventStream {
         init(_ stream: EventStream) {
             self.stream = stream
             connection = stream.connection
-            machine = StateMachine(connection.reconnection, hasSentinel: connection.options.sentinel != nil)
+            machine = StateMachine(connection.reconnect, connection.options)
             parser = EventParser(maxEventSize: connection.options.maxEventSize)
         }
 

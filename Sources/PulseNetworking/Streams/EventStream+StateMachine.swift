@@ -14,7 +14,8 @@ extension EventStream {
             case finish(PulseError?)
         }
 
-        private let reconnection: Options.Reconnection
+        private let policy: ReconnectPolicy
+        private let statuses: RequestOptions.AcceptedStatuses
         private let hasSentinel: Bool
 
         /// The base of the wait: the `retry` of the server, or else the options'.
@@ -31,10 +32,11 @@ extension EventStream {
         private var reconnects = 0
         private var failures = 0
 
-        init(_ reconnection: Options.Reconnection, hasSentinel: Bool) {
-            self.reconnection = reconnection
-            self.hasSentinel = hasSentinel
-            delay = reconnection.delay
+        init(_ policy: ReconnectPolicy, _ options: Options) {
+            self.policy = policy
+            statuses = options.reconnectStatuses
+            hasSentinel = options.sentinel != nil
+            delay = policy.delay
         }
 
         /// Starts the stream, when the reader requests the first event.
@@ -61,7 +63,7 @@ extension EventStream {
         /// Records the `retry` field of the server.
         mutating func received(retry milliseconds: Int) {
             shortestWait = TimeInterval(milliseconds) / 1000
-            delay = Swift.min(shortestWait, reconnection.maxServerDelay)
+            delay = Swift.min(shortestWait, policy.maxServerDelay)
         }
 
         /// Continues after a wait, which may have been cut short.
@@ -82,33 +84,20 @@ extension EventStream {
             let openFor = openedAt.map { time - $0 }
             openedAt = nil
             if let error, !isPassing(error) { return .finish(error) }
-            guard reconnects < reconnection.maxAttempts ?? .max else { return .finish(error ?? missingEnd) }
+            guard reconnects < policy.maxAttempts ?? .max else { return .finish(error ?? missingEnd) }
             let hasEndedWell = error == nil && hasEventOnConnection
-            if hasEndedWell || openFor ?? 0 >= Self.steadyTime { failures = 0 }
-            let computed = hasEndedWell ? waitAfterCleanEnd(unit) : waitAfterFailure(unit)
-            if !hasEndedWell { failures += 1 }
+            if hasEndedWell || openFor ?? 0 >= policy.resetsAfter { failures = 0 }
             let asked = Swift.max(shortestWait, retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0)
-            let limit = reconnection.maxServerDelay
-            refusedWait = asked > limit ? asked : nil
-            return .wait(Swift.max(computed, Swift.min(asked, limit), Self.minimumWait), after: error)
+            refusedWait = policy.refusedWait(asked)
+            if hasEndedWell {
+                // The reconnection time itself (WHATWG HTML, 9.2.3), with a little jitter.
+                let computed = Swift.min(policy.maxDelay, delay) * (1 + unit / 5)
+                return .wait(policy.wait(computed, atLeast: asked), after: nil)
+            }
+            failures += 1
+            return .wait(
+                policy.wait(beforeAttempt: failures, delay: delay, atLeast: asked, unit: unit), after: error)
         }
-
-        /// The reconnection time itself (WHATWG HTML, 9.2.3), with a little jitter.
-        private func waitAfterCleanEnd(_ unit: Double) -> TimeInterval {
-            Swift.min(reconnection.maxDelay, delay) * (1 + unit / 5)
-        }
-
-        private func waitAfterFailure(_ unit: Double) -> TimeInterval {
-            // A server may request one immediate connection, but not a backoff that does not grow.
-            let base = failures == 0 ? delay : Swift.max(delay, Self.smallestBase)
-            return Swift.min(reconnection.maxDelay, base * pow(2, Double(failures) + 1)) * (0.5 + unit / 2)
-        }
-
-        /// Seconds for which a connection must be open to show that the server is healthy.
-        private static let steadyTime: TimeInterval = 60
-        private static let minimumWait: TimeInterval = 0.1
-        /// Minimum base of the backoff after several failures, in seconds.
-        private static let smallestBase: TimeInterval = 0.5
 
         /// The error for a response without its sentinel, which was cut off.
         private var missingEnd: PulseError? {
@@ -129,7 +118,7 @@ extension EventStream {
                 .transport(.resourceUnavailable, _):
                 hasBeenOpen
             case .http, .unauthorized, .rateLimited, .proxyRefused:
-                hasBeenOpen && error.statusCode.map(reconnection.statuses.contains) ?? false
+                hasBeenOpen && error.statusCode.map(statuses.contains) ?? false
             default: RetryPolicy.default.counts(error)
             }
         }

@@ -116,7 +116,7 @@ public final class EventStream: AsyncSequence, Sendable {
 extension EventStream {
     /// Registers the stream with its client, so that `cancelAll` and `shutdown` reach it also between its calls.
     func register() throws {
-        let endsByItself = connection.reconnection.maxAttempts == 0
+        let endsByItself = connection.reconnect.maxAttempts == 0
         let isAdded = connection.calls.add(self, tag: connection.tag, endsByItself: endsByItself) { [weak self] in
             self?.cancel()
         }
@@ -195,7 +195,7 @@ extension EventStream {
 /// The parts of a client and an endpoint that an event stream uses.
 struct EventConnection: Sendable {
     let options: EventStream.Options
-    let reconnection: EventStream.Options.Reconnection
+    let reconnect: ReconnectPolicy
     let tag: String?
     let calls: CallRegistry
     let environment: CallEnvironment

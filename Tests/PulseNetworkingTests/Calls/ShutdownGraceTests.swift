@@ -315,7 +315,7 @@ struct ShutdownGraceTests {
             return response
         }
         let client = Self.client(clock, transport)
-        let options = EventStream.Options().with(\.reconnection, value: reconnects ? .standard : .never)
+        let options = EventStream.Options().with(\.reconnect, value: reconnects ? .eventStream : .never)
         let feed = client.serverSentEvents("/feed", stream: options)
         var events = feed.makeAsyncIterator()
         let first = try await events.next()

@@ -134,7 +134,7 @@ struct PlainRequest {
         if longestRetention == 0 { forget() }
     }
 
-    mutating func ask(_ ask: RequestMachine<TestContent>.Ask, _ id: Int, _ ticket: Int, _ now: Double) {
+    mutating func ask(_ ask: RequestStateMachine<TestContent>.Ask, _ id: Int, _ ticket: Int, _ now: Double) {
         switch ask {
         case .fetch: fetch(id, now)
         case .refresh:

@@ -178,7 +178,7 @@ struct RequestStoreTests {
     }
 
     @Test func theNetworkIsBackOnceASecond() {
-        var machine = ReconnectMachine()
+        var machine = ReconnectStateMachine()
         func change(_ path: ConnectivityStatus.Path, _ time: TimeInterval) -> [TimeInterval]? {
             machine.change(to: path, at: time).map { [TimeInterval($0.window), $0.end] }
         }

@@ -124,7 +124,7 @@ final class SocketSchedule: Sendable {
         let socket = PulseSocket(
             endpoint: Feed(
                 socketOptions: SocketOptions(
-                    reconnect: SocketOptions.Reconnect(fatalCodes: [4999]),
+                    fatalCodes: [4999],
                     receiveBuffer: below(2) == 0 ? 1 << 20 : 100,
                     whileDown: whileDown)),
             client: client

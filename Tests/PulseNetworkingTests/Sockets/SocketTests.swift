@@ -268,6 +268,31 @@ struct SocketTests {
         }
     }
 
+    /// The second handshake is refused for two hours, and the third one succeeds after the hour that is the limit.
+    @Test func aServerThatAsksForTooLongAWaitIsNotObeyed() async throws {
+        let (clock, bus, sink) = (TestClock(autoAdvances: true), PulseEventBus(), RecordingSink())
+        bus.addSink(sink)
+        let handshakes = Locked(0)
+        let plugin = ClosurePlugin { request, _, next in
+            let number = handshakes.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 2 else { return try await next(request) }
+            return PulseResponse(statusCode: 503, headers: ["Retry-After": "7200"], request: request)
+        }
+        let (client, _) = Self.client(clock: clock, plugins: [plugin], events: bus) { socket in
+            if socket.request.connection == 0 { try await socket.run(.reset) }
+            try await socket.send(.text("again"))
+        }
+        let socket = PulseSocket(endpoint: Chat(), client: client)
+        try await socket.connect()
+        #expect(try await socket.receive() == .text("again"))
+        #expect(clock.sleeps.max() == 3600)
+        await client.shutdown()
+        #expect(sink.warnings == ["a socket waits for 3600.0 s, though its server asks for 7200.0 s"])
+    }
+
     @Test func theNetworkEndsTheWait() async throws {
         let (clock, connectivity) = (TestClock(), ManualConnectivityMonitor())
         let (client, _) = Self.client(clock: clock, connectivity: connectivity) { socket in
@@ -456,7 +481,7 @@ struct SocketTests {
             Chat(subprotocols: ["a", "a"]), Chat(subprotocols: ["a b"]), Chat(pingInterval: -1),
             Chat(pingInterval: .nan), Chat(socketOptions: SocketOptions(maxMessageSize: 0)),
             Chat(socketOptions: SocketOptions(closeTimeout: 0)),
-            Chat(socketOptions: SocketOptions(reconnect: SocketOptions.Reconnect(maxAttempts: -1))),
+            Chat(socketOptions: SocketOptions(reconnect: ReconnectPolicy(maxAttempts: -1))),
         ]
         for endpoint in bad {
             let socket = PulseSocket(endpoint: endpoint, client: client)

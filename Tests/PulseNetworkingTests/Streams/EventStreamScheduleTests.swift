@@ -54,7 +54,7 @@ struct EventStreamScheduleTests {
     /// WHATWG HTML, 9.2.3: the wait after a clean end is the reconnection time.
     @Test(arguments: [0, 0.5, 0.999_999])
     func aCleanEndIsFollowedByTheServersWait(unit: Double) {
-        var machine = EventStream.StateMachine(.standard, hasSentinel: false)
+        var machine = EventStream.StateMachine(.eventStream, EventStream.Options())
         _ = machine.start()
         _ = machine.opened(at: 0)
         machine.received(retry: 3000)
@@ -68,7 +68,7 @@ struct EventStreamScheduleTests {
 
     /// A server that asked for connections at once may be overloaded later.
     @Test func theBackoffGrowsAfterARetryOfZero() {
-        var machine = EventStream.StateMachine(.standard, hasSentinel: false)
+        var machine = EventStream.StateMachine(.eventStream, EventStream.Options())
         _ = machine.start()
         _ = machine.opened(at: 0)
         machine.received(retry: 0)
@@ -86,13 +86,14 @@ struct EventStreamScheduleTests {
         func below(_ limit: UInt64) -> Int { Int(random.next() % limit) }
         var steps = 0
         while steps < Self.steps {
-            let reconnection = EventStream.Options.Reconnection.standard
+            let policy = ReconnectPolicy.eventStream
                 .with(\.delay, value: [0, 0.01, 1, 3, 100][below(5)])
                 .with(\.maxDelay, value: [0.05, 10, 30, .infinity][below(4)])
                 .with(\.maxAttempts, value: [nil, nil, 0, 1, 5][below(5)])
                 .with(\.maxServerDelay, value: [3600, 3600, 10, 0][below(4)])
             let hasSentinel = below(2) == 0
-            var machine = EventStream.StateMachine(reconnection, hasSentinel: hasSentinel)
+            var machine = EventStream.StateMachine(
+                policy, EventStream.Options().with(\.sentinel, value: hasSentinel ? "end" : nil))
             var history = [Connection()]
             var (now, retry): (TimeInterval, TimeInterval?) = (1_000, nil)
             var (reconnects, attempts) = (0, 1)
@@ -127,7 +128,7 @@ struct EventStreamScheduleTests {
                 let hasBeenOpen = history.contains { $0.openedAt != nil }
                 let passes = failure.map { hasBeenOpen ? $0.passesOnceOpen : $0.passes } ?? true
                 let text = "seed \(random.seed), step \(steps): \(action) after \(history)"
-                if !passes || reconnects >= reconnection.maxAttempts ?? .max {
+                if !passes || reconnects >= policy.maxAttempts ?? .max {
                     guard case .finish(let error) = action else {
                         Issue.record("\(text)")
                         return
@@ -144,8 +145,8 @@ struct EventStreamScheduleTests {
                     return
                 }
                 let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
-                #expect(machine.refusedWait == (asked > reconnection.maxServerDelay ? asked : nil), "\(text)")
-                #expect(seconds == wait(after: history, reconnection, retry, retryAfter, unit), "\(text)")
+                #expect(machine.refusedWait == (asked > policy.maxServerDelay ? asked : nil), "\(text)")
+                #expect(seconds == wait(after: history, policy, retry, retryAfter, unit), "\(text)")
                 (reconnects, attempts) = (reconnects + 1, attempts + 1)
                 guard case .connect(attempts) = machine.waited() else {
                     Issue.record("\(text)")
@@ -157,22 +158,22 @@ struct EventStreamScheduleTests {
     }
 
     private func wait(
-        after history: [Connection], _ reconnection: EventStream.Options.Reconnection, _ retry: TimeInterval?,
+        after history: [Connection], _ policy: ReconnectPolicy, _ retry: TimeInterval?,
         _ retryAfter: TimeInterval?, _ unit: Double
     ) -> TimeInterval {
         // Failures since the last good connection. A good one may fail itself, and then counts for later waits only.
         let start = history.lastIndex(where: \.forgetsFailures)
         let later = start.map { history[$0..<(history.count - 1)].filter { !$0.endsWell }.count }
         let failures = start == history.count - 1 ? 0 : later ?? history.count - 1
-        let limit = reconnection.maxServerDelay
-        let delay = retry.map { min($0, limit) } ?? reconnection.delay
+        let limit = policy.maxServerDelay
+        let delay = retry.map { min($0, limit) } ?? policy.delay
         var factor = 2.0
         for _ in 0..<failures { factor *= 2 }
         let base = failures == 0 ? delay : max(delay, 0.5)
         let computed =
             history.last?.endsWell == true
-            ? min(reconnection.maxDelay, delay) * (1 + unit / 5)
-            : min(reconnection.maxDelay, base * factor) * (0.5 + unit / 2)
+            ? min(policy.maxDelay, delay) * (1 + unit / 5)
+            : min(policy.maxDelay, base * factor) * (0.5 + unit / 2)
         let asked = max(retry ?? 0, retryAfter.map { $0.isFinite ? $0 : 0 } ?? 0)
         return max(computed, min(asked, limit), 0.1)
     }

@@ -73,15 +73,15 @@ struct StreamingTests {
 
     @Test func badOptionsAreRefusedBeforeAnythingIsSent() async throws {
         let (client, transport) = client(Stub())
-        let standard = EventStream.Options.Reconnection.standard
+        let standard = ReconnectPolicy.eventStream
         let faults: [EventStream.Options] =
             [-1, .nan, .infinity].map { seconds in
-                .init().with(\.reconnection, value: standard.with(\.delay, value: seconds))
+                .init().with(\.reconnect, value: standard.with(\.delay, value: seconds))
             }
             + [0, -1, .nan].map { seconds in
-                .init().with(\.reconnection, value: standard.with(\.maxDelay, value: seconds))
+                .init().with(\.reconnect, value: standard.with(\.maxDelay, value: seconds))
             } + [
-                .init().with(\.reconnection, value: standard.with(\.maxAttempts, value: -1)),
+                .init().with(\.reconnect, value: standard.with(\.maxAttempts, value: -1)),
                 .init().with(\.maxEventSize, value: 0), .init().with(\.lastEventID, value: "a\nb"),
                 .init().with(\.lastEventID, value: "a\r"), .init().with(\.lastEventID, value: "a\0"),
             ]
@@ -153,7 +153,7 @@ struct StreamingTests {
         #expect(lines.elements == ["{\"n\":1}", "{\"n\":2}"] && lines.error?.kind == .transport)
         let items = await all(client.jsonLines("/lines", of: Item.self))
         #expect(items.elements.map(\.n) == [1, 2] && items.error?.kind == .transport)
-        let events = await all(client.serverSentEvents("/events", stream: .init().with(\.reconnection, value: .never)))
+        let events = await all(client.serverSentEvents("/events", stream: .init().with(\.reconnect, value: .never)))
         #expect(events.elements.map(\.data) == ["a", "b"] && events.error?.kind == .transport)
     }
 
@@ -242,7 +242,7 @@ struct StreamingTests {
         ServerSentEvent(data: #"{"n":5}"#),
     ]
 
-    private static let once = EventStream.Options().with(\.reconnection, value: .never)
+    private static let once = EventStream.Options().with(\.reconnect, value: .never)
 
     /// Reads on after each error.
     private func steps(_ events: EventStream.Decoded<Item>) async -> [String] {
@@ -347,8 +347,8 @@ struct StreamingTests {
         let clock = TestClock(autoAdvances: true)
         let (client, transport) = client(
             Stub().reply(.events([ServerSentEvent(data: "a", id: "1")]), .status(204)), clock: clock)
-        let reconnection = EventStream.Options.Reconnection.standard.with(\.delay, value: 0)
-        let found = await all(client.serverSentEvents("/a", stream: .init().with(\.reconnection, value: reconnection)))
+        let reconnection = ReconnectPolicy.eventStream.with(\.delay, value: 0)
+        let found = await all(client.serverSentEvents("/a", stream: .init().with(\.reconnect, value: reconnection)))
         #expect(found.elements.map(\.data) == ["a"] && found.error == nil)
         #expect(clock.sleeps(for: .backoff) == [0.1])
         #expect(transport.requests.last?.value(forHTTPHeaderField: "Last-Event-ID") == "1")
@@ -376,12 +376,12 @@ struct StreamingTests {
     }
 
     @Test func attemptsAreCountedSinceTheLastEvent() async throws {
-        let reconnection = EventStream.Options.Reconnection.standard.with(\.maxAttempts, value: 2)
+        let reconnection = ReconnectPolicy.eventStream.with(\.maxAttempts, value: 2)
         let (client, transport) = client(
             Stub().reply(
                 .failure(Self.lost), .failure(Self.lost), .events([ServerSentEvent(data: "a")]), .failure(Self.lost),
                 .failure(Self.lost)))
-        let stream = client.serverSentEvents("/a", stream: .init().with(\.reconnection, value: reconnection))
+        let stream = client.serverSentEvents("/a", stream: .init().with(\.reconnect, value: reconnection))
         let found = await all(stream)
         #expect(found.elements.map(\.data) == ["a"] && found.error?.kind == .transport)
         #expect(transport.requests.count == 5)

@@ -9,7 +9,7 @@ import Testing
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
-struct RequestMachineScheduleTests {
+struct RequestStateMachineScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 
     @Test func theMachineAgreesWithAPlainModelOverARandomSchedule() {
@@ -29,7 +29,7 @@ struct RequestMachineScheduleTests {
 }
 
 private struct RequestSchedule {
-    private typealias Machine = RequestMachine<TestContent>
+    private typealias Machine = RequestStateMachine<TestContent>
 
     private let random: SeededRandomness
     private var machine = Machine()

@@ -7,15 +7,15 @@ import Testing
 @testable import PulseGraphQL
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct PersistedQueryMachineTests {
-    private typealias Step = PersistedQueryMachine.Step
+struct PersistedQueryStateMachineTests {
+    private typealias Step = PersistedQueryStateMachine.Step
 
     private func machine(
         _ kind: GraphQLDocument.Kind = .query, _ mode: GraphQLSettings.PersistedQueries = .automatic,
         usesGET: Bool = false, isRepeatable: Bool = true, isSupported: Bool = true
-    ) -> PersistedQueryMachine {
+    ) -> PersistedQueryStateMachine {
         let settings = GraphQLSettings().with(\.persistedQueries, value: mode).with(\.queriesUseGET, value: usesGET)
-        return PersistedQueryMachine(settings, kind, isRepeatable: isRepeatable, isSupported: isSupported)
+        return PersistedQueryStateMachine(settings, kind, isRepeatable: isRepeatable, isSupported: isSupported)
     }
 
     @Test func aKnownHashIsAllThatIsSent() {
@@ -61,7 +61,7 @@ struct PersistedQueryMachineTests {
     }
 
     @Test func aComplaintIsReadFromItsMessageOrItsCode() {
-        typealias Complaint = PersistedQueryMachine.Complaint
+        typealias Complaint = PersistedQueryStateMachine.Complaint
         #expect(Complaint([GraphQLError(message: "PersistedQueryNotFound")]) == .notFound)
         #expect(
             Complaint([GraphQLError(message: "?", extensions: ["code": "PERSISTED_QUERY_NOT_FOUND"])]) == .notFound)

@@ -9,10 +9,10 @@ import Testing
 
 /// What the subscriptions of a socket do; without a wire.
 @Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
-struct SubscriptionMachineTests {
+struct SubscriptionStateMachineTests {
     private static let lost = PulseError.socketClosed(code: 1006, reason: "")
 
-    private static func text(_ action: SubscriptionMachine.Action) -> String {
+    private static func text(_ action: SubscriptionStateMachine.Action) -> String {
         switch action {
         case .nothing: "nothing"
         case .connect: "connect"
@@ -31,7 +31,7 @@ struct SubscriptionMachineTests {
     }
 
     @Test func aSubscriptionLives() {
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         #expect(!machine.isUnused)
         let actions = [
             machine.add(1), machine.add(2), machine.received(.success(.ping), connection: 1),
@@ -70,7 +70,7 @@ struct SubscriptionMachineTests {
             .success(.error(id: "1", [])),
         ]
         for fault in faults {
-            var machine = SubscriptionMachine()
+            var machine = SubscriptionStateMachine()
             _ = machine.add(1)
             machine.connected()
             _ = machine.add(2)
@@ -78,7 +78,7 @@ struct SubscriptionMachineTests {
             // Another subscription begins again.
             #expect(Self.text(machine.add(3)) == "connect")
         }
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         _ = machine.add(1)
         #expect(Self.text(machine.received(.success(.acknowledgement), connection: 1)).hasPrefix("fail [1]"))
         _ = machine.add(1)
@@ -93,7 +93,7 @@ struct SubscriptionMachineTests {
     }
 
     @Test func aLateAcknowledgementCountsForNothing() {
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         _ = machine.add(1)
         for number in 1...3 {
             machine.connected()
@@ -114,7 +114,7 @@ struct SubscriptionMachineTests {
     }
 
     @Test func anUnusedSocketDoesNotReconnect() {
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         _ = machine.add(1)
         _ = machine.remove(1)
         #expect(machine.isUnused)
@@ -123,7 +123,7 @@ struct SubscriptionMachineTests {
     }
 
     @Test func threeRefusalsInARowEndAll() {
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         _ = machine.add(1)
         for isAcknowledged in [false, false, true, false, false] {
             machine.connected()
@@ -148,7 +148,7 @@ struct SubscriptionMachineTests {
 
     private struct Run {
         let random: SeededRandomness
-        var machine = SubscriptionMachine()
+        var machine = SubscriptionStateMachine()
         var hasSocket = false
         enum Step {
             case connected, initialized, refused, acknowledged
@@ -218,7 +218,7 @@ struct SubscriptionMachineTests {
             (hasSocket, connection, wanted, served, refusals) = (false, nil, [], [], 0)
         }
 
-        mutating func check(_ action: SubscriptionMachine.Action, of message: SubscriptionMessage? = nil) {
+        mutating func check(_ action: SubscriptionStateMachine.Action, of message: SubscriptionMessage? = nil) {
             switch action {
             case .nothing:
                 break
@@ -259,7 +259,7 @@ struct SubscriptionMachineTests {
         }
 
         mutating func interrupt() {
-            let action = machine.interrupted(by: SubscriptionMachineTests.lost)
+            let action = machine.interrupted(by: SubscriptionStateMachineTests.lost)
             switch (connection?.step, action) {
             case (nil, .nothing):
                 #expect(!wanted.isEmpty)

@@ -6,7 +6,7 @@ import PulseSockets
 /// The client's state machine of `graphql-transport-ws`, for the subscriptions over one socket. Performs no I/O.
 ///
 /// A subscription exists from ``add(_:)`` until an action ends it.
-struct SubscriptionMachine: Sendable {
+struct SubscriptionStateMachine: Sendable {
     enum Action: Sendable {
         case nothing
         /// Open a socket.
@@ -115,7 +115,7 @@ struct SubscriptionMachine: Sendable {
 
     /// Ignores messages for a subscription that has ended: the server may not know of the end yet.
     private mutating func received(
-        for text: String, _ action: (inout SubscriptionMachine, Int) -> Action
+        for text: String, _ action: (inout SubscriptionStateMachine, Int) -> Action
     ) -> Action {
         guard case .acknowledged = phase else { return violated("an id before connection_ack") }
         // Compares the text too, because a number has several spellings.
@@ -152,7 +152,7 @@ struct SubscriptionMachine: Sendable {
 
     /// The socket has ended, or is dropped. Returns the subscriptions that end with it.
     mutating func endAll() -> [Int] {
-        defer { self = SubscriptionMachine() }
+        defer { self = SubscriptionStateMachine() }
         return subscriptions.sorted()
     }
 }

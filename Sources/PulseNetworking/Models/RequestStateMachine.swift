@@ -32,7 +32,7 @@ enum RequestLoad: Sendable, Hashable {
 ///
 /// A run in progress never changes the content or the failure, so a cancelled one leaves both as they were. Only
 /// members keep a run: an awaited task cannot be distinguished from a discarded one. Times are of ``RequestTime``.
-struct RequestMachine<Content: RequestContent>: Sendable {
+struct RequestStateMachine<Content: RequestContent>: Sendable {
     enum Ask: Sendable, Hashable {
         /// Loads stale content; joins a run.
         case fetch

@@ -8,18 +8,18 @@ import Testing
 
 /// When a socket connects, waits and ends; without a wire.
 @Suite(.throttled, .timeLimit(.minutes(15)))
-struct SocketMachineTests {
-    private static let lost = SocketMachine.End.lost(.lostMaybeSent)
+struct SocketStateMachineTests {
+    private static let lost = SocketStateMachine.End.lost(.lostMaybeSent)
 
     /// A machine that was open for that many seconds.
-    private static func opened(_ reconnect: SocketOptions.Reconnect = SocketOptions.Reconnect()) -> SocketMachine {
-        var machine = SocketMachine(reconnect)
+    private static func opened(_ options: SocketOptions = SocketOptions()) -> SocketStateMachine {
+        var machine = SocketStateMachine(options)
         _ = machine.connect()
         _ = machine.opened(at: 0)
         return machine
     }
 
-    private static func text(_ action: SocketMachine.Action) -> String {
+    private static func text(_ action: SocketStateMachine.Action) -> String {
         switch action {
         case .connect(let attempt): "connect \(attempt)"
         case .wait(let seconds, _, let attempt): "wait \(seconds), \(attempt)"
@@ -29,17 +29,17 @@ struct SocketMachineTests {
     }
 
     @Test func aFirstAttemptThatFailsLeavesTheSocketIdle() {
-        var machine = SocketMachine(SocketOptions.Reconnect())
+        var machine = SocketStateMachine(SocketOptions())
         #expect(Self.text(machine.connect()) == "connect 1")
         #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "rest")
         #expect(Self.text(machine.connect()) == "connect 1")
     }
 
     @Test func aKeptSocketTriesAgainBeforeItWasOpen() {
-        var machine = SocketMachine(SocketOptions.Reconnect())
+        var machine = SocketStateMachine(SocketOptions())
         _ = machine.connect()
         machine.keep()
-        #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, 2")
+        #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 2.0, 2")
         #expect(Self.text(machine.waited()) == "connect 2")
         #expect(Self.text(machine.ended(.lost(.unsupported("a")), at: 1, unit: 0)).hasPrefix("finish"))
     }
@@ -47,14 +47,14 @@ struct SocketMachineTests {
     @Test func aGreetingThatClosesIsJudgedByItsCode() {
         for (code, isFinal) in [(1008, true), (4000, false)] {
             var machine = Self.opened()
-            let end = SocketMachine.End.lost(.socketClosed(code: code, reason: ""))
+            let end = SocketStateMachine.End.lost(.socketClosed(code: code, reason: ""))
             #expect(Self.text(machine.ended(end, at: 1, unit: 0)).hasPrefix("finish") == isFinal)
         }
     }
 
-    /// U(0.5, min(maxDelay, 2ⁿ)).
+    /// U(0.5, 1) × min(maxDelay, 2ⁿ).
     @Test func theWaitsGrowUpToTheCap() {
-        for (unit, expected) in [(0.0, [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]), (1.0, [2, 4, 8, 16, 30, 30, 30])] {
+        for (unit, expected) in [(0.0, [1.0, 2, 4, 8, 15, 15, 15]), (1.0, [2, 4, 8, 16, 30, 30, 30])] {
             var machine = Self.opened()
             var waits: [TimeInterval] = []
             for attempt in 1...7 {
@@ -78,8 +78,6 @@ struct SocketMachineTests {
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: .infinity, unit: 1)) == "wait 8.0, 3")
         _ = machine.waited()
         #expect(Self.text(machine.ended(Self.lost, at: 1, retryAfter: 0x1p63, unit: 1)) == "wait 3600.0, 4")
-        #expect(SocketOptions.Reconnect(maxDelay: 0.1).delay(attempt: 3, retryAfter: nil, unit: 0.5) == 0.1)
-        #expect(SocketOptions.Reconnect(maxDelay: 30).delay(attempt: .max, retryAfter: nil, unit: 1) == 30)
     }
 
     @Test(arguments: [(9.9, 2), (10, 1)])
@@ -88,17 +86,17 @@ struct SocketMachineTests {
         _ = machine.ended(Self.lost, at: 1, unit: 0)
         _ = machine.waited()
         _ = machine.opened(at: 2)
-        #expect(Self.text(machine.ended(Self.lost, at: 2 + open, unit: 0)) == "wait 0.5, \(attempt)")
+        #expect(Self.text(machine.ended(Self.lost, at: 2 + open, unit: 0)) == "wait \(attempt).0, \(attempt)")
     }
 
     @Test func theAttemptsAreLimited() {
-        var machine = Self.opened(SocketOptions.Reconnect(maxAttempts: 2))
+        var machine = Self.opened(SocketOptions(reconnect: ReconnectPolicy(maxAttempts: 2)))
         for attempt in 1...2 {
-            #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait 0.5, \(attempt)")
+            #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)) == "wait \(attempt).0, \(attempt)")
             _ = machine.waited()
         }
         #expect(Self.text(machine.ended(Self.lost, at: 1, unit: 0)).hasPrefix("finish"))
-        var never = Self.opened(.never)
+        var never = Self.opened(SocketOptions(reconnect: .never))
         #expect(Self.text(never.ended(Self.lost, at: 1, unit: 0)).hasPrefix("finish"))
     }
 
@@ -106,11 +104,11 @@ struct SocketMachineTests {
     func fatalCodesEnd(code: Int) {
         let isFatal = [1000, 1002, 1003, 1007, 1008, 1009, 1010].contains(code)
         for end in [
-            SocketMachine.End.closedByPeer(SocketClose(code: code)), .failed(SocketFault(code: code, reason: "")),
+            SocketStateMachine.End.closedByPeer(SocketClose(code: code)), .failed(SocketFault(code: code, reason: "")),
         ] {
             var machine = Self.opened()
             #expect(Self.text(machine.ended(end, at: 1, unit: 0)).hasPrefix("finish") == isFatal)
-            var own = Self.opened(SocketOptions.Reconnect(fatalCodes: [code]))
+            var own = Self.opened(SocketOptions(fatalCodes: [code]))
             #expect(Self.text(own.ended(end, at: 1, unit: 0)).hasPrefix("finish"))
         }
     }
@@ -154,7 +152,7 @@ struct SocketMachineTests {
         var isOpen = open.close()
         #expect(isOpen)
         #expect(Self.text(open.ended(Self.lost, at: 1, unit: 0)) == "finish")
-        var connecting = SocketMachine(SocketOptions.Reconnect())
+        var connecting = SocketStateMachine(SocketOptions())
         _ = connecting.connect()
         isOpen = connecting.close()
         #expect(!isOpen)

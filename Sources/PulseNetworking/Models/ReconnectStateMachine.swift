@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Decides when the network counts as restored. Changes within a second of the first count as one.
-struct ReconnectMachine: Sendable {
+struct ReconnectStateMachine: Sendable {
     static let window: TimeInterval = 1
 
     private var path = ConnectivityStatus.Path.unknown

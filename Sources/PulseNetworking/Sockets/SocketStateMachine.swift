@@ -3,7 +3,7 @@
 import PulseCore
 
 /// Decides when a socket connects, how long it waits, and when it ends. Callers pass in the time and all input.
-struct SocketMachine: Sendable {
+struct SocketStateMachine: Sendable {
     enum Phase: Sendable {
         case idle
         /// A handshake, or the greeting after it, is in progress.
@@ -34,7 +34,8 @@ struct SocketMachine: Sendable {
         case lost(PulseError)
     }
 
-    private let reconnect: SocketOptions.Reconnect
+    private let policy: ReconnectPolicy
+    private let fatalCodes: Set<Int>
     private(set) var phase = Phase.idle
     /// Attempts to connect since the socket was idle, or was open for `resetsAfter` seconds.
     private var attempts = 0
@@ -46,8 +47,9 @@ struct SocketMachine: Sendable {
     /// Whether this side has closed the socket.
     private var isClosed = false
 
-    init(_ reconnect: SocketOptions.Reconnect) {
-        self.reconnect = reconnect
+    init(_ options: SocketOptions) {
+        policy = options.reconnect
+        fatalCodes = options.fatalCodes
     }
 
     /// Starts to connect the idle socket.
@@ -85,21 +87,21 @@ struct SocketMachine: Sendable {
     /// - Parameter retryAfter: the delay in seconds that the server requests.
     /// - Parameter unit: a random number in 0..<1.
     mutating func ended(_ end: End, at time: TimeInterval, retryAfter: TimeInterval? = nil, unit: Double) -> Action {
-        if let openedAt, time - openedAt >= reconnect.resetsAfter { attempts = 0 }
+        if let openedAt, time - openedAt >= policy.resetsAfter { attempts = 0 }
         openedAt = nil
         switch end {
         case _ where isClosed: return finish(nil)
         case .closedHere: return finish(nil)
         case .closedByPeer(let close):
             let error = PulseError.socketClosed(code: close.code, reason: close.reason)
-            return ended(by: error, isFinal: reconnect.fatalCodes.contains(close.code), retryAfter, unit)
+            return ended(by: error, isFinal: fatalCodes.contains(close.code), retryAfter, unit)
         case .failed(let fault):
             let error = PulseError.socketClosed(code: fault.code, reason: fault.reason)
-            return ended(by: error, isFinal: reconnect.fatalCodes.contains(fault.code), retryAfter, unit)
+            return ended(by: error, isFinal: fatalCodes.contains(fault.code), retryAfter, unit)
         case .lost(let error):
             var isFinal = error.isFinalForSocket
             // The greeting closed the connection with that code.
-            if case .socketClosed(let code, _) = error { isFinal = reconnect.fatalCodes.contains(code) }
+            if case .socketClosed(let code, _) = error { isFinal = fatalCodes.contains(code) }
             return ended(by: error, isFinal: isFinal, retryAfter, unit)
         }
     }
@@ -108,10 +110,10 @@ struct SocketMachine: Sendable {
         by error: PulseError, isFinal: Bool, _ retryAfter: TimeInterval?, _ unit: Double
     ) -> Action {
         guard hasBeenOpen || isKept else { return .rest(error) }
-        guard !isFinal, attempts < reconnect.maxAttempts ?? .max else { return finish(error) }
+        guard !isFinal, attempts < policy.maxAttempts ?? .max else { return finish(error) }
         attempts += 1
         phase = .waiting(attempt: attempts)
-        let delay = reconnect.delay(attempt: attempts, retryAfter: retryAfter, unit: unit)
+        let delay = policy.wait(beforeAttempt: attempts, atLeast: retryAfter, unit: unit)
         return .wait(delay, after: error, attempt: attempts)
     }
 

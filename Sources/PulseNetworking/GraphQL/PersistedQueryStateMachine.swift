@@ -4,7 +4,7 @@ import PulseCore
 
 /// Decides what a call with a persisted query sends: the hash of the document first, the document if the server does
 /// not know the hash.
-struct PersistedQueryMachine {
+struct PersistedQueryStateMachine {
     /// The server's error about a hash.
     enum Complaint: Equatable {
         /// It does not know the hash.
