@@ -83,7 +83,7 @@ try await MockServer.run { server in
     await client.shutdown()
 }
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 // snippet.socket
 let transport = SocketTransport(unixSocketPath: "/var/run/docker.sock")
 let docker = PulseClient(

@@ -32,6 +32,30 @@ extension stat {
 // sys/socket.h, iOS 2, macOS 10.0.
 public let apple_SOCK_STREAM: Int32 = 1
 
+// spawn.h, iOS 2, macOS 10.5: a pointer, and not a structure.
+public typealias apple_posix_spawn_file_actions_t = UnsafeMutableRawPointer
+@discardableResult
+public func apple_posix_spawn_file_actions_init(_ actions: UnsafeMutablePointer<UnsafeMutableRawPointer?>!) -> Int32 { 0 }
+@discardableResult
+public func apple_posix_spawn_file_actions_destroy(
+    _ actions: UnsafeMutablePointer<UnsafeMutableRawPointer?>!
+) -> Int32 { 0 }
+@discardableResult
+public func apple_posix_spawn_file_actions_addopen(
+    _ actions: UnsafeMutablePointer<UnsafeMutableRawPointer?>!, _ descriptor: Int32,
+    _ path: UnsafePointer<CChar>!, _ flags: Int32, _ mode: mode_t
+) -> Int32 { 0 }
+@discardableResult
+public func apple_posix_spawn_file_actions_adddup2(
+    _ actions: UnsafeMutablePointer<UnsafeMutableRawPointer?>!, _ from: Int32, _ to: Int32
+) -> Int32 { 0 }
+@discardableResult
+public func apple_posix_spawn(
+    _ process: UnsafeMutablePointer<pid_t>!, _ path: UnsafePointer<CChar>!,
+    _ actions: UnsafePointer<UnsafeMutableRawPointer?>!, _ attributes: UnsafePointer<UnsafeMutableRawPointer?>!,
+    _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>!, _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>!
+) -> Int32 { 0 }
+
 // What Glibc has and Darwin has not, as far as somebody may reach for it.
 @available(*, unavailable, message: "Linux only")
 public let apple_MSG_NOSIGNAL: Int32 = 0
@@ -45,3 +69,10 @@ public func apple_accept4() {}
 public func apple_pipe2() {}
 @available(*, unavailable, message: "Linux only")
 public func apple_getrandom() {}
+
+// dlfcn.h, iOS 2, macOS 10.3. Glibc's header hides both from Swift.
+public struct Dl_info {
+    public var dli_fname: UnsafePointer<CChar>!
+    public init() {}
+}
+public func dladdr(_ address: UnsafeRawPointer!, _ information: UnsafeMutablePointer<Dl_info>!) -> Int32 { 0 }

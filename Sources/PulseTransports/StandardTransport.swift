@@ -16,7 +16,7 @@ public struct StandardTransport: Transport {
     /// Creates the transport for a client with this configuration, of which it uses
     /// ``PulseConfiguration/maxConnectionsPerHost``.
     public init(_ configuration: PulseConfiguration = PulseConfiguration()) {
-        #if canImport(CPulsePlatform)
+        #if os(Linux)
         base = SocketTransport(maxConnectionsPerHost: configuration.maxConnectionsPerHost)
         #else
         base = URLSessionTransport(maxConnectionsPerHost: configuration.maxConnectionsPerHost)

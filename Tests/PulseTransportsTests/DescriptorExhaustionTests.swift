@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-#if canImport(Glibc) && canImport(CPulsePlatform) && compiler(>=6.2)
+#if canImport(Glibc) && os(Linux) && compiler(>=6.2)
 /// Each test runs in its own process, which has used up its descriptors.
 @Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
 struct DescriptorExhaustionTests {

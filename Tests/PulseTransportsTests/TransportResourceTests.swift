@@ -12,7 +12,7 @@ import Testing
 /// Counted in a separate process: in this one, other tests open files and sockets too.
 @Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(15)))
 struct TransportResourceTests {
-    #if canImport(CPulsePlatform)
+    #if os(Linux)
     /// Whether the schedules are long, as in release.
     private static var isLong: Bool { ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil }
 

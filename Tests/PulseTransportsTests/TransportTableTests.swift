@@ -48,7 +48,7 @@ struct TransportTableTests {
         "`timeout`", "`connectTimeout`", "`poolTimeout`", "`maxConnectionsPerHost`",
     ]
 
-    #if canImport(CPulsePlatform)
+    #if os(Linux)
     @Test func eachPolicyIsWhatTheCapabilitiesSay() throws {
         let rows = try Self.rows()
         #expect(

@@ -8,9 +8,23 @@ import PulseCore
 /// Not Foundation's `Process`: on Linux it reads past the end of a buffer if this process has over a thousand open
 /// descriptors, as it does when all tests run in parallel.
 public enum ChildProcess {
-    /// The path of an executable of this package, next to that of the test runner.
+    /// The path of an executable of this package.
     public static func product(_ name: String) -> String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(name).path
+        var image = CommandLine.arguments[0]
+        #if canImport(Darwin)
+        // The program is the toolchain's runner, which loads the tests.
+        var information = Dl_info()
+        if dladdr(#dsohandle, &information) != 0, let name = information.dli_fname { image = String(cString: name) }
+        #endif
+        return folder(of: image) + "/" + name
+    }
+
+    /// The folder of the products, from the path of the image with the tests: `X.xctest` in it, or on macOS
+    /// `X.xctest/Contents/MacOS/X`.
+    package static func folder(of image: String) -> String {
+        var url = URL(fileURLWithPath: image)
+        repeat { url.deleteLastPathComponent() } while url.path.contains(".xctest")
+        return url.path
     }
 
     /// Runs a program to its end, with empty standard input. Returns its standard output and the signal that ended it:

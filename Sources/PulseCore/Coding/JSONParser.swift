@@ -161,17 +161,18 @@ struct JSONParser {
         let end = bytes[range].firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? range.upperBound
         // A large exponent is valid: as many zeros among the digits may offset it.
         let written =
-            end < range.upperBound ? Int(String(decoding: bytes[(end + 1)..<range.upperBound], as: UTF8.self)) : 0
+            end < range.upperBound ? Int64(String(decoding: bytes[(end + 1)..<range.upperBound], as: UTF8.self)) : 0
         guard var exponent = written, abs(exponent / 2) < 1 << 60 else { return nil }
         var digits = bytes[range.lowerBound..<end].filter { $0 != UInt8(ascii: "-") }
         if let point = digits.firstIndex(of: UInt8(ascii: ".")) {
-            exponent -= digits.count - point - 1
+            exponent -= Int64(digits.count - point - 1)
             digits.remove(at: point)
         }
         guard let last = digits.lastIndex(where: { $0 != UInt8(ascii: "0") }) else { return 0 }
-        exponent += digits.count - last - 1
+        exponent += Int64(digits.count - last - 1)
         guard 0...18 ~= exponent else { return nil }
-        let text = String(decoding: digits[...last], as: UTF8.self) + String(repeating: "0", count: exponent)
+        let zeros = String(repeating: "0", count: Int(exponent))
+        let text = String(decoding: digits[...last], as: UTF8.self) + zeros
         return Int64(bytes[range.lowerBound] == UInt8(ascii: "-") ? "-" + text : text)
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if !canImport(CPulsePlatform)
+#if !os(Linux)
 extension SystemDeflate {
     package static let isAvailable = false
     package static func deflater(windowBits: Int = 15) -> (any DeflateCodec)? { nil }

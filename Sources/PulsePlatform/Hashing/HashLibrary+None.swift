@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if !canImport(CryptoKit) && !canImport(CPulsePlatform)
+#if !canImport(CryptoKit) && !os(Linux)
 extension SystemHashes {
     static func makeLibrary() -> (any HashLibrary)? { nil }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if !canImport(Network) && !canImport(CPulsePlatform)
+#if !canImport(Network) && !os(Linux)
 import PulseCore
 
 /// A source for other platforms, which reports no status: only a connection attempt reveals it.

@@ -40,7 +40,7 @@ public struct TransportConformance: Sendable {
 
     private enum Environment: Sendable {
         case sockets(MockServer.Configuration, @Sendable (Int) -> any Transport)
-        #if canImport(CPulsePlatform)
+        #if os(Linux)
         case http2(@Sendable (Int) -> any Transport)
         #endif
         case simulation(@Sendable (@escaping SimulatedServer.Responder) -> any Transport)
@@ -63,7 +63,7 @@ public struct TransportConformance: Sendable {
         environment = .sockets(MockServer.Configuration(tls: tls), makeTransport)
     }
 
-    #if canImport(CPulsePlatform)
+    #if os(Linux)
     /// The whole list over HTTP/2, with an ``HTTP2Front`` in front of the ``MockServer`` of each case.
     package init(
         overHTTP2 transport: String, exclusions: [String: String], timeLimit: TimeInterval,
@@ -131,7 +131,7 @@ public struct TransportConformance: Sendable {
                     server: server, baseURL: server.baseURL, tls: configuration.tls?.clientSettings ?? .default,
                     close: { await server.shutdown() })
             }
-        #if canImport(CPulsePlatform)
+        #if os(Linux)
         case .http2(let makeTransport):
             return try await perform(
                 promise, over: makeTransport(promise.maxConnectionsPerHost), Self.openHTTP2)
@@ -154,7 +154,7 @@ public struct TransportConformance: Sendable {
         let close: @Sendable () async -> Void
     }
 
-    #if canImport(CPulsePlatform)
+    #if os(Linux)
     private static func openHTTP2() async throws -> Scene {
         let server = try await MockServer.start()
         do {

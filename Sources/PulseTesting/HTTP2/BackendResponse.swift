@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// Parses an HTTP/1.1 response into parts that HTTP/2 also has: a pure value, fed in pieces of any size.

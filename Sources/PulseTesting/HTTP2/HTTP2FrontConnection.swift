@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// One connection of a client to an ``HTTP2Front``.

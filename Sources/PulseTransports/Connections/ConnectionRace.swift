@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// Decides which of a host's addresses to try next, and when (RFC 8305, section 5): a pure value.

@@ -45,7 +45,7 @@ extension ConnectionRoute.Credentials {
     var basic: String { Data("\(username):\(password)".utf8).base64EncodedString() }
 }
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 extension ConnectionRoute {
     /// The route of a request to a server. Throws ``PulseError/invalidRequest(reason:)`` for a variable that names no
     /// proxy, and ``PulseError/unsupported(_:)`` for one with another scheme, such as `https` or `socks4`.

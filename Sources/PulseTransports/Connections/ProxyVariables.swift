@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// The environment variables for proxies, and for the hosts that bypass them, read as most programs do.

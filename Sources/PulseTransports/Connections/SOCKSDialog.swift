@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// The client's side of SOCKS5 (RFC 1928 and 1929), up to the end of the proxy's reply: a pure value, independent of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// A request as the header fields of HTTP/2 (RFC 9113, section 8.3.1), and the body that is sent with them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// The response of one stream, as far as its exchange has read it: a pure value.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 extension HTTP2Session {
     /// Counts the frames in received bytes, including those that nghttp2 silently ignores: frames of unknown types and
     /// of closed streams.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// An exchange's handle to one stream: one task reads, another one uploads. Dropping it cancels the stream.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import PulseCore
 
 /// Makes tasks wait until it opens, once: here for the end of a loop's thread.

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import CPulsePlatform
 #endif
 

@@ -294,6 +294,7 @@ struct HARReadingTests {
         #expect(!"\(document.warnings)".contains("hunter2"))
     }
 
+    #if DEBUG
     @Test func nestedJSONTakesLinearTime() throws {
         func steps(_ depth: Int) throws -> Int {
             let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -309,4 +310,5 @@ struct HARReadingTests {
         let (once, twice) = (try steps(200), try steps(400))
         #expect(once > 0 && twice < once * 3, "\(once), \(twice)")
     }
+    #endif
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulsePlatform
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 /// Sources over one end of a pair of sockets, to whose other end the test writes.
 @Suite(.timeLimit(.minutes(10)))
 struct ReadinessSourceTests {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.throttled, .timeLimit(.minutes(15)))
 struct TLSIdentityTests {
-    #if canImport(CPulsePlatform)
+    #if os(Linux)
     @Test func eachGeneratedIdentityHasKeysOfItsOwn() throws {
         let (one, other) = (try MockServer.TLSIdentity.generated(), try MockServer.TLSIdentity.generated())
         #expect(one.key != other.key && one.authority != other.authority)

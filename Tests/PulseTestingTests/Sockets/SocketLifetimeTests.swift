@@ -51,7 +51,7 @@ struct SocketLifetimeTests {
     }
 
     @Test func aServerHasSocketsOverTLS() async throws {
-        #if canImport(CPulsePlatform)
+        #if os(Linux)
         let identity = try MockServer.TLSIdentity.generated()
         try await MockServer.run(MockServer.Configuration(tls: identity)) { server in
             server.on(.get, "/ws") { request in

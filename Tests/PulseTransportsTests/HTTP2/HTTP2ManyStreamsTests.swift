@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-#if canImport(CPulsePlatform) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
 /// Streams of all kinds, one after the other over a few connections: 100,000 where the schedules are long, 2,200
 /// elsewhere. They run in a separate process, whose memory is measured.
 @Suite(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import Testing
 
 /// Frames of a server to the stream 1, and what a session makes of them.

@@ -2,7 +2,7 @@
 
 import PulseCore
 
-#if canImport(CPulsePlatform)
+#if os(Linux)
 import CPulsePlatform
 #endif
 
@@ -165,7 +165,7 @@ struct SocketDescriptor: Sendable, Hashable {
     }
 
     private static func accepted(by listener: Int32) -> Int32 {
-        #if canImport(CPulsePlatform)
+        #if os(Linux)
         pulse_socket_accept(listener)
         #else
         accept(listener, nil, nil)
