@@ -21,7 +21,7 @@ extension DiskCacheStorage {
             try folder.remove(name)
             slot = 0
         }
-        try file.place(as: name, slot, in: folder)
+        try file.place(as: name, slot)
         let evicted = index.withLock { $0.add(name, slot: slot, size: size) }
         for name in evicted { _ = try? folder.remove(name) }
         if index.withLock({ $0.isOutdated }) { startScan() }
@@ -41,7 +41,7 @@ extension DiskCacheStorage {
                 // It may be the response to replace.
                 throw failure
             case .response(let record, let file):
-                sizes[slot] = file.size ?? 0
+                sizes[slot] = file.size
                 if record.head.selectingFields == head.selectingFields { own = own ?? slot }
                 if record.head.responseTime < oldest.time { oldest = (slot, record.head.responseTime) }
             }
@@ -91,7 +91,7 @@ extension DiskCacheStorage {
         for partition in try partitions(of: selection) {
             var names: Set<DiskName> = []
             do {
-                try folder.forEachFile(of: partition, inShard: shard(of: selection)) { name, slot, _, _ in
+                try folder.forEachFile(of: partition, inShard: shard(of: selection)) { name, slot, _ in
                     if isSelected(name, slot, by: selection) { names.insert(name) }
                 }
             } catch let error {
@@ -193,7 +193,7 @@ final class DiskCacheWriter: CachedResponse.Writer {
     private func file() throws -> TemporaryDiskFile? {
         guard !hasEnded.withLock({ $0 }) else { return nil }
         if let known = temporaryFile.withLock({ $0 }) { return known }
-        let made = try TemporaryDiskFile(in: store.folder, refuses: store.refuses)
+        let made = try TemporaryDiskFile(in: store.folder)
         temporaryFile.withLock { $0 = made }
         return made
     }

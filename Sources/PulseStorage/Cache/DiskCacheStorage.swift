@@ -39,7 +39,6 @@ public final class DiskCacheStorage: CacheStorage {
     let maxEntrySize: Int
     /// The largest number of variants of a key. A further variant replaces the oldest.
     let maxVariants: Int
-    let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
     let scan = Locked(ScanState())
     private let exposure = Locked(String?.none)
 
@@ -56,18 +55,16 @@ public final class DiskCacheStorage: CacheStorage {
     /// - Parameter maxBytes: 64 MiB by default; a negative number counts as 0.
     /// - Parameter maxEntries: 10,000 by default; a negative number counts as 0.
     public convenience init(directory: URL, maxBytes: Int = 64 << 20, maxEntries: Int = 10_000) {
-        self.init(directory: directory, maxBytes: maxBytes, maxEntries: maxEntries, refuses: nil)
+        self.init(directory: directory, maxBytes: maxBytes, maxEntries: maxEntries, disk: .system)
     }
 
     init(
-        directory: URL, maxBytes: Int, maxEntries: Int, refuses: (@Sendable (_ bytes: Int) -> Int32?)?,
-        refusesToOpen: (@Sendable () -> Int32?)? = nil, clock: any PulseClock = .system
+        directory: URL, maxBytes: Int, maxEntries: Int, disk: Disk, clock: any PulseClock = .system
     ) {
         watch = DiskWatch(clock)
-        folder = DiskFolder(directory, refusesToOpen: refusesToOpen)
+        folder = DiskFolder(directory, using: disk)
         maxEntrySize = max(0, maxBytes) / 4
         maxVariants = min(DiskName.slotCount, max(1, maxEntries))
-        self.refuses = refuses
         index = Locked(DiskCacheIndex(maxBytes: max(0, maxBytes), maxEntries: max(0, maxEntries)))
     }
 
@@ -143,7 +140,7 @@ public final class DiskCacheStorage: CacheStorage {
         let name = try Self.name(key)
         if response.body.count <= maxEntrySize, let source = response.body.stored as? DiskBody {
             return try await change { [self] in
-                let file = try TemporaryDiskFile(in: folder, refuses: refuses)
+                let file = try TemporaryDiskFile(in: folder)
                 try source.forEachChunk { try file.write($0) }
                 return try finish(file, response.head, key, name)
             }
@@ -154,7 +151,7 @@ public final class DiskCacheStorage: CacheStorage {
         }
         let data = try await response.body.data()
         return try await change { [self] in
-            let file = try TemporaryDiskFile(in: folder, refuses: refuses)
+            let file = try TemporaryDiskFile(in: folder)
             try data.withUnsafeBytes { try file.write($0) }
             return try finish(file, response.head, key, name)
         }
@@ -216,9 +213,8 @@ public final class DiskCacheStorage: CacheStorage {
                 throw DiskFailure.hanging
             }
             return try await watch.run(on: changes, ifCancelled: false) { Result(catching: body) }.get()
-        } catch let failure as DiskFailure {
-            throw PulseError.custom(failure)
         } catch {
+            if let code = (error as? JournalFailure)?.code { throw PulseError.custom(DiskFailure(code: code)) }
             throw PulseError(wrapping: error)
         }
     }

@@ -22,6 +22,8 @@ package struct Disk: Sendable {
     package var open: @Sendable (String, Int32) -> Int32
     /// Creates a directory that only its user may enter.
     package var makeDirectory: @Sendable (String) -> Int32
+    /// Makes a new file or directory readable after the first unlock since boot.
+    package var protect: @Sendable (String) -> Void
     /// Takes a directory and returns the bytes that its user may still write there; nil if that is unknown.
     package var freeSpace: @Sendable (String) -> Int64?
     /// Seconds: an append runs on the caller's thread if the last commit took less than this. Two context switches cost
@@ -34,6 +36,7 @@ package struct Disk: Sendable {
         rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
         open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
         makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory,
+        protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) },
         freeSpace: @escaping @Sendable (String) -> Int64? = systemFreeSpace,
         inPlaceLimit: TimeInterval = 0
     ) {
@@ -42,6 +45,7 @@ package struct Disk: Sendable {
         self.rename = rename
         self.open = open
         self.makeDirectory = makeDirectory
+        self.protect = protect
         self.freeSpace = freeSpace
         self.inPlaceLimit = inPlaceLimit
     }

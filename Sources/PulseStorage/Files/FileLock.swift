@@ -67,7 +67,7 @@ package final class FileLock: Sendable {
             if descriptor < 0 {
                 descriptor = try SystemFile.open(path, O_RDWR | O_CREAT, using: disk)
                 // An existing folder may have another protection.
-                FileProtection.apply(to: path)
+                disk.protect(path)
             }
             return descriptor
         }

@@ -39,6 +39,18 @@ public enum JournalFailure: Error, Sendable, Hashable {
         default: self = .system(operation: operation, code: code)
         }
     }
+
+    /// The system's error number, or the most frequent one of a case with several; nil if no system call has failed.
+    var code: Int32? {
+        switch self {
+        case .noSpace: ENOSPC
+        case .notPermitted: EACCES
+        case .readOnly: EROFS
+        case .missing: ENOENT
+        case .system(_, let code): code
+        case .notPrivate, .newerVersion, .damagedRecord, .notOneLine, .tagTooLong: nil
+        }
+    }
 }
 
 extension JournalFailure: CustomStringConvertible, LocalizedError {

@@ -13,19 +13,23 @@ import Musl
 /// System calls on files, with errors thrown as ``JournalFailure``. New files are readable by their user alone.
 package enum SystemFile {
     package struct Identity: Hashable {
-        let device: UInt64
+        package let device: UInt64
         let number: UInt64
     }
 
     package struct Status {
         package let identity: Identity
+        /// In bytes; `Int.max` for a larger file than an `Int` can represent.
         package let size: Int
         /// The number of hard links to the file.
         package let linkCount: Int
         let owner: UInt32
         /// The nine bits of read, write and execute, and the special bits above them.
-        let permissions: Int
+        package let permissions: Int
+        /// The time of the last modification, in seconds since 1970.
+        let modified: TimeInterval
         let isRegular: Bool
+        package let isDirectory: Bool
 
         package var isOwn: Bool { owner == geteuid() }
 
@@ -36,27 +40,46 @@ package enum SystemFile {
     }
 
     /// Opens a regular file, and nothing else: a link would lead to another file, and a pipe would block the thread.
-    package static func open(_ path: String, _ flags: Int32, using disk: Disk = .system) throws -> Int32 {
+    package static func open(
+        _ path: String, _ flags: Int32, using disk: Disk = .system
+    ) throws(JournalFailure) -> Int32 {
+        try openWithStatus(path, flags, using: disk).file
+    }
+
+    /// Opens a file like ``open(_:_:using:)``, and returns its status as well.
+    package static func openWithStatus(
+        _ path: String, _ flags: Int32, using disk: Disk
+    ) throws(JournalFailure) -> (file: Int32, status: Status) {
         let file = try descriptor(path, flags | O_NOFOLLOW | O_NONBLOCK, using: disk)
         guard let status = try? status(file), status.isRegular else {
             _ = close(file)
             // The same error as for a symbolic link.
-            throw JournalFailure.system(operation: "open", code: ELOOP)
+            throw .system(operation: "open", code: ELOOP)
         }
-        return file
+        return (file, status)
     }
 
     /// Creates a file in place of any other of this name, so that a planted file does not keep its permissions.
     package static func create(_ path: String, using disk: Disk) throws -> Int32 {
-        guard unlink(path) == 0 || errno == ENOENT else { throw JournalFailure("unlink") }
+        try remove(path)
         return try open(path, O_RDWR | O_CREAT | O_EXCL, using: disk)
+    }
+
+    /// Removes a file; returns false if it does not exist.
+    @discardableResult
+    package static func remove(_ path: String) throws -> Bool {
+        if unlink(path) == 0 { return true }
+        guard errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
+        return false
     }
 
     package static func openDirectory(_ path: String, using disk: Disk) throws -> Int32 {
         try descriptor(path, O_RDONLY | O_DIRECTORY, using: disk)
     }
 
-    private static func descriptor(_ path: String, _ flags: Int32, using disk: Disk) throws -> Int32 {
+    private static func descriptor(
+        _ path: String, _ flags: Int32, using disk: Disk
+    ) throws(JournalFailure) -> Int32 {
         while true {
             let descriptor = disk.open(path, flags | O_CLOEXEC)
             if descriptor >= 0 { return descriptor }
@@ -106,38 +129,48 @@ package enum SystemFile {
     }
 
     /// Nil if the file does not exist.
-    package static func status(_ path: String) throws -> Status? {
+    ///
+    /// - Parameter directory: the open directory that a relative path starts from, otherwise the current one.
+    package static func status(
+        _ path: UnsafePointer<CChar>, in directory: Int32 = AT_FDCWD, followsLinks: Bool = true
+    ) throws -> Status? {
         var status = stat()
-        if stat(path, &status) == 0 { return Status(status) }
+        if fstatat(directory, path, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 { return Status(status) }
         guard errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("stat") }
         return nil
     }
 
     /// Reads up to `count` bytes from the offset; fewer only at the end of the file.
     package static func read(_ descriptor: Int32, from offset: Int, count: Int) throws -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
-            read = 0
-            while read < count {
-                let step = pread(
-                    descriptor, UnsafeMutableRawPointer(buffer.baseAddress! + read), count - read,
-                    off_t(offset + read))
-                if step == 0 { return }
-                if step > 0 { read += step } else if errno != EINTR { throw JournalFailure("pread") }
-            }
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, count in
+            count = try read(descriptor, into: UnsafeMutableRawBufferPointer(buffer), from: offset)
         }
+    }
+
+    /// Fills the buffer from the offset on, and returns the number of bytes; fewer only at the end of the file.
+    static func read(
+        _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, from offset: Int
+    ) throws(JournalFailure) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let step = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + count))
+            if step == 0 { break }
+            if step > 0 { count += step } else if errno != EINTR { throw JournalFailure("pread") }
+        }
+        return count
     }
 
     /// The bytes of a regular file; nil if it does not exist, or has more than `limit`.
     package static func contents(_ path: String, limit: Int = .max, using disk: Disk) throws -> [UInt8]? {
-        let file: Int32
+        let (file, status): (Int32, Status)
         do {
-            file = try open(path, O_RDONLY, using: disk)
+            (file, status) = try openWithStatus(path, O_RDONLY, using: disk)
         } catch JournalFailure.missing {
             return nil
         }
         defer { _ = close(file) }
-        let size = try status(file).size
-        return size <= limit ? try read(file, from: 0, count: size) : nil
+        return status.size <= limit ? try read(file, from: 0, count: status.size) : nil
     }
 
     /// Replaces a file durably: a crash or a power failure leaves the old or the new one.
@@ -152,7 +185,7 @@ package enum SystemFile {
         let file = try create(next, using: disk)
         do {
             defer { _ = close(file) }
-            FileProtection.apply(to: next)
+            disk.protect(next)
             try write(bytes, to: file, at: 0, using: disk)
             // Otherwise the new name could survive a power failure without the bytes.
             guard disk.sync(file) == 0 else { throw JournalFailure("fsync") }
@@ -194,22 +227,24 @@ package enum SystemFile {
         guard disk.sync(descriptor) == 0 || [EINVAL, ENOTSUP].contains(errno) else { throw JournalFailure("fsync") }
     }
 
-    /// Creates a directory and its missing parents, which only the user may enter. Their names are made durable, since
-    /// a power failure could otherwise lose everything in them.
-    package static func makeDirectory(_ path: String, using disk: Disk) throws {
+    /// Creates a directory and its missing parents, which only the user may enter.
+    ///
+    /// - Parameter syncsName: false if a power failure may lose the new directories, with everything in them.
+    package static func makeDirectory(_ path: String, syncsName: Bool = true, using disk: Disk) throws {
         let parent = (path as NSString).deletingLastPathComponent
         if disk.makeDirectory(path) != 0 {
             if errno == EEXIST { return }
             guard errno == ENOENT else { throw JournalFailure("mkdir") }
             guard !parent.isEmpty, parent != path else { throw JournalFailure.missing }
-            try makeDirectory(parent, using: disk)
+            try makeDirectory(parent, syncsName: syncsName, using: disk)
             if disk.makeDirectory(path) != 0 {
                 if errno == EEXIST { return }
                 throw JournalFailure("mkdir")
             }
         }
-        FileProtection.apply(to: path)
-        try syncDirectory(parent, using: disk)
+        // Before anything is in it: files created in it later inherit the protection.
+        disk.protect(path)
+        if syncsName { try syncDirectory(parent, using: disk) }
     }
 
     /// Creates a directory for secrets. Throws ``JournalFailure/notPrivate`` if others may write to an existing one.
@@ -244,7 +279,14 @@ extension SystemFile.Status {
         linkCount = Int(clamping: status.st_nlink)
         owner = status.st_uid
         permissions = Int(status.st_mode & 0o7777)
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        modified = TimeInterval(time.tv_sec) + TimeInterval(time.tv_nsec) / 1e9
         isRegular = status.st_mode & S_IFMT == S_IFREG
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
     }
 }
 

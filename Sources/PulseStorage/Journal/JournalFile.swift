@@ -183,15 +183,15 @@ final class JournalFile {
 
     /// Deletes the file of damaged lines. Call it inside ``exclusively(_:)`` only.
     func discardDamaged() throws {
-        guard unlink(asidePath) == 0 || errno == ENOENT || errno == ENOTDIR else { throw JournalFailure("unlink") }
+        try SystemFile.remove(asidePath)
     }
 
     /// Stores damaged lines beside the journal, and returns the number of bytes stored.
     private func setAside(_ pieces: [ArraySlice<UInt8>]) throws -> Int {
-        let aside = try SystemFile.open(asidePath, O_RDWR | O_CREAT, using: disk)
-        FileProtection.apply(to: asidePath)
+        let (aside, status) = try SystemFile.openWithStatus(asidePath, O_RDWR | O_CREAT, using: disk)
+        disk.protect(asidePath)
         defer { _ = SystemFile.close(aside) }
-        var size = try SystemFile.status(aside).size
+        var size = status.size
         var kept = 0
         for piece in pieces where size + piece.count < Self.asideLimit {
             let line = Array(piece) + (piece.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")])

@@ -31,7 +31,7 @@ struct BodyFiles: Sendable {
     var isEmpty: Bool { names().isEmpty }
 
     func exists(_ name: String) -> Bool {
-        ((try? SystemFile.status(url(name).path)) ?? nil) != nil
+        (try? SystemFile.status(url(name).path)) != nil
     }
 
     /// Writes all chunks, and returns once they are on the disk. Leaves no file after an error.
@@ -41,7 +41,7 @@ struct BodyFiles: Sendable {
                 try SystemFile.makePrivateDirectory(directory.path, using: disk)
                 let file = try SystemFile.openLocked(url(name).path, O_RDWR | O_CREAT | O_TRUNC, using: disk)
                 unnamed.withLock { $0[name] = file }
-                FileProtection.apply(to: url(name).path)
+                disk.protect(url(name).path)
                 return file
             }
             try await fill(file, from: chunks)
@@ -126,7 +126,6 @@ struct BodyFiles: Sendable {
     }
 
     private func names() -> [String] {
-        guard ((try? SystemFile.status(directory.path)) ?? nil) != nil else { return [] }
-        return (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+        (try? SystemDirectory.names(in: directory.path)) ?? []
     }
 }

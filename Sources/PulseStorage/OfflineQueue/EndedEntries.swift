@@ -33,7 +33,7 @@ struct EndedEntries: Sendable {
         let all = (read().filter { !ids.contains($0.id) } + ended).suffix(Self.capacity)
         guard let file = try? SystemFile.open(path, O_WRONLY | O_CREAT | O_TRUNC) else { return }
         defer { _ = SystemFile.close(file) }
-        FileProtection.apply(to: path)
+        Disk.system.protect(path)
         let lines = all.map { "\($0.id.uuidString) \(String(decoding: $0.reason.note, as: UTF8.self))\n" }
         try? SystemFile.write(Array(lines.joined().utf8), to: file, at: 0, using: .system)
     }

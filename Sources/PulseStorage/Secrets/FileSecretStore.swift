@@ -47,14 +47,13 @@ public struct FileSecretStore: SecretStore {
         let path = try path(of: account, .read)
         return try withTypedErrors(.read) {
             guard try SystemFile.privateDirectoryExists(directory) else { return nil }
-            let file: Int32
+            let (file, status): (Int32, SystemFile.Status)
             do {
-                file = try SystemFile.open(path, O_RDONLY, using: disk)
+                (file, status) = try SystemFile.openWithStatus(path, O_RDONLY, using: disk)
             } catch JournalFailure.missing {
                 return nil
             }
             defer { _ = SystemFile.close(file) }
-            let status = try SystemFile.status(file)
             guard status.owner == geteuid(), status.permissions & 0o077 == 0 else {
                 throw SecretStoreFailure(.read, .notPrivate)
             }
@@ -82,8 +81,8 @@ public struct FileSecretStore: SecretStore {
         try withTypedErrors(.remove) {
             guard try SystemFile.privateDirectoryExists(directory) else { return }
             try withLock {
-                try remove(path + Self.temporarySuffix)
-                try remove(path)
+                try SystemFile.remove(path + Self.temporarySuffix)
+                try SystemFile.remove(path)
                 try SystemFile.syncDirectory(directory, using: disk)
             }
         }
@@ -117,11 +116,6 @@ public struct FileSecretStore: SecretStore {
             }
         }
         return name
-    }
-
-    private func remove(_ path: String) throws {
-        guard unlink(path) != 0, errno != ENOENT else { return }
-        throw JournalFailure("unlink")
     }
 
     /// Runs `body` under a lock for writing processes and threads: two writers must not share a temporary file.

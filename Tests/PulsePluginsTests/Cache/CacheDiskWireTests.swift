@@ -67,16 +67,19 @@ struct CacheDiskWireTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let (disk, state) = (DispatchSemaphore(value: 0), Locked((hangs: false, isAsked: false)))
+        var faulty = Disk.system
+        faulty.open = { path, flags in
+            let isLookup = flags & (O_ACCMODE | O_DIRECTORY) == O_RDONLY
+            let hangs = state.withLock { state in
+                guard isLookup else { return false }
+                state.isAsked = state.hangs
+                return state.hangs
+            }
+            if hangs { disk.wait() }
+            return systemOpen(path, flags)
+        }
         let storage = DiskCacheStorage(
-            directory: folder, maxBytes: 1 << 20, maxEntries: 10, refuses: nil,
-            refusesToOpen: {
-                let hangs = state.withLock { state in
-                    state.isAsked = state.hangs
-                    return state.hangs
-                }
-                if hangs { disk.wait() }
-                return nil
-            }, clock: TestClock())
+            directory: folder, maxBytes: 1 << 20, maxEntries: 10, disk: faulty, clock: TestClock())
         try await CacheStage.run(CachePlugin(policy: .rfc9111, storage: storage)) { stage in
             stage.serve(["Cache-Control": "max-age=60"])
             try await stage.get()

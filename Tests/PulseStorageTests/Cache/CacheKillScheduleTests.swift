@@ -38,7 +38,7 @@ struct CacheKillScheduleTests {
                 let store = DiskCacheStorage(directory: folder.url, maxBytes: 4 << 20, maxEntries: 30)
                 let usage = await store.usage()
                 #expect(usage.entries <= 30 && usage.bytes <= 4 << 20, what)
-                #expect(try DiskDirectory.names(in: store.folder.temporaryPath).isEmpty, what)
+                #expect(try SystemDirectory.names(in: store.folder.temporaryPath).isEmpty, what)
                 for number in 0..<40 {
                     for partition in ["0", "1"] {
                         let key = CacheKey(partition: partition, url: "/\(number)")

@@ -14,8 +14,8 @@ struct DiskCacheStorageTests {
     @Test func aMissingTemporaryFileCreatesNoFolders() async throws {
         try await TestFolder.run { folder in
             let name = try #require(DiskName(CacheKey.test("/a")))
-            #expect(throws: DiskFailure.self) {
-                try DiskFolder(folder.url).place(folder.url.path + "/gone", as: name, 0)
+            #expect(throws: JournalFailure.missing) {
+                try DiskFolder(folder.url, using: .system).place(folder.url.path + "/gone", as: name, 0)
             }
             #expect(folder.everything.isEmpty)
         }
@@ -94,14 +94,14 @@ struct DiskCacheStorageTests {
 
     @Test func theFolderIsProtectedBeforeAnythingIsInIt() async throws {
         try await TestFolder.run { folder in
-            let contents = Locked<[String]?>(nil)
-            let cache = DiskFolder(
-                folder.url,
-                protect: { path in
-                    contents.withLock { $0 = try? FileManager.default.contentsOfDirectory(atPath: path) }
-                })
+            let contents = Locked<[String: [String]]>([:])
+            var disk = Disk.system
+            disk.protect = { path in
+                contents.withLock { $0[path] = try? FileManager.default.contentsOfDirectory(atPath: path) }
+            }
+            let cache = DiskFolder(folder.url, using: disk)
             try cache.makeFolders(cache.temporaryPath)
-            #expect(contents.withLock { $0 } == [])
+            #expect(contents.withLock { $0 } == [folder.url.path: [], cache.path: [], cache.temporaryPath: []])
             #expect(FileManager.default.fileExists(atPath: cache.temporaryPath))
         }
     }
@@ -168,12 +168,12 @@ struct DiskCacheStorageTests {
 
     /// A store whose reads wait for the gate, if it is closed.
     private func store(in folder: TestFolder, _ gate: DiskGate, _ clock: TestClock) -> DiskCacheStorage {
-        DiskCacheStorage(
-            directory: folder.url, maxBytes: 1 << 20, maxEntries: 100, refuses: nil,
-            refusesToOpen: {
-                gate.pass()
-                return nil
-            }, clock: clock)
+        var disk = Disk.system
+        disk.open = { path, flags in
+            if flags.opensToRead { gate.pass() }
+            return systemOpen(path, flags)
+        }
+        return DiskCacheStorage(directory: folder.url, maxBytes: 1 << 20, maxEntries: 100, disk: disk, clock: clock)
     }
 
     @Test func aCancelledLookupDoesNotWaitAndOtherWorkHasItsThreads() async throws {
@@ -282,7 +282,7 @@ struct DiskCacheStorageTests {
             let writer = try await store.writer(for: .test("/b"))
             _ = try await writer.write(Data("in progress".utf8))
             _ = await folder.store().usage()
-            #expect(try DiskDirectory.names(in: temporary.path).count == 1)
+            #expect(try SystemDirectory.names(in: temporary.path).count == 1)
             #expect(try await writer.commit(.test()))
             #expect(try await store.texts(.test("/b")) == ["in progress"])
         }
@@ -292,9 +292,13 @@ struct DiskCacheStorageTests {
     func aFullDiskLeavesTheStoreUnchanged(limit: Int) async throws {
         try await TestFolder.run { folder in
             try await folder.store().put("old", .test("/a"))
-            let full = DiskCacheStorage(
-                directory: folder.url, maxBytes: 1_000_000, maxEntries: 100,
-                refuses: { $0 > limit ? ENOSPC : nil })
+            var disk = Disk.system
+            disk.write = { file, bytes, offset in
+                guard offset + bytes.count > limit else { return Disk.system.write(file, bytes, offset) }
+                errno = ENOSPC
+                return -1
+            }
+            let full = DiskCacheStorage(directory: folder.url, maxBytes: 1_000_000, maxEntries: 100, disk: disk)
             let body = String(repeating: "n", count: 400)
             await #expect(throws: PulseError.self) { try await full.put(body, .test("/a")) }
             await #expect(throws: PulseError.self) {
@@ -304,7 +308,7 @@ struct DiskCacheStorageTests {
             }
             #expect(try await full.texts(.test("/a")) == ["old"])
             #expect(folder.files.count == 1)
-            #expect(try DiskDirectory.names(in: full.folder.temporaryPath).isEmpty)
+            #expect(try SystemDirectory.names(in: full.folder.temporaryPath).isEmpty)
         }
     }
 
@@ -368,9 +372,13 @@ struct DiskCacheStorageTests {
     func aFileThatCannotBeOpenedForAMomentIsAMissAndIsKept(code: Int32) async throws {
         try await TestFolder.run { folder in
             let isRefused = Locked(true)
-            let store = DiskCacheStorage(
-                directory: folder.url, maxBytes: 1_000_000, maxEntries: 100, refuses: nil,
-                refusesToOpen: { isRefused.withLock { $0 } ? code : nil })
+            var disk = Disk.system
+            disk.open = { path, flags in
+                guard flags.opensToRead, isRefused.withLock({ $0 }) else { return systemOpen(path, flags) }
+                errno = code
+                return -1
+            }
+            let store = DiskCacheStorage(directory: folder.url, maxBytes: 1_000_000, maxEntries: 100, disk: disk)
             try await folder.store().put("old", .test("/a"))
             #expect(try await store.texts(.test("/a")).isEmpty)
             await #expect(throws: PulseError.self) { try await store.put("new", .test("/a")) }
@@ -434,7 +442,7 @@ struct DiskCacheStorageTests {
             let store = folder.store()
             try await store.put("a", .test("/a", partition: "p"))
             let real = store.folder.path
-            let partition = try #require(DiskDirectory.names(in: real).first { $0 != "tmp" })
+            let partition = try #require(SystemDirectory.names(in: real).first { $0 != "tmp" })
             for path in ["\(real)/\(partition)", real] {
                 try FileManager.default.moveItem(atPath: path, toPath: real + ".real")
                 // A link to itself, which no process can follow, not even with every permission.
@@ -497,6 +505,11 @@ struct DiskCacheStorageTests {
             #expect(try await store.texts(.test("/a")).isEmpty)
         }
     }
+}
+
+extension Int32 {
+    /// Whether these flags open a file to read it, rather than a new file or a directory.
+    fileprivate var opensToRead: Bool { self & (O_ACCMODE | O_DIRECTORY) == O_RDONLY }
 }
 
 /// Lets the threads of a store pass, or holds them like a disk that hangs.

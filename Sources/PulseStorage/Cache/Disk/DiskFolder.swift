@@ -16,19 +16,12 @@ struct DiskFolder: Sendable {
 
     let path: String
     private let earlierPaths: [String]
-    private let refusesToOpen: (@Sendable () -> Int32?)?
-    private let protect: @Sendable (String) -> Void
+    let disk: Disk
 
-    /// - Parameter refusesToOpen: for tests: the error code of a file that must not be opened.
-    /// - Parameter protect: applies file protection to the folder.
-    init(
-        _ directory: URL, refusesToOpen: (@Sendable () -> Int32?)? = nil,
-        protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) }
-    ) {
+    init(_ directory: URL, using disk: Disk) {
         path = directory.path + "/" + Self.version
         earlierPaths = Self.earlierVersions.map { directory.path + "/" + $0 }
-        self.refusesToOpen = refusesToOpen
-        self.protect = protect
+        self.disk = disk
     }
 
     var temporaryPath: String { path + "/tmp" }
@@ -47,7 +40,7 @@ struct DiskFolder: Sendable {
         /// The file is not an intact record.
         case damaged
         /// The system currently refuses to open the file; the file itself may be intact.
-        case unreadable(DiskFailure)
+        case unreadable(JournalFailure)
         case response(DiskRecord, DiskFile)
     }
 
@@ -56,22 +49,22 @@ struct DiskFolder: Sendable {
     }
 
     func read(_ name: DiskName, _ slot: Int) -> Slot {
-        let refusal = refusesToOpen?()
-        guard refusal == nil, let file = DiskFile.reading(path(of: name, slot)) else {
-            let code = refusal ?? errno
-            switch code {
-            case ENOENT: return .empty
-            // A link, a socket, or a file in place of a folder.
-            case ELOOP, ENXIO, ENOTDIR: return .damaged
-            default: return .unreadable(DiskFailure(code: code))
+        do {
+            let file = try DiskFile.open(path(of: name, slot), using: disk)
+            return Self.record(in: file).map { .response($0, file) } ?? .damaged
+        } catch {
+            switch error {
+            case .missing: return .empty
+            // A link, a folder, or a socket.
+            case .system(_, ELOOP), .system(_, ENXIO): return .damaged
+            default: return .unreadable(error)
             }
         }
-        guard let record = Self.record(in: file) else { return .damaged }
-        return .response(record, file)
     }
 
     static func record(in file: DiskFile) -> DiskRecord? {
-        guard let size = file.size, size >= DiskRecord.footerSize else { return nil }
+        let size = file.size
+        guard size >= DiskRecord.footerSize else { return nil }
         var tail = [UInt8](repeating: 0, count: min(size, tailSize))
         let isRead = tail.withUnsafeMutableBytes { file.read(into: $0, at: size - $0.count) }
         let lengths = tail.withUnsafeBytes { tail in
@@ -97,32 +90,17 @@ struct DiskFolder: Sendable {
         let target = path(of: name, slot)
         // Other processes may remove an empty folder in between: this one, or its parent.
         for _ in 0..<10_000 {
-            if rename(temporary, target) == 0 { return }
+            if disk.rename(temporary, target) == 0 { return }
             // The written file itself may be gone, with the whole cache: then a new folder does not help.
-            guard errno == ENOENT, access(temporary, F_OK) == 0 else { throw DiskFailure() }
-            do {
-                try makeFolders(path + "/" + name.folder)
-            } catch let failure as DiskFailure where failure.code == ENOENT {
-                continue
-            }
+            guard errno == ENOENT, access(temporary, F_OK) == 0 else { throw JournalFailure("rename") }
+            do { try makeFolders(path + "/" + name.folder) } catch JournalFailure.missing {}
         }
-        guard rename(temporary, target) == 0 else { throw DiskFailure() }
+        guard disk.rename(temporary, target) == 0 else { throw JournalFailure("rename") }
     }
 
+    /// Creates a folder with its parents. A cache need not survive a power failure, so that nothing is synced.
     func makeFolders(_ path: String) throws {
-        if access(self.path, F_OK) != 0 {
-            try makeFolder(self.path)
-            // Protected before anything is in it: files created in it later inherit the protection.
-            protect(self.path)
-        }
-        try makeFolder(path)
-    }
-
-    private func makeFolder(_ path: String) throws {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { throw DiskFailure() }
-        try makeFolder(String(path[..<slash]))
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw DiskFailure() }
+        try SystemFile.makeDirectory(path, syncsName: false, using: disk)
     }
 
     // MARK: Removing
@@ -132,7 +110,9 @@ struct DiskFolder: Sendable {
     @discardableResult
     func remove(_ name: DiskName) throws -> Int {
         var count = 0
-        for slot in (0..<DiskName.slotCount).reversed() where try remove(path(of: name, slot)) { count += 1 }
+        for slot in (0..<DiskName.slotCount).reversed() where try SystemFile.remove(path(of: name, slot)) {
+            count += 1
+        }
         return count
     }
 
@@ -141,17 +121,10 @@ struct DiskFolder: Sendable {
         for path in earlierPaths where access(path, F_OK) == 0 { try FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Removes a file; returns false if it did not exist.
-    func remove(_ path: String) throws -> Bool {
-        if unlink(path) == 0 { return true }
-        guard errno == ENOENT || errno == ENOTDIR else { throw DiskFailure() }
-        return false
-    }
-
     /// Removes the empty folders of a partition, which would reveal the number of users.
     func removeEmptyFolders(of partition: DiskName.Half) {
         let partitionPath = path + "/" + partition.text
-        for shard in (try? DiskDirectory.names(in: partitionPath)) ?? [] { rmdir(partitionPath + "/" + shard) }
+        for shard in (try? names(in: partitionPath)) ?? [] { rmdir(partitionPath + "/" + shard) }
         rmdir(partitionPath)
     }
 
@@ -168,8 +141,8 @@ struct DiskFolder: Sendable {
         try partitions().flatMap { partition -> [(partition: DiskName.Half, shard: String)] in
             let names: [String]
             do {
-                names = try DiskDirectory.names(in: path + "/" + partition.text)
-            } catch let failure as DiskFailure where failure.isRefusal {
+                names = try self.names(in: path + "/" + partition.text)
+            } catch JournalFailure.notPermitted {
                 return []
             }
             // Only if it is still empty: another process may be creating its first shard.
@@ -182,28 +155,32 @@ struct DiskFolder: Sendable {
     func sizes(of name: DiskName) -> [Int] {
         var sizes: [Int] = []
         for slot in 0..<DiskName.slotCount {
-            var status = stat()
-            guard lstat(path(of: name, slot), &status) == 0, let size = Int(exactly: status.st_size) else { break }
-            sizes.append(size)
+            guard let status = try? SystemFile.status(path(of: name, slot), followsLinks: false), status.size < .max
+            else { break }
+            sizes.append(status.size)
         }
         return sizes
     }
 
+    private func names(in path: String) throws -> [String] {
+        try SystemDirectory.names(in: path, using: disk)
+    }
+
     func partitions() throws -> [DiskName.Half] {
-        try DiskDirectory.names(in: path).compactMap { DiskName.Half(hex: $0.utf8) }
+        try names(in: path).compactMap { DiskName.Half(hex: $0.utf8) }
     }
 
     /// Every cache file of a partition, or of one of its shards.
     func forEachFile(
         of partition: DiskName.Half, inShard only: String? = nil,
-        _ body: (DiskName, _ slot: Int, DiskDirectory.Entry, DiskDirectory) throws -> Void
+        _ body: (DiskName, _ slot: Int, SystemDirectory.Entry) throws -> Void
     ) throws {
         let partitionPath = path + "/" + partition.text
-        for shard in try only.map({ [$0] }) ?? DiskDirectory.names(in: partitionPath) {
-            try DiskDirectory.forEachName(in: partitionPath + "/" + shard) { file, directory in
+        for shard in try only.map({ [$0] }) ?? names(in: partitionPath) {
+            try SystemDirectory.forEachName(in: partitionPath + "/" + shard, using: disk) { file in
                 var slot = 0
                 guard let name = DiskName(partition: partition, file: file.bytes, slot: &slot) else { return }
-                try body(name, slot, file, directory)
+                try body(name, slot, file)
             }
         }
     }

@@ -56,12 +56,12 @@ final class DiskScan: Sendable {
             var failure: (any Error)?
             let (partition, shard) = shards[index]
             do {
-                try folder.forEachFile(of: partition, inShard: shard) { name, slot, file, directory in
-                    guard let status = file.status(in: directory) else { return }
-                    found.append(DiskCacheIndex.Found(name: name, slot: slot, size: status.size, used: status.used))
+                try folder.forEachFile(of: partition, inShard: shard) { name, slot, file in
+                    guard let status = try? file.status(), status.size < .max else { return }
+                    found.append(DiskCacheIndex.Found(name: name, slot: slot, size: status.size, used: status.modified))
                 }
                 if found.isEmpty { folder.removeEmptyFolder(shard, of: partition) }
-            } catch let refusal as DiskFailure where refusal.isRefusal {
+            } catch JournalFailure.notPermitted {
                 // Another user's folder: files that this process can neither read nor remove do not count.
             } catch let error {
                 failure = error

@@ -10,34 +10,35 @@ final class TemporaryDiskFile: Sendable {
 
     let path: String
     private let name: String
-    private let file: DiskFile
+    private let folder: DiskFolder
+    private let descriptor: Int32
     private let state = Locked((checksum: CacheChecksum(), count: 0, isPlaced: false))
-    private let refuses: (@Sendable (_ bytes: Int) -> Int32?)?
 
-    /// - Parameter refuses: for tests: the error code to fail with at that number of bytes.
-    init(in folder: DiskFolder, refuses: (@Sendable (_ bytes: Int) -> Int32?)? = nil) throws {
-        self.refuses = refuses
+    init(in folder: DiskFolder) throws {
+        self.folder = folder
         name = "\(getpid())-\(SystemRandomness().next().hex)"
         path = folder.temporaryPath + "/" + name
         Self.inProgress.withLock { [name] in _ = $0.insert(name) }
         do {
-            file = try Self.create(path, in: folder)
+            descriptor = try Self.create(path, in: folder)
         } catch {
             Self.inProgress.withLock { [name] in _ = $0.remove(name) }
             throw error
         }
     }
 
-    private static func create(_ path: String, in folder: DiskFolder) throws -> DiskFile {
+    private static func create(_ path: String, in folder: DiskFolder) throws -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_EXCL
         do {
-            return try DiskFile.creating(path)
-        } catch let failure as DiskFailure where failure.code == ENOENT {
+            return try SystemFile.open(path, flags, using: folder.disk)
+        } catch JournalFailure.missing {
             try folder.makeFolders(folder.temporaryPath)
-            return try DiskFile.creating(path)
+            return try SystemFile.open(path, flags, using: folder.disk)
         }
     }
 
     deinit {
+        _ = SystemFile.close(descriptor)
         if !state.withLock({ $0.isPlaced }) { unlink(path) }
         Self.inProgress.withLock { _ = $0.remove(name) }
     }
@@ -46,8 +47,7 @@ final class TemporaryDiskFile: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        if let code = refuses?(count + bytes.count) { throw DiskFailure(code: code) }
-        try file.append(bytes)
+        try SystemFile.write(bytes, to: descriptor, at: count, using: folder.disk)
         state.withLock { state in
             state.checksum.update(bytes)
             state.count += bytes.count
@@ -58,13 +58,12 @@ final class TemporaryDiskFile: Sendable {
     func finish(_ key: CacheKey, _ head: CachedResponse.Head) throws -> Int {
         let (checksum, count) = state.withLock { ($0.checksum.value, $0.count) }
         let record = DiskRecord(key: key, head: head, bodyLength: count, bodyChecksum: checksum).encoded()
-        if let code = refuses?(count + record.count) { throw DiskFailure(code: code) }
-        try record.withUnsafeBytes { try file.append($0) }
+        try SystemFile.write(record, to: descriptor, at: count, using: folder.disk)
         return count + record.count
     }
 
     /// Renames the file to its final name.
-    func place(as name: DiskName, _ slot: Int, in folder: DiskFolder) throws {
+    func place(as name: DiskName, _ slot: Int) throws {
         try folder.place(path, as: name, slot)
         state.withLock { $0.isPlaced = true }
     }
@@ -72,7 +71,7 @@ final class TemporaryDiskFile: Sendable {
     /// Removes the temporary files of killed processes.
     static func removeLeftovers(in folder: DiskFolder) throws {
         // Listed before `inProgress` is read: a file that is created in between is not among the listed names.
-        let names = try DiskDirectory.names(in: folder.temporaryPath)
+        let names = try SystemDirectory.names(in: folder.temporaryPath, using: folder.disk)
         let own = inProgress.withLock { $0 }
         for name in names {
             let owner = name.split(separator: "-").first.flatMap { Int32($0) } ?? 0
