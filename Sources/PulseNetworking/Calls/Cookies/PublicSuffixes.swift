@@ -29,11 +29,7 @@ struct PublicSuffixes: Sendable {
 
     /// Reads a file in the format of publicsuffix.org. Nil unless it is a regular file with a complete list.
     init?(file path: String) {
-        guard let file = try? SystemFile.open(path, O_RDONLY) else { return nil }
-        defer { _ = SystemFile.close(file) }
-        guard let size = try? SystemFile.status(file).size, size <= Self.sizeLimit,
-            let bytes = try? SystemFile.read(file, from: 0, count: size)
-        else { return nil }
+        guard let bytes = try? SystemFile.contents(path, limit: Self.sizeLimit, using: .system) else { return nil }
         self.init(list: bytes)
     }
 

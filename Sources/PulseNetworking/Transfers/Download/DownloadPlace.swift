@@ -55,7 +55,9 @@ struct DownloadPlace: Sendable {
     /// The same place, with the bytes of another file. From another volume they are copied beside the target.
     init(_ place: DownloadPlace, bytesOf file: URL) throws {
         (directory, name) = (place.directory, place.name)
-        guard let device = FileStatus(place.directory)?.device, FileStatus(file.path)?.device != device else {
+        guard let device = Self.status(place.directory)?.identity.device,
+            Self.status(file.path)?.identity.device != device
+        else {
             partial = file.path
             return
         }
@@ -77,17 +79,17 @@ struct DownloadPlace: Sendable {
 
     /// Throws if the file cannot be created here.
     func check() throws {
-        guard let status = stat(directory), status.isDirectory else { throw TransferFailure.unusableDestination }
-        guard let target, let existing = stat(target) else { return }
+        guard let status = Self.status(directory), status.isDirectory else { throw TransferFailure.unusableDestination }
+        guard let target, let existing = Self.status(target) else { return }
         if existing.isDirectory { throw TransferFailure.unusableDestination }
     }
 
     /// Throws if the file exists.
     func checkIsFree() throws {
-        if let target, stat(target) != nil { throw TransferFailure.fileExists.asPulseError }
+        if let target, Self.status(target) != nil { throw TransferFailure.fileExists.asPulseError }
     }
 
-    private func stat(_ path: String) -> FileStatus? { FileStatus(path) }
+    private static func status(_ path: String) -> SystemFile.Status? { try? SystemFile.status(path) }
 
     /// Moves the partial file to its final name, and returns its URL.
     ///
@@ -119,7 +121,7 @@ struct DownloadPlace: Sendable {
         case EEXIST: return false
         case EPERM, ENOTSUP, EMLINK:
             // The file system has no links.
-            if stat(path) != nil { return false }
+            if Self.status(path) != nil { return false }
             guard disk.rename(partial, path) == 0 else { throw JournalFailure("rename") }
             return true
         default: throw JournalFailure("link")
@@ -138,32 +140,8 @@ struct DownloadPlace: Sendable {
             _ = unlink(path)
             _ = SystemFile.close(descriptor)
         }
-        return FileStatus(descriptor).map(\.permissions) ?? 0o600
+        return (try? SystemFile.status(descriptor)).map { mode_t($0.permissions & 0o777) } ?? 0o600
     }
 }
 
 private func createFile(_ path: String) -> Int32 { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666) }
-
-private struct FileStatus {
-    let isDirectory: Bool
-    let permissions: mode_t
-    let device: UInt64
-
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    init?(_ descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    private init(_ status: stat) {
-        isDirectory = status.st_mode & S_IFMT == S_IFDIR
-        permissions = mode_t(status.st_mode) & 0o777
-        device = UInt64(truncatingIfNeeded: status.st_dev)
-    }
-}

@@ -100,14 +100,13 @@ final class PartialFile: @unchecked Sendable {
         while true {
             let lock = FileLock(path: place.partial, disk: disk)
             guard try lock.tryAcquire() else { throw TransferFailure.busy }
-            let descriptor = try SystemFile.open(place.partial, O_RDWR | O_CREAT, using: disk)
-            let status = try? SystemFile.status(descriptor)
-            let size = Int64(status?.size ?? 0)
-            let isOwn = status?.isOwn ?? true
+            let (descriptor, status) = try SystemFile.openWithStatus(place.partial, O_RDWR | O_CREAT, using: disk)
+            let size = Int64(status.size)
+            let isOwn = status.isOwn
             let state = isOwn ? PartialState.read(place.state, using: disk) : nil
             let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
             let partial = PartialFile(place, stored, disk, clock, lock, descriptor)
-            if status?.linkCount ?? 1 > 1 || !isOwn && mayReplace {
+            if status.linkCount > 1 || !isOwn && mayReplace {
                 // A crash has left the partial name of a file that is in place, or another user's file is here. Some
                 // file systems assign each file to another user, so this is tried only once.
                 if !isOwn { mayReplace = false }
@@ -121,7 +120,7 @@ final class PartialFile: @unchecked Sendable {
 
     private func removeName() throws {
         try Self.removeState(place, disk)
-        guard unlink(place.partial) == 0 || errno == ENOENT else { throw JournalFailure("unlink") }
+        try SystemFile.remove(place.partial)
     }
 
     /// Runs a job on a thread that may wait for a disk.
