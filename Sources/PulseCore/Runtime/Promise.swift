@@ -37,13 +37,7 @@ package final class Promise<Value: Sendable>: Sendable {
         while true {
             if let value = state.withLock({ $0.value }) { return value }
             await withTaskCancellationHandler {
-                await withCheckedContinuation { waiter in
-                    let hasCome = state.withLock { state in
-                        if state.value == nil { state.waiter = waiter }
-                        return state.value != nil
-                    }
-                    if hasCome { waiter.resume() }
-                }
+                await state.suspend(if: { $0.value == nil }) { $0.waiter = $1 }
             } onCancel: {
                 onCancel()
             }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-#if os(Linux)
-import PulseCore
-
-/// Makes tasks wait until it opens, once: here for the end of a loop's thread.
-struct Latch: Sendable {
+/// A latch: opens once, and any number of tasks wait until then.
+package struct Latch: Sendable {
     private struct State {
         var isOpen = false
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -12,8 +9,10 @@ struct Latch: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// Resumes the waiting tasks, and lets later ones pass.
-    func open() {
+    package func open() {
         let waiters = state.withLock { state in
             state.isOpen = true
             defer { state.waiters = [] }
@@ -22,14 +21,8 @@ struct Latch: Sendable {
         waiters.forEach { $0.resume() }
     }
 
-    func wait() async {
-        await withCheckedContinuation { waiter in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiters.append(waiter) }
-                return state.isOpen
-            }
-            if isOpen { waiter.resume() }
-        }
+    /// Waits until the latch is open. A cancelled task waits too.
+    package func wait() async {
+        await state.suspend(if: { !$0.isOpen }) { $0.waiters.append($1) }
     }
 }
-#endif
