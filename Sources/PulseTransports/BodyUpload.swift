@@ -81,13 +81,7 @@ final class BodyUpload: Sendable {
     func end() async throws {
         channel.endReading()
         await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let isOver = state.withLock { state in
-                    if !state.isOver { state.waiter = waiter }
-                    return state.isOver
-                }
-                if isOver { waiter.resume() }
-            }
+            await state.suspend(if: { !$0.isOver }) { $0.waiter = $1 }
         } onCancel: {
             cancel()
         }

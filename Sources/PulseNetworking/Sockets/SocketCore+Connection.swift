@@ -86,13 +86,10 @@ extension SocketCore {
         reader?.resume()
         guard isFull else { return true }
         hold(true)
-        await withCheckedContinuation { source in
-            let waits = state.withLock { state in
-                guard let link = state.link, !link.isOver else { return false }
-                guard link.greeting == nil else { return state.link?.greeting?.waitForRoom(source) ?? false }
-                return state.inbox.waitForRoom(source)
-            }
-            if !waits { source.resume() }
+        await state.suspend { state, source in
+            guard let link = state.link, !link.isOver else { return false }
+            guard link.greeting == nil else { return state.link?.greeting?.waitForRoom(source) ?? false }
+            return state.inbox.waitForRoom(source)
         }
         hold(false)
         return state.withLock { state in
@@ -133,10 +130,7 @@ extension SocketCore {
         hold(true)
         // The messages of a greeting may have moved to the inbox of the open socket meanwhile.
         while now < deadline, state.withLock({ $0.mayReply }) {
-            await withCheckedContinuation { source in
-                let waits = state.withLock { $0.waitForReader(source) }
-                if !waits { source.resume() }
-            }
+            await state.suspend { $0.waitForReader($1) }
         }
         hold(false)
         client.deadlines.remove(alarm)

@@ -47,10 +47,7 @@ extension SocketCore {
     private func waitForRoom() async {
         interrupt { [self] in state.withLock { $0.inbox.takeSource() }?.resume() }
         defer { state.withLock { $0.interruption = nil } }
-        await withCheckedContinuation { source in
-            let waits = state.withLock { $0.close == nil && $0.inbox.waitForRoom(source) }
-            if !waits { source.resume() }
-        }
+        await state.suspend { $0.close == nil && $0.inbox.waitForRoom($1) }
     }
 
     // MARK: A connection

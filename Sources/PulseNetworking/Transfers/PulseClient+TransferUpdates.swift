@@ -135,14 +135,11 @@ extension PulseClient {
             }
 
             private func news() async {
-                await withCheckedContinuation { continuation in
-                    let hasNews = state.withLock { state in
-                        if state.progress != nil || state.result != nil { return true }
-                        if case .ended = state.work { return true }
-                        state.waiter = continuation
-                        return false
-                    }
-                    if hasNews { continuation.resume() }
+                await state.suspend { state, waiter in
+                    if state.progress != nil || state.result != nil { return false }
+                    if case .ended = state.work { return false }
+                    state.waiter = waiter
+                    return true
                 }
             }
         }

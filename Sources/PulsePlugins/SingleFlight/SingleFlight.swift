@@ -94,14 +94,7 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
 
     /// Suspends until this many callers wait at the same time: for tests.
     func waitUntil(waiters: Int) async {
-        await withCheckedContinuation { continuation in
-            let isMet = state.withLock { state in
-                guard state.machine.subscriberCount < waiters else { return true }
-                state.watchers.append((waiters, continuation))
-                return false
-            }
-            if isMet { continuation.resume() }
-        }
+        await state.suspend(if: { $0.machine.subscriberCount < waiters }) { $0.watchers.append((waiters, $1)) }
     }
 
     /// Suspends until no run is in progress: for tests.
@@ -183,26 +176,14 @@ final class SingleFlight<Key: Hashable & Sendable, Outcome: Sendable>: Sendable 
     }
 
     private func end(of run: Run) async {
-        await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { _ in
-                if !run.hasEnded { run.endWaiters.append(continuation) }
-                return run.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
+        await state.suspend(if: { _ in !run.hasEnded }) { _, waiter in run.endWaiters.append(waiter) }
     }
 
     // MARK: A caller
 
     private func settled(_ subscription: Subscription) async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isSettled = state.withLock { _ in
-                    if !subscription.isSettled { subscription.waiter = continuation }
-                    return subscription.isSettled
-                }
-                if isSettled { continuation.resume() }
-            }
+            await state.suspend(if: { _ in !subscription.isSettled }) { _, waiter in subscription.waiter = waiter }
         } onCancel: {
             subscription.run.calls.leave(subscription.member)
             self.leave(subscription)

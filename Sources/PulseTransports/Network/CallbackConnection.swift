@@ -124,18 +124,10 @@ final class CallbackConnection: ReusableConnection {
 
     /// Waits until resumed, unless there is no reason to or the task is cancelled.
     private func wait(_ role: Role, while isWaiting: (State) -> Bool) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let waits = state.withLock { state in
-                    // An earlier cancellation found no waiter to resume.
-                    guard isWaiting(state), !Task.isCancelled else { return false }
-                    state.waiters[role] = waiter
-                    return true
-                }
-                if !waits { waiter.resume() }
-            }
+        await state.suspend(if: isWaiting) {
+            $0.waiters[role] = $1
         } onCancel: {
-            state.update { [$0.waiters.removeValue(forKey: role)] }
+            $0.waiters.removeValue(forKey: role)
         }
     }
 }

@@ -74,19 +74,11 @@ final class ConnectionPool: IdleConnections {
             }
         }
         defer { if let alarm { deadlines.remove(alarm) } }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let waits = state.withLock { state -> Bool in
-                    // An earlier cancellation or timeout found no continuation.
-                    guard !Task.isCancelled, !isLate.withLock({ $0 }) else { return false }
-                    guard state.machine.isWaiting(id, for: key) else { return false }
-                    state.continuations[id] = continuation
-                    return true
-                }
-                if !waits { continuation.resume() }
-            }
+        // An earlier timeout found no continuation.
+        await state.suspend(if: { !isLate.withLock { $0 } && $0.machine.isWaiting(id, for: key) }) {
+            $0.continuations[id] = $1
         } onCancel: {
-            interrupt(id)
+            $0.continuations.removeValue(forKey: id)
         }
         guard Task.isCancelled || isLate.withLock({ $0 }) else { return clock.uptime - start }
         leave(id, key)

@@ -116,12 +116,6 @@ package struct CallRegistry: Sendable {
 
     /// Waits until no call is in progress.
     func idle() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if !state.calls.isEmpty { state.idleWaiters.append(continuation) }
-                return state.calls.isEmpty
-            }
-            if isIdle { continuation.resume() }
-        }
+        await state.suspend(if: { !$0.calls.isEmpty }) { $0.idleWaiters.append($1) }
     }
 }

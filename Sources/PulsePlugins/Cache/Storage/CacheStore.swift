@@ -160,10 +160,7 @@ final class CacheStore: Sendable {
         log.withLock { $0.invalidate(selection) }
         flights.close { selection.mayConcern($0.key) }
         // Waits even if the caller is cancelled: storing takes a short time.
-        await withCheckedContinuation { continuation in
-            let isIdle = log.withLock { !$0.wait(continuation) { selection.mayConcern($0) } }
-            if isIdle { continuation.resume() }
-        }
+        await log.suspend { $0.wait($1) { selection.mayConcern($0) } }
         let count = try await storage.remove(selection)
         guard count > 0 else { return }
         counters.withLock { $0.invalidations += count }
