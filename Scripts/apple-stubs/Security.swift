@@ -8,16 +8,28 @@ import FoundationNetworking
 // MacTypes.h, iOS 2, macOS 10.0.
 public typealias OSStatus = Int32
 
-// CoreFoundation, which Security re-exports. In Apple's SDK these are classes of their own, which bridge to those of
-// Foundation by `as`; CFError conforms to Error in Foundation. CFBase.h and others, iOS 2, macOS 10.0.
+// CoreFoundation, which Security re-exports. In Apple's SDK these are classes without members, which bridge to and from those
+// of Foundation and of Swift. Here they are protocols without members, since `as` knows no bridge on Linux: check-apple writes
+// `any`, and casts a constant to `String` by `string(of:)`. CFError conforms to Error in Foundation. CFBase.h and others, iOS 2,
+// macOS 10.0.
 public typealias CFIndex = Int
 public typealias CFTypeID = UInt
 public typealias CFTypeRef = AnyObject
-public typealias CFArray = NSArray
-public typealias CFData = NSData
-public typealias CFDictionary = NSDictionary
-public typealias CFString = NSString
+public protocol CFArray {}
+public protocol CFData {}
+public protocol CFDictionary {}
+public protocol CFString: Hashable {}
+extension NSArray: CFArray {}
+extension Array: CFArray {}
+extension NSData: CFData {}
+extension Data: CFData {}
+extension NSDictionary: CFDictionary {}
+extension Dictionary: CFDictionary {}
+extension NSString: CFString {}
+extension String: CFString {}
 public typealias CFAllocator = NSObject
+
+public func string(of constant: any CFString) -> String { "" }
 
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID { 0 }
 
@@ -42,59 +54,59 @@ public var errSecSuccess: OSStatus { 0 }
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
 
 // SecTrust.h, iOS 2, macOS 10.3 and iOS 7, macOS 10.3. The arguments of the first two are nullable or not by their kind.
-public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
+public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: (any CFArray)?) -> OSStatus { 0 }
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
 public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
 
 // SecPolicy.h, iOS 2, macOS 10.6.
-public func SecPolicyCreateSSL(_ server: Bool, _ hostname: CFString?) -> SecPolicy { SecPolicy() }
+public func SecPolicyCreateSSL(_ server: Bool, _ hostname: (any CFString)?) -> SecPolicy { SecPolicy() }
 
 // SecImportExport.h, iOS 2, macOS 10.6 (10.7 for the key of the passphrase).
 public func SecPKCS12Import(
-    _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
+    _ pkcs12_data: any CFData, _ options: any CFDictionary, _ items: UnsafeMutablePointer<(any CFArray)?>
 ) -> OSStatus { 0 }
-public var kSecImportExportPassphrase: CFString { "" }
+public var kSecImportExportPassphrase: any CFString { "" }
 // iOS 18, macOS 15.
-public var kSecImportToMemoryOnly: CFString { "" }
-public var kSecImportItemIdentity: CFString { "" }
-public var kSecImportItemCertChain: CFString { "" }
+public var kSecImportToMemoryOnly: any CFString { "" }
+public var kSecImportItemIdentity: any CFString { "" }
+public var kSecImportItemCertChain: any CFString { "" }
 
 // SecIdentity.h, iOS 2, macOS 10.3.
 public func SecIdentityGetTypeID() -> CFTypeID { 0 }
 
 // SecTrust.h, iOS 15, macOS 12.
-public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { nil }
+public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> (any CFArray)? { nil }
 
 // SecCertificate.h, iOS 2, macOS 10.3 (10.6 for the first).
-public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
-public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData { NSData() }
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: any CFData) -> SecCertificate? { nil }
+public func SecCertificateCopyData(_ certificate: SecCertificate) -> any CFData { NSData() }
 
 // SecItem.h: the constants are `extern const CFStringRef`. iOS 2, macOS 10.6.
-public var kSecClass: CFString { "" }
-public var kSecClassGenericPassword: CFString { "" }
-public var kSecAttrService: CFString { "" }
-public var kSecAttrAccount: CFString { "" }
+public var kSecClass: any CFString { "" }
+public var kSecClassGenericPassword: any CFString { "" }
+public var kSecAttrService: any CFString { "" }
+public var kSecAttrAccount: any CFString { "" }
 // iOS 3, macOS 10.9.
-public var kSecAttrAccessGroup: CFString { "" }
+public var kSecAttrAccessGroup: any CFString { "" }
 // iOS 4, macOS 10.9.
-public var kSecAttrAccessible: CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlock: CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString { "" }
+public var kSecAttrAccessible: any CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlock: any CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: any CFString { "" }
 // iOS 13, macOS 10.15.
-public var kSecUseDataProtectionKeychain: CFString { "" }
-public var kSecValueData: CFString { "" }
-public var kSecReturnData: CFString { "" }
-public var kSecMatchLimit: CFString { "" }
-public var kSecMatchLimitOne: CFString { "" }
+public var kSecUseDataProtectionKeychain: any CFString { "" }
+public var kSecValueData: any CFString { "" }
+public var kSecReturnData: any CFString { "" }
+public var kSecMatchLimit: any CFString { "" }
+public var kSecMatchLimitOne: any CFString { "" }
 
 // SecItem.h, iOS 2, macOS 10.6; the results are nullable in both ways.
-public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+public func SecItemCopyMatching(_ query: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 
-public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+public func SecItemAdd(_ attributes: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 
-public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus { 0 }
+public func SecItemUpdate(_ query: any CFDictionary, _ attributesToUpdate: any CFDictionary) -> OSStatus { 0 }
 
-public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }
+public func SecItemDelete(_ query: any CFDictionary) -> OSStatus { 0 }
 
 // These are in Foundation, whose stub cannot import this module: this one imports it. NSURLProtectionSpace.h, iOS 3,
 // macOS 10.6; nullable.
@@ -161,7 +173,7 @@ public typealias sec_protocol_metadata_t = sec_protocol_metadata
 public func sec_identity_create(_ identity: SecIdentity) -> sec_identity_t? { nil }
 
 public func sec_identity_create_with_certificates(
-    _ identity: SecIdentity, _ certificates: CFArray
+    _ identity: SecIdentity, _ certificates: any CFArray
 ) -> sec_identity_t? { nil }
 
 public func sec_trust_copy_ref(_ trust: sec_trust_t) -> Unmanaged<SecTrust> { .passRetained(SecTrust()) }

@@ -39,8 +39,8 @@ enum TestIdentities {
         let options = NSDictionary(dictionary: [AnyHashable(kSecImportExportPassphrase): password])
         let status = SecPKCS12Import(try data("\(name).p12") as CFData, options as CFDictionary, &items)
         try #require(status == errSecSuccess, "SecPKCS12Import: \(status)")
-        let item = try #require(items?.firstObject as? NSDictionary)
-        let identity = try #require(item.object(forKey: kSecImportItemIdentity)) as AnyObject
+        let item = try #require((items as? [[String: Any]])?.first)
+        let identity = try #require(item[kSecImportItemIdentity as String]) as AnyObject
         try #require(CFGetTypeID(identity) == SecIdentityGetTypeID())
         return try #require(
             sec_identity_create_with_certificates(
