@@ -300,7 +300,8 @@ struct DiskCacheStorageTests {
             }
             let full = DiskCacheStorage(directory: folder.url, maxBytes: 1_000_000, maxEntries: 100, disk: disk)
             let body = String(repeating: "n", count: 400)
-            await #expect(throws: PulseError.self) { try await full.put(body, .test("/a")) }
+            let error = await #expect(throws: PulseError.self) { try await full.put(body, .test("/a")) }
+            #expect(error?.description == "DiskFailure: No space left on device")
             await #expect(throws: PulseError.self) {
                 let writer = try await full.writer(for: .test("/a"))
                 for _ in 0..<400 { _ = try await writer.write(Data("n".utf8)) }
@@ -475,6 +476,38 @@ struct DiskCacheStorageTests {
             #expect(try partitions() == 0)
             try await store.put("x", .test("/1", partition: "p1"))
             #expect(try await store.texts(.test("/1", partition: "p1")) == ["x"])
+        }
+    }
+
+    @Test(arguments: [(EACCES, 1), (EPERM, 1), (EIO, 0)] as [(Int32, Int)])
+    func foldersOfAnotherUserAreSkipped(code: Int32, count: Int) async throws {
+        try await TestFolder.run { folder in
+            let store = folder.store()
+            for partition in ["own", "other"] { try await store.put("x", .test("/a", partition: partition)) }
+            let other = try #require(DiskName(.test("/a", partition: "other")))
+            // The folder of the partition, or the one in it.
+            for name in [other.partition.text, other.folder] {
+                var disk = Disk.system
+                disk.open = { path, flags in
+                    guard path.hasSuffix(name) else { return systemOpen(path, flags) }
+                    errno = code
+                    return -1
+                }
+                let later = DiskCacheStorage(directory: folder.url, maxBytes: 1 << 20, maxEntries: 100, disk: disk)
+                #expect(await later.usage().entries == count)
+            }
+        }
+    }
+
+    /// It would wait for the medium, and need not survive a power failure.
+    @Test func nothingIsSynced() async throws {
+        try await TestFolder.run { folder in
+            let faulty = FaultyDisk()
+            let store = DiskCacheStorage(
+                directory: folder.url, maxBytes: 1 << 20, maxEntries: 100, disk: faulty.disk)
+            try await store.put("a", .test("/a"))
+            #expect(try await store.remove(.all) == 1)
+            #expect(faulty.plan.withLock { $0.syncs } == 0)
         }
     }
 
