@@ -57,12 +57,9 @@ extension SecretStoreFailure {
             case .noSpace: .noSpace
             case .notPermitted: .notPermitted
             case .notPrivate: .notPrivate
-            case .readOnly: .system(code: EROFS)
-            case .missing: .system(code: ENOENT)
             // A symbolic link.
             case .system(_, ELOOP): .notPrivate
-            case .system(_, let code): .system(code: code)
-            case .newerVersion, .damagedRecord, .notOneLine, .tagTooLong: .damaged
+            default: failure.code.map { .system(code: $0) } ?? .damaged
             }
         self.init(operation, reason)
     }
