@@ -9,12 +9,15 @@ public import Testing
 /// The test runner starts all tests at once. Thousands of tasks then wait for a thread, and a client of one test waits for
 /// the server in its own process for longer than its timeout. The time limit of a test includes its wait: it must be
 /// longer than the whole run takes on a slow machine.
-public struct Throttle: SuiteTrait, TestTrait, TestScoping {
+public struct Throttle: SuiteTrait, TestTrait {
     // Many, since most tests wait: for a server, or for the thread of `HeavyWork`.
     private static let turns = Turns(count: 16 * ProcessInfo.processInfo.activeProcessorCount)
 
     public let isRecursive = true
+}
 
+#if compiler(>=6.1)  // Swift 6.0 runs all tests at once.
+extension Throttle: TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -24,6 +27,7 @@ public struct Throttle: SuiteTrait, TestTrait, TestScoping {
         try await function()
     }
 }
+#endif
 
 extension Trait where Self == Throttle {
     /// The tests wait for their turn, so that few run at once. All suites have this trait.

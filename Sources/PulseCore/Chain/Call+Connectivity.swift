@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 extension Call {
-    /// Suspends until `monitor` reports a network path, for at least `shortest` and at most `longest` seconds. A
-    /// monitor may be wrong: only a connection attempt shows whether there is a network. Throws `CancellationError`
-    /// when the call is cancelled.
+    /// Suspends until `monitor` reports a network path, for at least `shortest` and at most `longest` seconds. Throws
+    /// `CancellationError` when the call is cancelled.
     func waitForConnectivity(
         _ monitor: any ConnectivityMonitor, atLeast shortest: TimeInterval, atMost longest: TimeInterval
     ) async throws {
         let clock = environment.clock
         let start = clock.uptime
-        let task = Task {
-            await withTaskGroup(of: Bool.self) { group in
-                group.addTask { await monitor.showsAWay() }
-                group.addTask {
-                    try? await clock.sleep(longest, for: .connectivity)
-                    return true
-                }
-                // Once the monitor's updates have ended, only the time limit counts.
-                while let isOver = await group.next(), !isOver {}
-                group.cancelAll()
-            }
-        }
+        let task = Task { await monitor.waitForPath(atMost: longest, clock) }
         await withTaskCancellationHandler {
             await task.value
         } onCancel: {
@@ -33,8 +21,23 @@ extension Call {
 }
 
 extension ConnectivityMonitor {
+    /// Waits for a status with a network path, or until that many seconds have passed or the task is cancelled. A
+    /// monitor may be wrong: only a connection attempt shows whether there is a network.
+    package func waitForPath(atMost seconds: TimeInterval, _ clock: any PulseClock) async {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await showsPath() }
+            group.addTask {
+                try? await clock.sleep(seconds, for: .connectivity)
+                return true
+            }
+            // Once the monitor's updates have ended, only the time limit counts.
+            while let isOver = await group.next(), !isOver {}
+            group.cancelAll()
+        }
+    }
+
     /// Waits for a status with a network path; false if the updates end without such a status.
-    fileprivate func showsAWay() async -> Bool {
+    private func showsPath() async -> Bool {
         for await status in updates where status.path != .unsatisfied {
             return true
         }

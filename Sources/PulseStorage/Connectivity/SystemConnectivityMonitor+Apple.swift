@@ -26,9 +26,16 @@ final class PlatformConnectivitySource: ConnectivitySource, @unchecked Sendable 
         if path.usesInterfaceType(.wiredEthernet) { interfaces.insert(.wired) }
         if path.usesInterfaceType(.loopback) { interfaces.insert(.loopback) }
         if path.usesInterfaceType(.other) { interfaces.insert(.other) }
+        #if os(watchOS)
+        // Only some apps may use Network.framework there. It shows no path to the others, though URLSession has one
+        // (TN3135).
+        let withoutPath = ConnectivityStatus.Path.unknown
+        #else
+        let withoutPath = ConnectivityStatus.Path.unsatisfied
+        #endif
         // `requiresConnection` counts as satisfied: a request may establish the connection.
         return ConnectivityStatus(
-            path: path.status == .unsatisfied ? .unsatisfied : .satisfied, interfaces: interfaces,
+            path: path.status == .unsatisfied ? withoutPath : .satisfied, interfaces: interfaces,
             isExpensive: path.isExpensive, isConstrained: path.isConstrained)
     }
 }

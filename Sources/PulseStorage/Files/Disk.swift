@@ -14,7 +14,7 @@ import Musl
 /// them.
 package struct Disk: Sendable {
     /// Takes descriptor, bytes and offset; returns the number of bytes written.
-    package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int
+    package var write: @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int
     /// Returns once everything written is on the medium.
     package var sync: @Sendable (Int32) -> Int32
     package var rename: @Sendable (_ from: String, _ to: String) -> Int32
@@ -24,6 +24,8 @@ package struct Disk: Sendable {
     package var makeDirectory: @Sendable (String) -> Int32
     /// Makes a new file or directory readable after the first unlock since boot.
     package var protect: @Sendable (String) -> Void
+    /// Excludes a new directory from backups.
+    package var excludeFromBackup: @Sendable (String) -> Void
     /// Takes a directory and returns the bytes that its user may still write there; nil if that is unknown.
     package var freeSpace: @Sendable (String) -> Int64?
     /// Seconds: an append runs on the caller's thread if the last commit took less than this. Two context switches cost
@@ -31,12 +33,13 @@ package struct Disk: Sendable {
     package var inPlaceLimit: TimeInterval
 
     package init(
-        write: @escaping @Sendable (Int32, UnsafeRawBufferPointer, Int) -> Int,
+        write: @escaping @Sendable (Int32, UnsafeRawBufferPointer, Int64) -> Int,
         sync: @escaping @Sendable (Int32) -> Int32,
         rename: @escaping @Sendable (_ from: String, _ to: String) -> Int32,
         open: @escaping @Sendable (String, Int32) -> Int32 = systemOpen,
         makeDirectory: @escaping @Sendable (String) -> Int32 = systemMakeDirectory,
         protect: @escaping @Sendable (String) -> Void = { FileProtection.apply(to: $0) },
+        excludeFromBackup: @escaping @Sendable (String) -> Void = { FileProtection.excludeFromBackup($0) },
         freeSpace: @escaping @Sendable (String) -> Int64? = systemFreeSpace,
         inPlaceLimit: TimeInterval = 0
     ) {
@@ -46,6 +49,7 @@ package struct Disk: Sendable {
         self.open = open
         self.makeDirectory = makeDirectory
         self.protect = protect
+        self.excludeFromBackup = excludeFromBackup
         self.freeSpace = freeSpace
         self.inPlaceLimit = inPlaceLimit
     }

@@ -19,8 +19,8 @@ package enum SystemFile {
 
     package struct Status {
         package let identity: Identity
-        /// In bytes; `Int.max` for a larger file than an `Int` can represent.
-        package let size: Int
+        /// In bytes.
+        package let length: Int64
         /// The number of hard links to the file.
         package let linkCount: Int
         let owner: UInt32
@@ -31,6 +31,8 @@ package enum SystemFile {
         let isRegular: Bool
         package let isDirectory: Bool
 
+        /// In bytes; `Int.max` for a larger file than an `Int` can represent.
+        package var size: Int { Int(clamping: length) }
         package var isOwn: Bool { owner == geteuid() }
 
         /// Whether users other than root and this process's may change the directory's contents: one of them owns it,
@@ -201,16 +203,16 @@ package enum SystemFile {
     package static func next(_ path: String) -> String { path + "-new" }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int, using disk: Disk) throws {
-        try bytes.withUnsafeBytes { try write($0, to: descriptor, at: offset, using: disk) }
+        try bytes.withUnsafeBytes { try write($0, to: descriptor, at: Int64(offset), using: disk) }
     }
 
     package static func write(
-        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int, using disk: Disk
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64, using disk: Disk
     ) throws {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-            let step = disk.write(descriptor, rest, offset + written)
+            let step = disk.write(descriptor, rest, offset + Int64(written))
             if step > 0 { written += step } else if step == 0 || errno != EINTR { throw JournalFailure("pwrite") }
         }
     }
@@ -230,13 +232,17 @@ package enum SystemFile {
     /// Creates a directory and its missing parents, which only the user may enter.
     ///
     /// - Parameter syncsName: false if a power failure may lose the new directories, with everything in them.
-    package static func makeDirectory(_ path: String, syncsName: Bool = true, using disk: Disk) throws {
+    /// - Parameter isBackedUp: whether backups contain a new directory. Its parents, which the app may share, are
+    ///   contained.
+    package static func makeDirectory(
+        _ path: String, syncsName: Bool = true, isBackedUp: Bool = false, using disk: Disk
+    ) throws {
         let parent = (path as NSString).deletingLastPathComponent
         if disk.makeDirectory(path) != 0 {
             if errno == EEXIST { return }
             guard errno == ENOENT else { throw JournalFailure("mkdir") }
             guard !parent.isEmpty, parent != path else { throw JournalFailure.missing }
-            try makeDirectory(parent, syncsName: syncsName, using: disk)
+            try makeDirectory(parent, syncsName: syncsName, isBackedUp: true, using: disk)
             if disk.makeDirectory(path) != 0 {
                 if errno == EEXIST { return }
                 throw JournalFailure("mkdir")
@@ -244,6 +250,7 @@ package enum SystemFile {
         }
         // Before anything is in it: files created in it later inherit the protection.
         disk.protect(path)
+        if !isBackedUp { disk.excludeFromBackup(path) }
         if syncsName { try syncDirectory(parent, using: disk) }
     }
 
@@ -275,7 +282,7 @@ extension SystemFile.Status {
     fileprivate init(_ status: stat) {
         identity = SystemFile.Identity(
             device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
-        size = Int(clamping: status.st_size)
+        length = Int64(status.st_size)
         linkCount = Int(clamping: status.st_nlink)
         owner = status.st_uid
         permissions = Int(status.st_mode & 0o7777)

@@ -14,7 +14,7 @@ extension URLSessionConfiguration {
         connectionProxyDictionary = proxy.dictionary?.mapValues(\.base)
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {  // newer: routes without a dictionary
             let configurations = try proxy.configurations()
-            if configurations != proxyConfigurations { proxyConfigurations = configurations }
+            if !configurations.isEmpty || !proxyConfigurations.isEmpty { proxyConfigurations = configurations }
         }
     }
 

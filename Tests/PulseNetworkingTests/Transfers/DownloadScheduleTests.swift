@@ -227,8 +227,8 @@ struct DownloadScheduleTests {
         while !rest.isEmpty {
             let chunk = rest.prefix(1 + below(8))
             rest = rest.dropFirst(chunk.count)
-            guard let new = machine.receive(chunk.count) else { return machine.receivedTooMuch() }
-            disk.bytes += chunk.suffix(new)
+            guard let new = machine.receive(Int64(chunk.count)) else { return machine.receivedTooMuch() }
+            disk.bytes += chunk.suffix(Int(new))
             if below(3) == 0, machine.isResumable { disk.saved = (machine.content, disk.bytes.count) }
         }
         return response.isCut ? machine.failed(Self.lost) : machine.ended()

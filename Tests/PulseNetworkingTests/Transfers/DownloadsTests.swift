@@ -422,7 +422,9 @@ struct DownloadsTests {
         }
     }
 
-    @Test func aDownloadWithoutAConnectionWaitsForOne() async throws {
+    /// A monitor that stays wrong stops a download for five minutes at most.
+    @Test(arguments: [true, false])
+    func aDownloadWithoutAConnectionWaitsForOne(isReported: Bool) async throws {
         try await run { world in
             let (part, feed) = AsyncStream<Data>.makeStream()
             let file = world.serve("/file")
@@ -439,7 +441,8 @@ struct DownloadsTests {
                 }
             }
             let monitor = ManualConnectivityMonitor(.unsatisfied)
-            let client = world.client(connectivity: monitor)
+            let clock = TestClock()
+            let client = world.client(clock: clock, connectivity: monitor)
             let downloads = Downloads(directory: world.list, client: client)
             let download = try await downloads.add(
                 path("/file"), to: world.file("a.bin"), download: .init().with(\.maxAttemptsWithoutProgress, value: 1))
@@ -450,7 +453,12 @@ struct DownloadsTests {
             let events = await names(download) { if case .waiting = $0 { true } else { false } }
             #expect(events.drop { $0 == "progress" } == ["waiting"], "\(events)")
             #expect(world.server.requests.count == 2)
-            monitor.set(.satisfied)
+            if isReported {
+                monitor.set(.satisfied)
+            } else {
+                await clock.sleepers(atLeast: 1, for: .connectivity)
+                await clock.advance(by: 300)
+            }
             #expect(try Data(contentsOf: await download.file()) == world.data)
             await downloads.shutdown()
             await client.shutdown()

@@ -154,11 +154,11 @@ struct PartialFileTests {
     @Test func aFullDiskKeepsTheOldFileAndWhatCame() async throws {
         try await Self.withTarget { target in
             var disk = Disk.system
-            let room = 40_000
+            let room: Int64 = 40_000
             disk.write = { descriptor, bytes, offset in
                 guard offset < room else { return Self.failing(ENOSPC, -1) }
                 return Disk.system.write(
-                    descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(room - offset)), offset)
+                    descriptor, UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(room - offset))), offset)
             }
             Self.expect(await Self.download(to: target, on: disk), .noSpace(needed: 100_000))
             #expect(Self.content(target) == Self.old)
@@ -223,7 +223,7 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             var disk = Disk.system
             disk.write = { descriptor, bytes, offset in
-                offset >= 3 * Self.pieceSize ? Self.failing(ENOSPC, -1) : Disk.system.write(descriptor, bytes, offset)
+                offset >= Int64(3 * Self.pieceSize) ? Self.failing(ENOSPC, -1) : Disk.system.write(descriptor, bytes, offset)
             }
             Self.expect(
                 await Self.downloadInPieces(5, to: target, on: disk).error, .noSpace(needed: Int64(Self.pieceSize)))
@@ -261,7 +261,7 @@ struct PartialFileTests {
             let isBeyond = DispatchSemaphore(value: 0)
             var disk = Disk.system
             disk.write = { descriptor, bytes, offset in
-                let end = offset + bytes.count
+                let end = Int(offset) + bytes.count
                 written.withLock { $0 = end }
                 let unsynced = end - synced.withLock { $0 }
                 most.withLock { $0 = max($0, unsynced) }

@@ -373,8 +373,9 @@ struct RateLimitPluginTests {
         }
         let client = PulseClient(
             configuration: PulseConfiguration().with(\.baseURL, value: URL(string: "https://api.example.com"))
-                .with(\.clock, value: clock),
-            plugins: [.rateLimit(maxWait: 1), .retry(maxAttempts: 2), inner, ValidatorPlugin([validator])],
+                .with(\.clock, value: clock)
+                .with(\.retryPolicy, value: RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)),
+            plugins: [.rateLimit(maxWait: 1), inner, ValidatorPlugin([validator])],
             transport: MockTransport(stubs: [stub]))
         let call = Request<EmptyResponse>(.get, "/")
         _ = try await client.request(call.option(\.route, "a"))
@@ -383,7 +384,7 @@ struct RateLimitPluginTests {
         await clock.advance(by: 10)
         let error = await #expect(throws: PulseError.self) { try await second.value }
         #expect(error?.kind == .rateLimited && stub.count == 2)
-        let result = await client.result(of: call.option(\.route, "b"))
+        let result = await client.result(of: call.option(\.route, "b").option(\.retry, .never))
         guard case .failure(.rateLimited(retryAfter: 10)) = result else {
             Issue.record("\(result)")
             return

@@ -294,7 +294,7 @@ struct DiskCacheStorageTests {
             try await folder.store().put("old", .test("/a"))
             var disk = Disk.system
             disk.write = { file, bytes, offset in
-                guard offset + bytes.count > limit else { return Disk.system.write(file, bytes, offset) }
+                guard Int(offset) + bytes.count > limit else { return Disk.system.write(file, bytes, offset) }
                 errno = ENOSPC
                 return -1
             }

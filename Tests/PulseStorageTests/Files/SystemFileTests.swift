@@ -91,4 +91,15 @@ struct SystemFileTests {
         #expect(sizes.sorted() == [1, 5])
         #expect(try SystemFile.status(directory.file("b").path)?.size == 5)
     }
+
+    /// Its parents may be the app's own, and an existing directory is.
+    @Test func onlyANewDirectoryIsExcludedFromBackups() throws {
+        let excluded = Locked<[String]>([])
+        var disk = Disk.system
+        disk.excludeFromBackup = { path in excluded.withLock { $0.append(path) } }
+        try SystemFile.makeDirectory(path + "/b/c", using: disk)
+        try SystemFile.makePrivateDirectory(path + "/b", using: disk)
+        try SystemFile.makeDirectory(path + "/d", isBackedUp: true, using: disk)
+        #expect(excluded.withLock { $0 } == [path + "/b/c"])
+    }
 }

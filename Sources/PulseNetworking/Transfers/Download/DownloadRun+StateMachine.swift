@@ -146,14 +146,14 @@ extension DownloadRun {
 
         /// Records received bytes of the body. Returns how many trailing ones to store; nil if they exceed the
         /// announced part.
-        mutating func receive(_ count: Int) -> Int? {
-            let known = min(Int64(count), overlap)
+        mutating func receive(_ count: Int64) -> Int64? {
+            let known = min(count, overlap)
             overlap -= known
-            let new = Int64(count) - known
+            let new = count - known
             guard new <= (partEnd ?? .max) - length else { return nil }
             length += new
             if length > highest { (highest, attemptsWithoutProgress, hasProgressed) = (length, 0, true) }
-            return Int(new)
+            return new
         }
 
         /// Handles a body with more bytes than were announced.

@@ -197,7 +197,7 @@ extension DownloadRun {
         private var current: PulseResponse?
         private var account: String?
         /// Number of bytes that this download has received.
-        private var receivedCount = 0
+        private var receivedCount: Int64 = 0
 
         init(
             options: Download.Options, retryPolicy: RetryPolicy, call: Call, key: String?, partial: PartialFile,
@@ -297,8 +297,8 @@ extension DownloadRun {
             if case .file = response.body {
                 // A transport without streams has written the file.
                 let length = try await partial.adopt()
-                receivedCount = Int(length)
-                guard machine.receive(Int(length)) != nil else { return machine.receivedTooMuch() }
+                receivedCount = length
+                guard machine.receive(length) != nil else { return machine.receivedTooMuch() }
                 meter.note(length, of: total)
                 return machine.ended()
             }
@@ -309,13 +309,13 @@ extension DownloadRun {
             var storing: (any Error)?
             do {
                 for try await chunk in stream {
-                    receivedCount += chunk.count
-                    guard let new = machine.receive(chunk.count) else {
+                    receivedCount += Int64(chunk.count)
+                    guard let new = machine.receive(Int64(chunk.count)) else {
                         stream.cancel()
                         return machine.receivedTooMuch()
                     }
                     do {
-                        try await partial.append(chunk.suffix(new), of: total)
+                        try await partial.append(chunk.suffix(Int(clamping: new)), of: total)
                         if machine.isResumable, key != nil { try await partial.syncIfDue(state) }
                     } catch {
                         storing = error
@@ -355,7 +355,7 @@ extension DownloadRun {
             let name = machine.content.name ?? response.request.url.flatMap { SafeFileName.from($0.lastPathComponent) }
             let file = try await partial.finish(name: name, replacesFile: options.replacesFile)
             response.body = .file(file)
-            call.storedByteCount = receivedCount
+            call.storedByteCount = Int(clamping: receivedCount)
             return response
         }
     }

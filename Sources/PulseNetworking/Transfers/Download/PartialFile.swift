@@ -101,7 +101,7 @@ final class PartialFile: @unchecked Sendable {
             let lock = FileLock(path: place.partial, disk: disk)
             guard try lock.tryAcquire() else { throw TransferFailure.busy }
             let (descriptor, status) = try SystemFile.openWithStatus(place.partial, O_RDWR | O_CREAT, using: disk)
-            let size = Int64(status.size)
+            let size = status.length
             let isOwn = status.isOwn
             let state = isOwn ? PartialState.read(place.state, using: disk) : nil
             let stored = state.flatMap { $0.key == key && $0.length <= size && $0.length > 0 ? $0 : nil }
@@ -189,7 +189,7 @@ final class PartialFile: @unchecked Sendable {
         guard !piece.isEmpty else { return }
         let needed = max(Int64(piece.count), (total ?? 0) - written)
         try await onDisk(needed: needed) { [piece, written, descriptor, disk] in
-            try piece.withUnsafeBytes { try SystemFile.write($0, to: descriptor, at: Int(written), using: disk) }
+            try piece.withUnsafeBytes { try SystemFile.write($0, to: descriptor, at: written, using: disk) }
         }
         written += Int64(piece.count)
         piece = Data()
@@ -269,7 +269,7 @@ final class PartialFile: @unchecked Sendable {
 
     /// Adopts the bytes that a transport wrote to the file, and returns their number.
     func adopt() async throws -> Int64 {
-        written = try await onDisk { [descriptor] in Int64(try SystemFile.status(descriptor).size) }
+        written = try await onDisk { [descriptor] in try SystemFile.status(descriptor).length }
         return written
     }
 
@@ -279,7 +279,7 @@ final class PartialFile: @unchecked Sendable {
     func trim(to length: Int64) async throws {
         try await flush()
         try await onDisk { [descriptor] in
-            guard try SystemFile.status(descriptor).size > length else { return }
+            guard try SystemFile.status(descriptor).length > length else { return }
             guard ftruncate(descriptor, off_t(length)) == 0 else { throw JournalFailure("ftruncate") }
         }
     }

@@ -6,6 +6,7 @@ import PulseStorage
 extension DownloadList {
     /// Seconds until a download of another account is tried again.
     private static let accountPeriod: TimeInterval = 60
+    private static let connectionPeriod: TimeInterval = 300
 
     func transfer(_ id: UUID) async {
         guard let item = state.withLock({ $0.items[id] }) else { return }
@@ -60,20 +61,18 @@ extension DownloadList {
         }
     }
 
-    /// Wakes a blocked download when there is a connection, or after a while: no event reports a login.
+    /// Wakes a blocked download when there is a connection, or after a while: no event reports a login, and a monitor
+    /// may be wrong.
     private func wake(_ id: UUID, after obstacle: StateMachine.Obstacle) {
         let environment = client.environment
         state.withLock { state in
             guard case .blocked = state.machine.phases[id] else { return }
             state.alarms[id] = Task.detached {
-                var isGone = false
-                if case .noConnection = obstacle, let updates = environment.connectivity?.updates {
-                    for await status in updates where status.path != .unsatisfied {
-                        isGone = true
-                        break
-                    }
+                if case .noConnection = obstacle, let monitor = environment.connectivity {
+                    await monitor.waitForPath(atMost: Self.connectionPeriod, environment.clock)
+                } else {
+                    try? await environment.clock.sleep(Self.accountPeriod, for: .idle)
                 }
-                if !isGone { try? await environment.clock.sleep(Self.accountPeriod, for: .idle) }
                 guard !Task.isCancelled else { return }
                 self.change { $0.machine.unblock(id) }
             }

@@ -47,7 +47,7 @@ final class TemporaryDiskFile: Sendable {
     var count: Int { state.withLock { $0.count } }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        try SystemFile.write(bytes, to: descriptor, at: count, using: folder.disk)
+        try SystemFile.write(bytes, to: descriptor, at: Int64(count), using: folder.disk)
         state.withLock { state in
             state.checksum.update(bytes)
             state.count += bytes.count
