@@ -212,18 +212,10 @@ public final class TestClock: PulseClock {
 
     private func sleepers(atLeast count: Int, purpose: SleepPurpose?) async {
         let id = state.withLock { $0.takeID() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isMet = state.withLock { state in
-                    guard state.count(of: purpose) < count, !Task.isCancelled else { return true }
-                    state.watchers[id] = Watcher(count: count, purpose: purpose, continuation: continuation)
-                    return false
-                }
-                if isMet { continuation.resume() }
-            }
+        await state.suspend(if: { $0.count(of: purpose) < count }) {
+            $0.watchers[id] = Watcher(count: count, purpose: purpose, continuation: $1)
         } onCancel: {
-            let watcher = state.withLock { $0.watchers.removeValue(forKey: id) }
-            watcher?.continuation.resume()
+            $0.watchers.removeValue(forKey: id)?.continuation
         }
     }
 

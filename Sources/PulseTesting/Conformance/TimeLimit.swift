@@ -8,31 +8,18 @@ enum TimeLimit {
     /// Returns when `body` does. When the time is up, cancels and abandons `body` and throws ``Check/Failure``.
     static func run(seconds: TimeInterval, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let work = Task { try await body() }
-        let first = Locked<CheckedContinuation<Void, any Error>?>(nil)
-        @Sendable func finish(with result: Result<Void, any Error>) {
-            let continuation = first.withLock { first in
-                defer { first = nil }
-                return first
-            }
-            continuation?.resume(with: result)
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                first.withLock { $0 = continuation }
-                let watchdog = Task {
-                    try await SystemClock().sleep(seconds)
-                    // The verdict is set first: a cancelled case ends with its own error.
-                    finish(with: .failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
-                    work.cancel()
-                }
-                Task {
-                    let result = await work.result
-                    watchdog.cancel()
-                    finish(with: result)
-                }
-            }
-        } onCancel: {
+        let verdict = Promise<Result<Void, any Error>>()
+        let watchdog = Task {
+            try await SystemClock().sleep(seconds)
+            // The verdict is set first: a cancelled case ends with its own error.
+            verdict.fulfill(.failure(Check.Failure(reason: "it has not ended within \(seconds) s")))
             work.cancel()
         }
+        Task {
+            let result = await work.result
+            watchdog.cancel()
+            verdict.fulfill(result)
+        }
+        try await verdict.value { work.cancel() }.get()
     }
 }

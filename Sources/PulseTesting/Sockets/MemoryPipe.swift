@@ -26,7 +26,11 @@ final class MemoryPipe: Sendable {
             case .end: return nil
             case nil: try Task.checkCancellation()
             }
-            await waitUnlessCancelled(\.reader) { $0.mustWaitToRead }
+            await state.suspend(if: \.mustWaitToRead) {
+                $0.reader = $1
+            } onCancel: {
+                $0.reader.take()
+            }
         }
     }
 
@@ -71,34 +75,14 @@ final class MemoryPipe: Sendable {
             guard taken < bytes.count else { return }
             if heedsCancellation {
                 try Task.checkCancellation()
-                await waitUnlessCancelled(\.writer) { $0.mustWaitToWrite }
+                await state.suspend(if: \.mustWaitToWrite) {
+                    $0.writer = $1
+                } onCancel: {
+                    $0.writer.take()
+                }
             } else {
-                await wait(\.writer) { $0.mustWaitToWrite }
+                await state.suspend(if: \.mustWaitToWrite) { $0.writer = $1 }
             }
-        }
-    }
-
-    private func waitUnlessCancelled(
-        _ waiter: WritableKeyPath<State, Waiter?> & Sendable, _ mustWait: @Sendable (State) -> Bool
-    ) async {
-        await withTaskCancellationHandler {
-            // An earlier cancellation found no waiter to resume.
-            await wait(waiter) { !Task.isCancelled && mustWait($0) }
-        } onCancel: {
-            state.withLock { $0[keyPath: waiter].take() }?.resume()
-        }
-    }
-
-    private func wait(
-        _ waiter: WritableKeyPath<State, Waiter?> & Sendable, _ mustWait: (State) -> Bool
-    ) async {
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                guard mustWait(state), state[keyPath: waiter] == nil else { return false }
-                state[keyPath: waiter] = continuation
-                return true
-            }
-            if !waits { continuation.resume() }
         }
     }
 
@@ -166,8 +150,8 @@ extension MemoryPipe {
         }
 
         var hasEnded: Bool { ending != nil || isReaderClosed }
-        var mustWaitToRead: Bool { buffer.isEmpty && !hasEnded }
-        var mustWaitToWrite: Bool { buffer.count >= capacity && !hasEnded }
+        var mustWaitToRead: Bool { buffer.isEmpty && !hasEnded && reader == nil }
+        var mustWaitToWrite: Bool { buffer.count >= capacity && !hasEnded && writer == nil }
 
         /// Takes the buffered bytes or the end; nil if the reader must wait.
         mutating func take() throws -> Arrival? {

@@ -9,14 +9,13 @@ final class Listener: Sendable {
     private struct State {
         var source: ReadinessSource?
         var isPaused = true
-        var isDisposed = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     let port: Int
     private let descriptor: SocketDescriptor
     private let poller: ReadinessPoller
     private let state = Locked(State())
+    private let disposed = Latch()
 
     /// Binds and listens; accepts no connection before ``open(on:_:)``.
     init(host: MockServer.Configuration.Host, backlog: Int, _ poller: ReadinessPoller) throws {
@@ -30,7 +29,8 @@ final class Listener: Sendable {
             let source = ReadinessSource(.read, of: descriptor.number, by: poller, on: queue) {
                 self.acceptAll(on: queue, take)
             } onCancel: {
-                self.dispose()
+                self.descriptor.dispose()
+                self.disposed.open()
             }
             state.source = source
             state.isPaused = false
@@ -56,13 +56,7 @@ final class Listener: Sendable {
 
     /// Returns when the port is free again, after ``close()``.
     func disposal() async {
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                if !state.isDisposed { state.waiters.append(continuation) }
-                return !state.isDisposed
-            }
-            if !waits { continuation.resume() }
-        }
+        await disposed.wait()
     }
 
     private func acceptAll(on queue: DispatchQueue, _ take: (SocketDescriptor) -> Void) {
@@ -83,15 +77,5 @@ final class Listener: Sendable {
                 return
             }
         }
-    }
-
-    private func dispose() {
-        let waiters = state.withLock { state in
-            descriptor.dispose()
-            state.isDisposed = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        waiters.forEach { $0.resume() }
     }
 }

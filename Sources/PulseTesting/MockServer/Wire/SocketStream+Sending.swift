@@ -7,14 +7,7 @@ extension SocketStream {
     /// Returns when the handshake is over or has failed.
     private func establishment() async {
         secure()
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                guard !state.channel.isReady, !state.isOver else { return false }
-                state.opener = continuation
-                return true
-            }
-            if !waits { continuation.resume() }
-        }
+        await state.suspend(if: { !$0.channel.isReady && !$0.isOver }) { $0.opener = $1 }
     }
 
     /// Returns when the system has accepted all bytes. Throws if the client has disconnected or the connection was
@@ -95,14 +88,9 @@ extension SocketStream {
             guard state.isOpen else { throw Closed() }
             return try writeSource(&state)
         }
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                guard !state.isDeaf else { return false }
-                state.writer = continuation
-                resumeWriting(&state)
-                return true
-            }
-            if !waits { continuation.resume() }
+        await state.suspend(if: { !$0.isDeaf }) {
+            $0.writer = $1
+            resumeWriting(&$0)
         }
     }
 

@@ -127,18 +127,10 @@ final class SocketStream: Sendable {
             }
             if let next { return next }
             try Task.checkCancellation()
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let waits = state.withLock { state in
-                        // An earlier cancellation found no reader to resume.
-                        guard !state.isOver, state.input.isEmpty, !Task.isCancelled else { return false }
-                        state.reader = continuation
-                        return true
-                    }
-                    if !waits { continuation.resume() }
-                }
+            await state.suspend(if: { !$0.isOver && $0.input.isEmpty }) {
+                $0.reader = $1
             } onCancel: {
-                state.withLock { $0.reader.take() }?.resume()
+                $0.reader.take()
             }
         }
     }
@@ -224,13 +216,7 @@ final class SocketStream: Sendable {
 
     /// Returns when the descriptor has been closed, after ``close(resetting:)``.
     func disposal() async {
-        await withCheckedContinuation { continuation in
-            let waits = state.withLock { state in
-                if !state.isDisposed { state.disposalWaiters.append(continuation) }
-                return !state.isDisposed
-            }
-            if !waits { continuation.resume() }
-        }
+        await state.suspend(if: { !$0.isDisposed }) { $0.disposalWaiters.append($1) }
     }
 
     /// The continuations and actions to run after unlocking.
