@@ -9,8 +9,8 @@ import FoundationNetworking
 public typealias OSStatus = Int32
 
 // CoreFoundation, which Security re-exports. In Apple's SDK these are classes without members, which bridge to and from those
-// of Foundation and of Swift. Here they are protocols without members, since `as` knows no bridge on Linux: check-apple writes
-// `any`, and casts a constant to `String` by `string(of:)`. CFError conforms to Error in Foundation. CFBase.h and others, iOS 2,
+// of Foundation and of Swift by `as`. Here they have no members either; check-apple writes calls of the functions below in place
+// of `as`, which knows no such bridge on Linux, and `any`. CFError conforms to Error in Foundation. CFBase.h and others, iOS 2,
 // macOS 10.0.
 public typealias CFIndex = Int
 public typealias CFTypeID = UInt
@@ -18,18 +18,21 @@ public typealias CFTypeRef = AnyObject
 public protocol CFArray {}
 public protocol CFData {}
 public protocol CFDictionary {}
-public protocol CFString: Hashable {}
 extension NSArray: CFArray {}
 extension Array: CFArray {}
 extension NSData: CFData {}
 extension Data: CFData {}
 extension NSDictionary: CFDictionary {}
 extension Dictionary: CFDictionary {}
-extension NSString: CFString {}
-extension String: CFString {}
+public struct CFString: Hashable, ExpressibleByStringLiteral {
+    public init(stringLiteral value: String) {}
+}
 public typealias CFAllocator = NSObject
 
-public func string(of constant: any CFString) -> String { "" }
+public func string(of constant: CFString) -> String { "" }
+public func cfString(_ text: String) -> CFString { "" }
+public func cast(_ data: any CFData, to type: NSData.Type) -> NSData { NSData() }
+public func cast(_ data: any CFData, to type: Data.Type) -> Data { Data() }
 
 public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID { 0 }
 
@@ -59,17 +62,17 @@ public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertifi
 public func SecTrustSetPolicies(_ trust: SecTrust, _ policies: CFTypeRef) -> OSStatus { 0 }
 
 // SecPolicy.h, iOS 2, macOS 10.6.
-public func SecPolicyCreateSSL(_ server: Bool, _ hostname: (any CFString)?) -> SecPolicy { SecPolicy() }
+public func SecPolicyCreateSSL(_ server: Bool, _ hostname: (CFString)?) -> SecPolicy { SecPolicy() }
 
 // SecImportExport.h, iOS 2, macOS 10.6 (10.7 for the key of the passphrase).
 public func SecPKCS12Import(
     _ pkcs12_data: any CFData, _ options: any CFDictionary, _ items: UnsafeMutablePointer<(any CFArray)?>
 ) -> OSStatus { 0 }
-public var kSecImportExportPassphrase: any CFString { "" }
+public var kSecImportExportPassphrase: CFString { "" }
 // iOS 18, macOS 15.
-public var kSecImportToMemoryOnly: any CFString { "" }
-public var kSecImportItemIdentity: any CFString { "" }
-public var kSecImportItemCertChain: any CFString { "" }
+public var kSecImportToMemoryOnly: CFString { "" }
+public var kSecImportItemIdentity: CFString { "" }
+public var kSecImportItemCertChain: CFString { "" }
 
 // SecIdentity.h, iOS 2, macOS 10.3.
 public func SecIdentityGetTypeID() -> CFTypeID { 0 }
@@ -82,22 +85,22 @@ public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: any 
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> any CFData { NSData() }
 
 // SecItem.h: the constants are `extern const CFStringRef`. iOS 2, macOS 10.6.
-public var kSecClass: any CFString { "" }
-public var kSecClassGenericPassword: any CFString { "" }
-public var kSecAttrService: any CFString { "" }
-public var kSecAttrAccount: any CFString { "" }
+public var kSecClass: CFString { "" }
+public var kSecClassGenericPassword: CFString { "" }
+public var kSecAttrService: CFString { "" }
+public var kSecAttrAccount: CFString { "" }
 // iOS 3, macOS 10.9.
-public var kSecAttrAccessGroup: any CFString { "" }
+public var kSecAttrAccessGroup: CFString { "" }
 // iOS 4, macOS 10.9.
-public var kSecAttrAccessible: any CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlock: any CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: any CFString { "" }
+public var kSecAttrAccessible: CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlock: CFString { "" }
+public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString { "" }
 // iOS 13, macOS 10.15.
-public var kSecUseDataProtectionKeychain: any CFString { "" }
-public var kSecValueData: any CFString { "" }
-public var kSecReturnData: any CFString { "" }
-public var kSecMatchLimit: any CFString { "" }
-public var kSecMatchLimitOne: any CFString { "" }
+public var kSecUseDataProtectionKeychain: CFString { "" }
+public var kSecValueData: CFString { "" }
+public var kSecReturnData: CFString { "" }
+public var kSecMatchLimit: CFString { "" }
+public var kSecMatchLimitOne: CFString { "" }
 
 // SecItem.h, iOS 2, macOS 10.6; the results are nullable in both ways.
 public func SecItemCopyMatching(_ query: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }

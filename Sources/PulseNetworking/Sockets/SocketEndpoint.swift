@@ -34,7 +34,7 @@ public protocol SocketEndpoint: SocketOptions.WholeSecondPing, Sendable {
     var plugins: [any PulsePlugin] { get }
 
     /// Settings of each handshake; fields that are nil inherit the client's. A reconnect is not retried: it waits as
-    /// ``SocketOptions/Reconnect`` specifies instead. Nothing is set by default.
+    /// ``SocketOptions/reconnect`` specifies instead. Nothing is set by default.
     var options: RequestOptions { get }
 
     /// Subprotocols to offer, in order of preference (RFC 6455, section 1.9): distinct tokens. Empty by default.

@@ -223,7 +223,8 @@ struct PartialFileTests {
         try await Self.withTarget { target in
             var disk = Disk.system
             disk.write = { descriptor, bytes, offset in
-                offset >= Int64(3 * Self.pieceSize) ? Self.failing(ENOSPC, -1) : Disk.system.write(descriptor, bytes, offset)
+                guard offset < 3 * Int64(Self.pieceSize) else { return Self.failing(ENOSPC, -1) }
+                return Disk.system.write(descriptor, bytes, offset)
             }
             Self.expect(
                 await Self.downloadInPieces(5, to: target, on: disk).error, .noSpace(needed: Int64(Self.pieceSize)))
