@@ -86,7 +86,7 @@ extension EventStream {
             if let error, !isPassing(error) { return .finish(error) }
             guard reconnects < policy.maxAttempts ?? .max else { return .finish(error ?? missingEnd) }
             let hasEndedWell = error == nil && hasEventOnConnection
-            if hasEndedWell || openFor ?? 0 >= policy.resetsAfter { failures = 0 }
+            if hasEndedWell || openFor.map({ $0 >= policy.resetsAfter }) ?? false { failures = 0 }
             let asked = Swift.max(shortestWait, retryAfter.map { $0 < .infinity ? $0 : 0 } ?? 0)
             refusedWait = policy.refusedWait(asked)
             if hasEndedWell {

@@ -67,18 +67,20 @@ extension PulseClient {
     public func serverSentEvents<E: Endpoint>(
         _ endpoint: E, stream: EventStream.Options = EventStream.Options(), options: RequestOptions = RequestOptions()
     ) -> EventStream {
-        var own = options
-        own.inherit(endpoint.options)
-        let headers = endpoint.headers.overridden(by: own.headers ?? [:])
+        var merged = options
+        merged.inherit(endpoint.options)
+        let headers = endpoint.headers.overridden(by: merged.headers ?? [:])
         let mayRepeat =
-            endpoint.method.isIdempotent || own.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
+            endpoint.method.isIdempotent || merged.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
+        // Without the endpoint's, which each connection reads anew.
+        var own = options
         // The same key on every connection: the server must recognize them as one request.
-        if own.idempotencyKey == .automatic {
+        if merged.idempotencyKey == .automatic {
             own.idempotencyKey = .value(environment.randomness.uuid().uuidString)
         }
         // The type annotation matters: a comparison with a literal would use the `Int` property, which has a default.
         let timeout: TimeInterval = endpoint.timeoutInterval
-        if own.timeout == nil, timeout == 0 { own.timeout = 60 }
+        if merged.timeout == nil, timeout == 0 { own.timeout = 60 }
         if headers.header("Cache-Control") == nil {
             own.headers = (own.headers ?? [:]).overridden(by: ["Cache-Control": "no-cache"])
         }
@@ -87,7 +89,7 @@ extension PulseClient {
         return EventStream(
             EventConnection(
                 options: stream, reconnect: stream.reconnect ?? (mayRepeat ? .eventStream : .never),
-                tag: own.tag, calls: calls, environment: environment
+                tag: merged.tag, calls: calls, environment: environment
             ) { [own] id in
                 var options = own
                 if !id.isEmpty { options.headers = (own.headers ?? [:]).overridden(by: ["Last-Event-ID": id]) }

@@ -255,8 +255,10 @@ package enum SystemFile {
     }
 
     /// Creates a directory for secrets. Throws ``JournalFailure/notPrivate`` if others may write to an existing one.
-    package static func makePrivateDirectory(_ path: String, using disk: Disk) throws {
-        try makeDirectory(path, using: disk)
+    package static func makePrivateDirectory(
+        _ path: String, isBackedUp: Bool = false, using disk: Disk
+    ) throws {
+        try makeDirectory(path, isBackedUp: isBackedUp, using: disk)
         guard try privateDirectoryExists(path) else { throw JournalFailure.missing }
     }
 

@@ -68,7 +68,7 @@ public struct FileSecretStore: SecretStore {
         guard secret.count <= SecretRecord.maxSecretSize else { throw SecretStoreFailure(.write, .tooLarge) }
         let path = try path(of: account, .write)
         try withTypedErrors(.write) {
-            try SystemFile.makePrivateDirectory(directory, using: disk)
+            try SystemFile.makePrivateDirectory(directory, isBackedUp: true, using: disk)
             try withLock {
                 try SystemFile.replace(
                     path, with: SecretRecord.encode(secret), by: path + Self.temporarySuffix, using: disk)

@@ -23,7 +23,9 @@ struct EventStreamScheduleTests {
         var wait: TimeInterval?
 
         /// Whether no failure before its end counts any more.
-        var forgetsFailures: Bool { endsWell || openedAt.map { endedAt - $0 >= 60 } ?? false }
+        func forgetsFailures(_ policy: ReconnectPolicy) -> Bool {
+            endsWell || openedAt.map { endedAt - $0 >= policy.resetsAfter } ?? false
+        }
         var endsWell: Bool { error == nil && hasEvent }
     }
 
@@ -91,6 +93,7 @@ struct EventStreamScheduleTests {
                 .with(\.maxDelay, value: [0.05, 10, 30, .infinity][below(4)])
                 .with(\.maxAttempts, value: [nil, nil, 0, 1, 5][below(5)])
                 .with(\.maxServerDelay, value: [3600, 3600, 10, 0][below(4)])
+                .with(\.resetsAfter, value: [60, 60, 10, 0][below(4)])
             let hasSentinel = below(2) == 0
             var machine = EventStream.StateMachine(
                 policy, EventStream.Options().with(\.sentinel, value: hasSentinel ? "end" : nil))
@@ -162,7 +165,7 @@ struct EventStreamScheduleTests {
         _ retryAfter: TimeInterval?, _ unit: Double
     ) -> TimeInterval {
         // Failures since the last good connection. A good one may fail itself, and then counts for later waits only.
-        let start = history.lastIndex(where: \.forgetsFailures)
+        let start = history.lastIndex { $0.forgetsFailures(policy) }
         let later = start.map { history[$0..<(history.count - 1)].filter { !$0.endsWell }.count }
         let failures = start == history.count - 1 ? 0 : later ?? history.count - 1
         let limit = policy.maxServerDelay

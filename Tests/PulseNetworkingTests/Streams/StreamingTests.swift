@@ -61,6 +61,29 @@ struct StreamingTests {
             ])
     }
 
+    /// An endpoint whose options differ each time, as a header with a nonce does.
+    private struct Rotating: Endpoint {
+        typealias Response = EmptyResponse
+        let path = "/a"
+        let reads = Locked(0)
+
+        var options: RequestOptions {
+            let read = reads.withLock { reads in
+                reads += 1
+                return reads
+            }
+            return RequestOptions().with(\.headers, value: ["X-Turn": "\(read)"])
+        }
+    }
+
+    @Test func eachConnectionReadsTheOptionsOfTheEndpoint() async throws {
+        let (client, transport) = client(
+            Stub().reply(.events([ServerSentEvent(data: "a")]), .events([ServerSentEvent(data: "b")]), .status(204)))
+        _ = await all(client.serverSentEvents(Rotating()))
+        let turns = transport.requests.compactMap { $0.value(forHTTPHeaderField: "X-Turn") }
+        #expect(turns.count == 3 && Set(turns).count == 3, "\(turns)")
+    }
+
     @Test func eventStreamsHaveAnIdleTimeoutOfTheirOwnUnlessOneIsSet() async throws {
         let (client, transport) = client(Stub().reply(.status(204)))
         _ = await all(client.serverSentEvents(GetUser()))

@@ -133,7 +133,7 @@ final class CookieFile: Sendable {
     }
 
     private func write(_ cookies: [Cookie]) throws {
-        try SystemFile.makePrivateDirectory(directory.path, using: disk)
+        try SystemFile.makePrivateDirectory(directory.path, isBackedUp: true, using: disk)
         let bytes = SealedFile.sealed(try JSONEncoder().encode(cookies), Self.format)
         // A name of its own, since several processes may write.
         let temporary = directory.appendingPathComponent(temporaryPrefix + UUID().uuidString).path

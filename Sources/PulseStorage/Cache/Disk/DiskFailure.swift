@@ -2,7 +2,8 @@
 
 import PulseCore
 
-/// A failure of the disk, with the system's text, as the callers of a cache see it. Inside it is a ``JournalFailure``.
+/// A failure of the disk, with the system's text, as the callers of a cache see it. Within the cache it is a
+/// ``JournalFailure``.
 struct DiskFailure: Error, CustomStringConvertible {
     let code: Int32
 

@@ -100,7 +100,8 @@ struct DiskFolder: Sendable {
 
     /// Creates a folder with its parents. A cache need not survive a power failure, so that nothing is synced.
     func makeFolders(_ path: String) throws {
-        try SystemFile.makeDirectory(path, syncsName: false, using: disk)
+        if access(self.path, F_OK) != 0 { try SystemFile.makeDirectory(self.path, syncsName: false, using: disk) }
+        try SystemFile.makeDirectory(path, syncsName: false, isBackedUp: true, using: disk)
     }
 
     // MARK: Removing
