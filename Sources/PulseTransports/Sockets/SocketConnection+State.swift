@@ -14,13 +14,16 @@ extension SocketConnection {
             /// The connection waits for its next exchange, up to a time of the monotonic clock.
             case resting(SocketChannel, until: TimeInterval)
             /// Nothing more can be read or sent. The owner closes the connection.
-            case failed(SocketChannel, any Error)
+            case failed(SocketChannel)
             /// Closed while a task uses the channel without the lock. That task closes the channel.
-            case closing(SocketChannel, any Error)
-            case closed(any Error)
+            case closing(SocketChannel)
+            case closed
         }
 
         var phase: Phase
+        /// Why nothing more can be read or sent; nil while the connection is open or resting. Not part of the phase,
+        /// which would store the number of its case within the address: a check for leaks would not find the error.
+        private(set) var end: (any Error)?
         var reading: Reading
         var writing = Writing()
         var idleTimeout = TimeInterval.infinity
@@ -60,26 +63,17 @@ extension SocketConnection.State {
     /// The channel; throws the error that has ended the connection.
     var openChannel: SocketChannel {
         get throws {
-            switch phase {
-            case .open(let channel), .resting(let channel, _): return channel
-            case .failed(_, let error), .closing(_, let error), .closed(let error): throw error
-            }
+            if let end { throw end }
+            guard let channel else { throw CancellationError() }
+            return channel
         }
     }
 
     /// Nil once closed.
     var channel: SocketChannel? {
         switch phase {
-        case .open(let channel), .resting(let channel, _), .failed(let channel, _): channel
+        case .open(let channel), .resting(let channel, _), .failed(let channel): channel
         case .closing, .closed: nil
-        }
-    }
-
-    /// Why nothing more can be read or sent.
-    var end: (any Error)? {
-        switch phase {
-        case .open, .resting: nil
-        case .failed(_, let error), .closing(_, let error), .closed(let error): error
         }
     }
 
@@ -129,7 +123,7 @@ extension SocketConnection.State {
 
     /// Ends both directions, unless they have ended.
     mutating func fail(_ error: any Error) {
-        if let channel = try? openChannel { phase = .failed(channel, error) }
+        if let channel = try? openChannel { (phase, end) = (.failed(channel), error) }
     }
 
     /// Ends both directions, and drops all bytes, whatever the connection's end was before.
@@ -142,22 +136,19 @@ extension SocketConnection.State {
     /// Closes the channel, or leaves that to the task that uses it without the lock: another connection could get its
     /// descriptor.
     private mutating func closeChannel(_ poller: pulse_poller, _ error: any Error) {
-        switch phase {
-        case .open(let channel), .resting(let channel, _), .failed(let channel, _):
-            guard writing.sender != .borrower else { return phase = .closing(channel, error) }
-            channel.close(poller)
-            phase = .closed(error)
-        case .closing(let channel, _): phase = .closing(channel, error)
-        case .closed: phase = .closed(error)
-        }
+        end = error
+        guard let channel else { return }
+        guard writing.sender != .borrower else { return phase = .closing(channel) }
+        channel.close(poller)
+        phase = .closed
     }
 
     /// Ends a task's use of the channel without the lock.
     mutating func regain(_ poller: pulse_poller) {
         writing.sender = .anyone
-        guard case .closing(let channel, let error) = phase else { return }
+        guard case .closing(let channel) = phase else { return }
         channel.close(poller)
-        phase = .closed(error)
+        phase = .closed
     }
 
     /// Notes an event of the poller.
