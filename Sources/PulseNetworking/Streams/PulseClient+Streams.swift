@@ -72,7 +72,7 @@ extension PulseClient {
         let headers = endpoint.headers.overridden(by: merged.headers ?? [:])
         let mayRepeat =
             endpoint.method.isIdempotent || merged.idempotencyKey != nil || headers.header("Idempotency-Key") != nil
-        // Without the endpoint's, which each connection reads anew.
+        // Without the endpoint's, which each connection reads for itself.
         var own = options
         // The same key on every connection: the server must recognize them as one request.
         if merged.idempotencyKey == .automatic {
