@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A response or an event is decoded with the decoder of its call, unless another one is named.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallDecoderTests {
     private struct Refusal: Decodable, Sendable, Equatable {
         let refusedBecause: String

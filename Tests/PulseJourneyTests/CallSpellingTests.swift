@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The ways to write a call, with only the public API: each must compile, and send the expected request.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallSpellingTests {
     private struct User: Codable, Sendable, Equatable {
         var id = 1

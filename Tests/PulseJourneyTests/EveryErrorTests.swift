@@ -8,7 +8,7 @@ import Testing
 /// Every error of a call, by a realistic cause, and no text of any shows a secret.
 ///
 /// Tested elsewhere: `graphQL`, `socketClosed`, `cacheMiss`, `sessionExpired` and `sslPinningFailed`.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EveryErrorTests {
     private static let excluded: Set<PulseError.Kind> = [
         .graphQL, .socketClosed, .cacheMiss, .sessionExpired, .sslPinningFailed,

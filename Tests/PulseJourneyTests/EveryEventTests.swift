@@ -9,7 +9,7 @@ import Testing
 ///
 /// `pinningFailed` is tested with real certificates in IntegrationTests/wire, and here with a transport that reports
 /// it.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EveryEventTests {
     @Test func theTableHasEveryEvent() {
         let kinds = EventCause.all.flatMap(\.kinds)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A status decides although its body failed: the body was lost, is too large, or is not coded as its header fields say.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct FailedBodyTests {
     enum Fault: CaseIterable, Sendable {
         case lost, undecodable, announcedTooLarge, tooLarge

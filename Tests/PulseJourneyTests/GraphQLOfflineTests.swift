@@ -31,7 +31,7 @@ private struct Followed: GraphQLOperation {
 }
 
 /// Operations that wait in the offline queue, and connections that die.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.threads))
+@Suite(.throttled, .tags(.threads))
 struct GraphQLOfflineTests {
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("graphql-\(UUID())")
 

@@ -11,7 +11,7 @@ import Testing
 ///
 /// 36 kills: 20 rounds of the first kind and 8 of the second. If `PULSE_STEPS` is set, 996 kills: 500 rounds and 248.
 /// Several series of rounds run in parallel, each with its own directory and server.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(30)))
+@Suite(.tags(.schedule), .throttled)
 struct OfflineKillScheduleTests {
     private static let rounds = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 20 : 500
     private static let series = 4

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The nesting of each pair of plugins, as `Plugins.md` promises: each test fails if the two are swapped.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PluginOrderTests {
     private struct Broken: Error {}
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What each plugin does around a stream: each connection is a call, and ends with its body.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PluginsAroundStreamsTests {
     private struct Scene {
         let client: PulseClient

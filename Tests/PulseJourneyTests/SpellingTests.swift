@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Typical client code with only the public API: it must compile and have the expected meaning.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SpellingTests {
     private struct User: Codable, Sendable, Equatable {
         let id: Int

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite("A test as the article on testing shows it", .throttled, .timeLimit(.minutes(15)))
+@Suite("A test as the article on testing shows it", .throttled)
 struct TestingArticleTests {
     @Test func givesUpAfterWaitsOfOneAndTwoSeconds() async throws {
         let clock = TestClock()

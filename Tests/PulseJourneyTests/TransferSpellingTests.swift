@@ -7,7 +7,7 @@ import Testing
 
 /// The calls by path whose bodies are streams or files, with only the public API: the values of a literal are encoded,
 /// and a `String` variable is a ready path.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TransferSpellingTests {
     private struct User: Codable, Sendable, Equatable {
         var id = 1

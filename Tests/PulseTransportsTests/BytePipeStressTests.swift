@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct BytePipeStressTests {
     /// A thread that must not block: it continues only when it is woken.
     private final class Bell: Sendable {

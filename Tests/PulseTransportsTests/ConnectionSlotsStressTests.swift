@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct ConnectionSlotsStressTests {
     private static func origin(_ host: String) throws -> Origin {
         try #require(URL(string: "http://\(host)").flatMap(Origin.init))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectionSlotsTests {
     private static func url() throws -> URL { try #require(URL(string: "http://api.test/")) }
 

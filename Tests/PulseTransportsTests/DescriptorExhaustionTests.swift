@@ -9,7 +9,7 @@ import Testing
 
 #if canImport(Glibc) && os(Linux) && compiler(>=6.2)
 /// Each test runs in its own process, which has used up its descriptors.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.serialized, .throttled)
 struct DescriptorExhaustionTests {
     @Test func aTransportWithoutDescriptorsReportsIt() async {
         await #expect(processExitsWith: .success) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ResponseHeadTests {
     private static func head(_ text: String) -> ResponseHead? {
         ResponseHead(Array(text.utf8))

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Cancels at moments that a random schedule may miss. The server or the source of a body observes each of them.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketTransportCancellationTests {
     @Test(arguments: [false, true])
     func aCancellationDuringATLSHandshakeClosesTheConnection(isTunneled: Bool) async throws {

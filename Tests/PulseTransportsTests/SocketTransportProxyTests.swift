@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketTransportProxyTests {
     private static func client(by proxy: ProxySettings) -> PulseClient {
         // A tunnel counts as connecting, and the proxy is in this process.

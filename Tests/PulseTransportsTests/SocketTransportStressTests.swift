@@ -10,7 +10,7 @@ import Testing
 
 /// Calls of every kind, cancelled at random moments, against all kinds of server behavior. Each must end once and
 /// correctly, and leave nothing behind.
-@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .serialized, .throttled)
 struct SocketTransportStressTests {
     @Test(arguments: [1, 2] as [UInt64])
     func everyCallEndsOnceUnderRandomCancellations(seed: UInt64) async throws {
@@ -80,7 +80,7 @@ struct SocketTransportStressTests {
 }
 
 /// A longer run in release builds.
-@Suite(.tags(.schedule), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .serialized, .throttled)
 struct SocketTransportScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 

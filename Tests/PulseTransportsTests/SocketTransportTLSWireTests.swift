@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// A handshake that offers HTTP/2 to a server that speaks HTTP/1.1 alone.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketTransportTLSWireTests {
     static let conformance = TransportConformance.socketTransportOverTLS
 

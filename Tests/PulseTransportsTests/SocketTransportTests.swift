@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketTransportTests {
     private static func responses(
         _ count: Int, of body: Data

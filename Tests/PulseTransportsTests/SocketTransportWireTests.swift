@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct StandardTransportWireTests {
     static let conformance = TransportConformance.standardTransport
 
@@ -21,7 +21,7 @@ struct StandardTransportWireTests {
 }
 
 /// The loop always sends and reads for cleartext senders, as it otherwise does with many exchanges under way.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketTransportCrowdWireTests {
     static let conformance = TransportConformance("SocketTransport in a crowd", timeLimit: 60) { connections in
         SocketTransport(connections, few: 0)
@@ -34,7 +34,7 @@ struct SocketTransportCrowdWireTests {
 }
 
 /// HTTP/1.1 over TLS.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct HTTP1OverTLSWireTests {
     /// The first one finds out that the server speaks HTTP/1.1 alone. From then on each opens its own at once.
     @Test func firstRequestsThatWaitForOneHandshakeAreAllServed() async throws {
@@ -221,7 +221,7 @@ struct HTTP1OverTLSWireTests {
 }
 
 /// What a request says about its connection, and requests that a proxy forwards.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct SocketTransportFieldWireTests {
     private static func request(
         _ text: String, _ fields: [String: String] = [:], body: TransportRequest.Body = .none,

@@ -10,7 +10,7 @@ import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.
-@Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.alone), .serialized, .throttled)
 struct TransportResourceTests {
     #if os(Linux)
     /// Whether the schedules are long, as in release.

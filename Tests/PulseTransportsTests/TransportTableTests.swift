@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Compares the table of settings in Docs/Transports.md with the transports.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TransportTableTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -40,7 +40,7 @@ struct ConsoleStage {
     }
 }
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 @MainActor
 struct ConsoleModelTests {
     @Test func aConsoleStartsWithTheRecordedCalls() {

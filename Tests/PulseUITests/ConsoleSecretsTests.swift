@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 @MainActor
 struct ConsoleSecretsTests {
     private nonisolated static let secret = "hunter2hunter2"

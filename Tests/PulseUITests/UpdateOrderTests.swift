@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct UpdateOrderTests {
     @Test func updatesThatAlwaysOverlapAreShown() {
         var order = UpdateOrder()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct UpdatePaceTests {
     @Test func updatesAreAQuarterOfASecondApart() {
         var pace = UpdatePace()

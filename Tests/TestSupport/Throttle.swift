@@ -4,19 +4,22 @@ import Foundation
 import PulseCore
 public import Testing
 
-/// Limits how many tests of a process run at once.
+/// Limits how many tests of a process run at once, and the time of each.
 ///
 /// The test runner starts all tests at once. Thousands of tasks then wait for a thread, and a client of one test waits for
-/// the server in its own process for longer than its timeout. The time limit of a test includes its wait: it must be
-/// longer than the whole run takes on a slow machine.
+/// the server in its own process for longer than its timeout. The time limit does not include the wait for a turn, unlike
+/// that of the library `Testing`.
 public struct Throttle: SuiteTrait, TestTrait {
     // Many, since most tests wait: for a server, or for the thread of `HeavyWork`.
     private static let turns = Turns(count: 16 * ProcessInfo.processInfo.activeProcessorCount)
 
+    // The longest schedule takes some minutes in release, and a sanitizer makes a test ten times slower.
+    private static let minutes: UInt64 = 20
+
     public let isRecursive = true
 }
 
-#if compiler(>=6.1)  // Swift 6.0 runs all tests at once.
+#if compiler(>=6.1)  // Swift 6.0 runs all tests at once, without a limit.
 extension Throttle: TestScoping {
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
@@ -24,13 +27,23 @@ extension Throttle: TestScoping {
         // Serialized tests come first. Each of their cases would otherwise wait until all other tests have run.
         await Self.turns.take(isFirst: test.traits.contains { $0 is ParallelizationTrait })
         defer { Self.turns.giveBack() }
-        try await function()
+        try await withoutActuallyEscaping(function) { function in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await function() }
+                group.addTask {
+                    try await Task.sleep(nanoseconds: Self.minutes * 60_000_000_000)
+                    Issue.record("The test has not ended after \(Self.minutes) minutes.")
+                }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+        }
     }
 }
 #endif
 
 extension Trait where Self == Throttle {
-    /// The tests wait for their turn, so that few run at once. All suites have this trait.
+    /// The tests wait for their turn, so that few run at once, and end after 20 minutes. All suites have this trait.
     public static var throttled: Self { Throttle() }
 }
 

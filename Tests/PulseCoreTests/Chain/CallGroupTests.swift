@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallGroupTests {
     private let clock = TestClock()
     private let group = CallGroup()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PluginContextStoreTests {
     private enum Account: PluginContext.Key { typealias Value = String }
     private enum Session: PluginContext.Key { typealias Value = String }
@@ -59,7 +59,7 @@ struct PluginContextStoreTests {
     }
 }
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct ContextStoreStressTests {
     @Test
     func concurrentWritesAreSafe() async {

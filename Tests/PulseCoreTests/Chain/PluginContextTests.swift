@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PluginContextTests {
     private func context(
         _ options: RequestOptions = RequestOptions(), method: HTTPMethod = .get, hop: Int = 0,

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ReplaySafetyTests {
     private func request(_ method: String, key: String? = nil) throws -> URLRequest {
         var request = URLRequest(url: try #require(URL(string: "https://api.example.com/")))

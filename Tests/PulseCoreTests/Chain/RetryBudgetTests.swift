@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryBudgetTests {
     /// A budget in a box, so that expectations may change it.
     private final class Budget {

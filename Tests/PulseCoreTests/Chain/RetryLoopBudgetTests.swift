@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// The retry loop with the client's budget, with a decider, and with failures that must never be retried.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopBudgetTests {
     private let policy = RetryPolicy(maxAttempts: 2, backoffStrategy: .immediate)
 

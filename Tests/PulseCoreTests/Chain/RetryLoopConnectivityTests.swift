@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// `waitsForConnectivity`: a call after it failed for lack of a connection.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopConnectivityTests {
     private let clock = TestClock()
 

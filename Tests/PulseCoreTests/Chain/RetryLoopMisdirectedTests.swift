@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// A request whose server responded with 421 is resent once over another connection (RFC 9110, section 15.5.20).
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopMisdirectedTests {
     private typealias Outcome = ChainUnderTest.Outcome
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// Failures of other work that a call waited for, such as the refresh of its token.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopOtherWorkTests {
     /// The first attempt fails for other work, each later one for itself, before anything is sent.
     private struct Failing: PulsePlugin {

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// A seeded random schedule of outcomes, methods and policies against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct RetryLoopStaleScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

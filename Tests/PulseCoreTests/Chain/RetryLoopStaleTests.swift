@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// A request whose kept-alive connection turned out stale is resent once at once, as a normal attempt.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopStaleTests {
     private typealias Outcome = ChainUnderTest.Outcome
 

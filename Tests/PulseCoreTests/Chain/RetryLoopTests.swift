@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryLoopTests {
     private typealias Outcome = ChainUnderTest.Outcome
 

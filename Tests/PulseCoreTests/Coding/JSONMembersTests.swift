@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JSONMembersTests {
     private func text(_ members: JSONMembers, _ name: String) -> String? {
         members[name].map { String(decoding: $0, as: UTF8.self) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JSONParserTests {
     /// A value inside another type, which Foundation decodes.
     private struct Response: Decodable {

@@ -5,7 +5,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JSONTextTests {
     @Test(arguments: [
         "", "query { a }", "\"quoted\" \\ / \\n", "\u{8}\t\n\u{B}\u{C}\r\u{0}\u{1F}\u{7F}", "\u{e9}\u{2028}\u{1F600}",

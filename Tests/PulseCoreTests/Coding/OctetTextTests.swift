@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OctetTextTests {
     @Test func anyBytesSurviveARoundTrip() {
         var random = SplitMix64(seed: 3)

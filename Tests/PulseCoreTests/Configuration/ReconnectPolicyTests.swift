@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ReconnectPolicyTests {
     private static func waits(_ policy: ReconnectPolicy, unit: Double) -> [TimeInterval] {
         (1...6).map { policy.wait(beforeAttempt: $0, atLeast: nil, unit: unit) }

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SSLPinningPolicyTests {
     private static let pin = "sha256/" + Data(repeating: 1, count: 32).base64EncodedString()
     private static let spare = "sha256/" + Data(repeating: 2, count: 32).base64EncodedString()

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AcceptedStatusesTests {
     @Test(arguments: [
         (RequestOptions.AcceptedStatuses.successful, [200, 204, 299], [100, 199, 300, 304, 404, 500, 0, -1]),

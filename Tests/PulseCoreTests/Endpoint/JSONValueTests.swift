@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JSONValueTests {
     static let sample: JSONValue = [
         "name": "Ann", "age": 41, "height": 1.75, "isAdmin": true, "manager": nil,

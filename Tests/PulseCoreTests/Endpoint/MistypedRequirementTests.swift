@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Stored properties with the name of a requirement and another type.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MistypedRequirementTests {
     private struct Wrong: Endpoint {
         typealias Response = EmptyResponse

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PathTemplateTests {
     @Test(arguments: [
         ("/users/{id}/posts/{post}", ["id": "7", "post": "x"], "/users/7/posts/x"),

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RequestOptionsTests {
     /// Every field with two values that identify the options of a merged field. Add each new field here.
     private static let fields:

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ResponseValueTests {
     private func response(_ bytes: [UInt8], _ contentType: String? = nil, status: Int = 200) throws -> PulseResponse {
         PulseResponse(

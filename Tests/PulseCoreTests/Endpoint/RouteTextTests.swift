@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The routes of calls with a literal path.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RouteTextTests {
     private static func route(_ path: String, _ method: HTTPMethod = .get) -> String {
         PathText(path).route(method, hasValues: false)

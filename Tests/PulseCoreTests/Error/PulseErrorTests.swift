@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The catch clauses of an app, as in the design.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseErrorTests {
     private struct Other: Error {}
 

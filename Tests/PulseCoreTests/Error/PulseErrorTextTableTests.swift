@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The whole text of every kind of error: the failure, its request if the error knows it, and the next step.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseErrorTextTableTests {
     private static let request: URLRequest = {
         var request = URLRequest(url: URL(fileURLWithPath: "/"))

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The texts of printed errors. In these tests the secret is always `hunter2`, and `page` may be shown.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseErrorTextTests {
     private struct Quoting: Error, Sendable {
         let url = "https://user:hunter2@api.example.com/v1?access_token=hunter2&page=7"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct LogExcerptTests {
     struct Sample: Sendable {
         let type: String?

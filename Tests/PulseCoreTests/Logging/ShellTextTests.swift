@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 #if !canImport(UIKit)
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ShellTextTests {
     private static let alphabet = Array(
         "aZ9'\"\\$`!#&;|<>(){}[]*?~=%-@ \t\n\r\u{0}\u{1B}\u{3}\u{16}\u{7F}\u{E9}\u{85}\u{2028}\u{202E}\u{1F600}".utf8)

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTPDateTests {
     private static let example = Date(timeIntervalSince1970: 784_111_777)
     private static let forms = [

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTPHeadersTests {
     private let several: HTTPHeaders = [
         "Via": "a", "Accept": "text/html", "via": "b", "Set-Cookie": "a=1", "VIA": "c", "set-cookie": "b=2; HttpOnly",

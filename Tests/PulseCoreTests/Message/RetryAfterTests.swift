@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryAfterTests {
     /// 1 January 2026, 00:00 UTC.
     private let now = Date(timeIntervalSince1970: 1_767_225_600)

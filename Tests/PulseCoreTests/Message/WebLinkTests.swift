@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct WebLinkTests {
     private func link(_ fields: [String], _ relation: String = "next") throws -> String? {
         var headers = HTTPHeaders()

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RedactionBodyTests {
     @Test(arguments: [
         (#"{"a":1,"token":"x"}"#, #"{"a":1,"token":"***"}"#),

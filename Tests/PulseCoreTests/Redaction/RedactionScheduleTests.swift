@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 /// Random texts around a known secret, whose number `PULSE_STEPS` sets, and hostile ones.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct RedactionScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
     /// The bytes of a text whose cost must be linear.

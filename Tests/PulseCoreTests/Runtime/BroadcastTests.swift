@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BroadcastTests {
     @Test func aSlowSubscriberGetsTheNewestValuesAndIsForgottenWhenItLeaves() async {
         let broadcast = Broadcast(1, bufferSize: 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CollectionPatternTests {
     /// All texts of `a` and `b` up to that length, without the empty one.
     private func texts(upTo length: Int) -> [[UInt8]] {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The thread sanitizer reports the reader's access if the value does not pass a lock, or one with an empty state.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct FencedContinuationStressTests {
     private final class Counter: @unchecked Sendable {
         // Unchecked: one thread makes it, one task changes it after that.

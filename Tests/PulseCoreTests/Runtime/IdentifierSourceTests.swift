@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct IdentifierSourceTests {
     @Test func threeWordsAtOnceEqualThreeSingleWords() {
         let (once, each) = (SeededRandomness(seed: 7), SeededRandomness(seed: 7))

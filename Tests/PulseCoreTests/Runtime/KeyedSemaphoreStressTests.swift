@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The semaphore on real threads, against a plain model: a sorted list.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct KeyedSemaphoreStressTests {
     private struct Ticket: Comparable {
         let number: Int

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct LRUCacheTests {
     @Test
     func theLeastRecentlyUsedValueIsEvicted() {

@@ -5,7 +5,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct LatchStressTests {
     /// The latch opens shortly before, while or shortly after the tasks suspend.
     @Test func everyWaitingTaskPasses() async {

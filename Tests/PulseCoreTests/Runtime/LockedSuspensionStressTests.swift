@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The checked continuation traps if a waiter is resumed twice.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct LockedSuspensionStressTests {
     fileprivate struct State {
         var value: [Int]?

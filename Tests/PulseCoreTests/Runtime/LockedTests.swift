@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct LockedStressTests {
     @Test
     func noIncrementIsLostUnderContention() async {
@@ -50,7 +50,7 @@ struct LockedStressTests {
     }
 }
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct LockedTests {
     private struct Refusal: Error {}
 

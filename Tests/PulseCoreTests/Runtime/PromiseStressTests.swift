@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The thread sanitizer reports the reader's access if the value does not pass the lock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct PromiseStressTests {
     /// Two threads set the value shortly before, while or shortly after the task suspends.
     @Test func theFirstValueReachesTheTask() async {

@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct WaitQueueTests {
     private static func queue(_ ids: ClosedRange<UInt64>) -> WaitQueue<UInt64> {
         var queue = WaitQueue<UInt64>()

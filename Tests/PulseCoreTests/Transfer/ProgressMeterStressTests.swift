@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 
 /// Threads that note values in a seeded order, while the clock advances.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ProgressMeterStressTests {
     /// The listener, which records what it must not see.
     private final class Listener: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCore
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ProgressMeterTests {
     // The meter never sleeps, so a sleep of a test only advances the time.
     private let clock = TestClock(autoAdvances: true)

@@ -6,7 +6,7 @@ import Testing
 @testable import PulseCore
 
 /// The header fields of transfers.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TransferFieldTests {
     // MARK: Content-Range (RFC 9110, section 14.4)
 

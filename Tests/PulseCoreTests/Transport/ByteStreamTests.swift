@@ -4,7 +4,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ByteStreamTests {
     private struct Fault: Error {}
 
@@ -255,7 +255,7 @@ struct ByteStreamTests {
     }
 }
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct ByteStreamStressTests {
     @Test
     func concurrentEndsEndTheStreamOnce() async {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The values of default query items are sent home, and shown nowhere, whatever the names of the items are.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DefaultQueryItemTests {
     private static let items = [URLQueryItem(name: "appid", value: PlantedSecret.queryItem.value)]
 

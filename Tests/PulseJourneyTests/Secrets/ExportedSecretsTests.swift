@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Calls that carry secrets in every position: none appears in metrics, traces, logs and exports.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ExportedSecretsTests {
     /// The paths that the server below handles.
     private static let paths = ["/success", "/error", "/unauthorized", "/undecodable", "/redirected", "/reset"]

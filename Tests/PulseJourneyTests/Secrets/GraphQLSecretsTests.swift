@@ -54,7 +54,7 @@ private final class SentOperations: Sendable {
 }
 
 /// GraphQL operations that carry secrets, in each form of a request: no secret appears in any text.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.serialized, .throttled)
 struct GraphQLSecretsTests {
     enum Form: CaseIterable, Sendable {
         case post, get, multipart, hash, hashByGET

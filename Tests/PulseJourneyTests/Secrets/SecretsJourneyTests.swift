@@ -7,7 +7,7 @@ import Testing
 
 /// Calls that carry secrets in every position, with every kind of result: no secret appears in any text.
 // One after another: each consists of many calls.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.serialized, .throttled)
 struct SecretsJourneyTests {
     /// The result of a call.
     enum End: String, CaseIterable, Sendable {

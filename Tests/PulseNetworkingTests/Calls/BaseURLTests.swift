@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BaseURLTests {
     private func client(_ base: String, _ events: PulseEventBus) throws -> PulseClient {
         let url = try #require(URL(string: base))

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseCalls
 
 /// What errors, events and the log say about a call whose error type has no field for the request or the reason.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallEndTextsTests {
     enum Ending: CaseIterable {
         case task, all, tag, shutdown, afterShutdown, deadline, cache

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransports
 
 /// The caller, a tag, the deadline and a shutdown end a call in every wait.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct CancellationStressTests {
     enum Wait: CaseIterable, Sendable {
         case response, slot, retry, file

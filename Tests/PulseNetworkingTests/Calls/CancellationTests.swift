@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CancellationTests {
     /// A transport that responds only by the clock, an hour from now.
     private static func stalled(_ clock: TestClock) -> MockTransport {

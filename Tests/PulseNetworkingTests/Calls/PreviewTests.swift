@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PreviewTests {
     private struct GetName: Endpoint {
         typealias Response = String

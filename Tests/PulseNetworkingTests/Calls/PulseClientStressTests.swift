@@ -10,7 +10,7 @@ import Testing
 
 /// Many concurrent calls over real sockets, cancelled at random moments; also run under the thread and address
 /// sanitizers.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct PulseClientStressTests {
     @Test func twoHundredCallsWithRandomCancellationsLeaveNothingBehind() async throws {
         let random = SeededRandomness(seed: 2026)

@@ -9,7 +9,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseClientTests {
     // MARK: Initialization
 

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// No text shows a secret, whether printed, interpolated, reflected or dumped.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SecretTextsTests {
     static let secret = "hunter2"
     private static let headers = ["Authorization": "Bearer hunter2", "X-Plain": "1"]

@@ -12,7 +12,7 @@ import Testing
 @testable import PulseCalls
 
 /// A shutdown that lets the calls in progress end, up to a time.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ShutdownGraceTests {
     /// A server that takes as many seconds as the last component of the path says.
     private static func server(_ clock: TestClock) -> MockTransport {

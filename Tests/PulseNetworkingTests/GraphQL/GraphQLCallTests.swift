@@ -30,7 +30,7 @@ private struct SaveHero: GraphQLOperation {
     var options = RequestOptions()
 }
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct GraphQLCallTests {
     private static let ok = Data(#"{"data":{"name":"R2"}}"#.utf8)
     private static let notFound = Data(#"{"errors":[{"message":"PersistedQueryNotFound"}]}"#.utf8)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseGraphQL
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct GraphQLDocumentTests {
     private static let documents: [(text: String, operations: [String])] = [
         ("", []),

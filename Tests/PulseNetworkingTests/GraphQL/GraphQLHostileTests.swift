@@ -16,7 +16,7 @@ private struct Hero: GraphQLOperation {
 
 /// Responses of a server that wants to harm: each is a result or a typed error.
 @HeavyWork
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.addresses))
+@Suite(.throttled, .tags(.addresses))
 struct GraphQLHostileTests {
     private func result(
         of body: String, as type: String = "application/graphql-response+json", status: Int = 200

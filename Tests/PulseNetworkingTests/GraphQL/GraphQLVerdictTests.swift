@@ -9,7 +9,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// What each status, media type and body is for the caller.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct GraphQLVerdictTests {
     private struct Hero: GraphQLOperation {
         struct Value: Codable, Sendable, Equatable { var name: String? }

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// Subscriptions of a hostile server, and buffers that are full.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SubscriptionHostileTests {
     private typealias Wire = SubscriptionWire
 

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// Subscriptions over sockets in memory that are lost or refused.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SubscriptionLossTests {
     private typealias Wire = SubscriptionWire
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseGraphQL
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SubscriptionMessageTests {
     private static func text(_ message: SocketMessage) -> String {
         do {

@@ -11,7 +11,7 @@ import Testing
 
 /// Twenty subscriptions that come and go over one socket that breaks at random points. A hundredth of `PULSE_STEPS`
 /// connections break.
-@Suite(.tags(.alone, .threads), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.alone, .threads), .serialized, .throttled)
 struct SubscriptionScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

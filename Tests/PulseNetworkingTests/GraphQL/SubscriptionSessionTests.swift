@@ -9,7 +9,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// The calls of a client and the handshakes for its subscriptions share one session.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SubscriptionSessionTests {
     private struct GetTea: GraphQLOperation {
         struct Value: Codable, Sendable { var name: String }

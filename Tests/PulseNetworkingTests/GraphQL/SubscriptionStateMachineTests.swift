@@ -8,7 +8,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// What the subscriptions of a socket do; without a wire.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct SubscriptionStateMachineTests {
     private static let lost = PulseError.socketClosed(code: 1006, reason: "")
 

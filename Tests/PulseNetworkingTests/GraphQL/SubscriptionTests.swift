@@ -10,7 +10,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// Subscriptions over sockets in memory: the protocol.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SubscriptionTests {
     private typealias Wire = SubscriptionWire
 

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseGraphQL
 
 /// Subscriptions as an application starts, ends and sets them.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SubscriptionUseTests {
     private typealias Wire = SubscriptionWire
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseModels
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ModelFollowTests {
     private let held = HeldRequests()
 

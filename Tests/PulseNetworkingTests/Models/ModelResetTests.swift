@@ -10,7 +10,7 @@ import Testing
 
 /// Logouts, and responses that come too late.
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ModelResetTests {
     private let held = HeldRequests()
     private let late = LateRuns()

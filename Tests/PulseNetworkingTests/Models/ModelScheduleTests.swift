@@ -11,7 +11,7 @@ import Testing
 
 /// A seeded random schedule of models that come, go and follow, against a plain model. `PULSE_STEPS` sets its length.
 @MainActor
-@Suite(.tags(.schedule, .threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule, .threads), .throttled)
 struct ModelScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 4_000
 

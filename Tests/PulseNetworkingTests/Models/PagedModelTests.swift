@@ -9,7 +9,7 @@ import Testing
 @testable import PulseModels
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct PagedModelTests {
     private let held = HeldRequests()
 

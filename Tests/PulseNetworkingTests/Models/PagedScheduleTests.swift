@@ -11,7 +11,7 @@ import Testing
 /// Lists with random pages: repeated elements, empty pages, circles and failures. `PULSE_STEPS` sets the number of
 /// requests.
 @MainActor
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct PagedScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

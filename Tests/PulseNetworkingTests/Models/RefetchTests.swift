@@ -12,7 +12,7 @@ import Testing
 
 /// What models request by themselves, as whole sequences of phases.
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RefetchTests {
     private let held = HeldRequests()
     private let late = LateRuns()

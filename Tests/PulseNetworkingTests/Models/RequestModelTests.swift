@@ -12,7 +12,7 @@ import Testing
 @testable import PulseModels
 
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RequestModelTests {
     private let held = HeldRequests()
     private let clock = TestClock()

@@ -10,7 +10,7 @@ import Testing
 
 /// What the SwiftUI code leaves to models.
 @MainActor
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ViewModelTests {
     private let held = HeldRequests()
     private let clock = TestClock()

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseSockets
 
 /// The messages of one connection, with compression and its faults.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketCodecTests {
     private static func deflated(_ data: Data) throws -> Data {
         try MessageDeflater(DeflateParameters(), of: .server).compress(data)

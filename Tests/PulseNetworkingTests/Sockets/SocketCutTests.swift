@@ -11,7 +11,7 @@ import Testing
 @testable import PulseSockets
 
 /// An exchange that is cut after each of its bytes, in both directions.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketCutTests {
     private typealias Step = SocketExchange.Step
 

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseSockets
 
 /// The events of sockets: their states, and the ends of their connections in between.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketEventTests {
     private struct Chat: SocketEndpoint {
         let path = "/ws/chat"

@@ -11,7 +11,7 @@ import Testing
 
 /// Legal and illegal frames of a server, against a model of RFC 6455: what the application receives, what is sent back,
 /// and how the socket ends. `PULSE_STEPS` sets the number of random sequences.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct SocketFrameSequenceTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init)
     private static let limit = 70_000

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseSockets
 
 /// Pings, pongs and the loss of a silent peer; without a wire and without time.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketHeartbeatTests {
     private static func heartbeat(pongTimeout: TimeInterval? = nil) -> SocketHeartbeat {
         SocketHeartbeat(interval: 30, pongTimeout: pongTimeout, openedAt: 0)

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseSockets
 
 /// Sockets whose application does not receive, so that they do not read.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketHeldTests {
     private struct Feed: SocketEndpoint {
         let path = "/feed"

@@ -14,7 +14,7 @@ import Testing
 #if canImport(Glibc) && compiler(>=6.2)
 /// What sockets cost, each measured in a process of its own. `PULSE_STEPS` makes the tests move a gigabyte; without it,
 /// as in a debug build, they move less.
-@Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.alone), .serialized, .throttled)
 struct SocketMemoryTests {
     private static var size: Int {
         ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 96 << 20 : 1 << 30

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseSockets
 
 /// What leaves a socket, in which order and how often; without a wire.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketOutboxTests {
     /// What a server reads of the batches.
     private struct Server {

@@ -8,7 +8,7 @@ import Testing
 
 /// Sockets that break at random points in every way, while tasks send, receive, ping, cancel and close. A
 /// four-hundredth of `PULSE_STEPS` connections break in each of the four cases.
-@Suite(.tags(.alone, .threads), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.alone, .threads), .serialized, .throttled)
 struct SocketScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseSockets
 
 /// When a socket connects, waits and ends; without a wire.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketStateMachineTests {
     private static let lost = SocketStateMachine.End.lost(.lostMaybeSent)
 

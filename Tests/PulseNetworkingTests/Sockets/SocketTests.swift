@@ -12,7 +12,7 @@ import Testing
 @testable import PulseSockets
 
 /// Sockets over memory, with the real codec: what an application sees.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketTests {
     struct Chat: SocketEndpoint {
         var path = "/ws/chat"

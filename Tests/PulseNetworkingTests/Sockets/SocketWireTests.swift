@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Sockets over real connections.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SocketWireTests {
     private struct Feed: SocketEndpoint {
         var path = "/feed"

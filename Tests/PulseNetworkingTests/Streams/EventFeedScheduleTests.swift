@@ -12,7 +12,7 @@ import Testing
 @testable import PulseStreams
 
 /// Feeds whose server fails at random bytes and honors `Last-Event-ID`.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct EventFeedScheduleTests {
     private static let feeds = 200
     private static let events = 20

@@ -9,7 +9,7 @@ import Testing
 
 /// The state machine of event streams in a random schedule, against a model that knows the whole history; `PULSE_STEPS`
 /// sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct EventStreamScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

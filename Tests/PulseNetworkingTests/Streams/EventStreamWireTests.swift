@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Event streams over real connections.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct EventStreamWireTests {
     private static func events(_ ids: ClosedRange<Int>) -> [ServerSentEvent] {
         ids.map { ServerSentEvent(data: "event \($0)", id: "\($0)") }

@@ -9,7 +9,7 @@ import Testing
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// A reader that takes one element of a long body and waits. Measured in a process of its own.
-@Suite(.serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.serialized, .throttled)
 struct StreamMemoryTests {
     enum Kind: String, Sendable, CaseIterable, Codable {
         case bytes, lines, events

@@ -12,7 +12,7 @@ import Testing
 @testable import PulseStreams
 
 /// Streams over a mock transport: what is sent, and how they end.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct StreamingTests {
     private struct Item: Codable, Sendable, Equatable {
         var n: Int

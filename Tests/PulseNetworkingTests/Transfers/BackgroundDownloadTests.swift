@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Downloads of a list in a background session, whose system and server the test plays.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct BackgroundDownloadTests {
     private let endpoint = Request<EmptyResponse>(.get, "/film")
     private let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })

@@ -11,7 +11,7 @@ import Testing
 
 /// Processes that end at any of their effects, over a system and a disk that outlive them, in a random schedule;
 /// `PULSE_STEPS` sets its length.
-@Suite(.tags(.threads, .addresses, .schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses, .schedule), .throttled)
 struct BackgroundScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

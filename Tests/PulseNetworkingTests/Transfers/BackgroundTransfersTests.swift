@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransfers
 
 /// The session, the launches for its events, and what is stored.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct BackgroundTransfersTests {
     private let endpoint = Request<EmptyResponse>(.get, "/film")
 

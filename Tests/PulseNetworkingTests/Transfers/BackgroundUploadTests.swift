@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Uploads in a background session, whose system and server the test plays.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct BackgroundUploadTests {
     private struct Reply: Codable, Equatable, Sendable {
         let id: Int

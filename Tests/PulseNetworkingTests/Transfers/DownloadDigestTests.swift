@@ -6,7 +6,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Digests, also as header fields (RFC 9530).
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DownloadDigestTests {
     private static let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     private static let emptyField = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

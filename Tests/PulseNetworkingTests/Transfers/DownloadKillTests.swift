@@ -11,7 +11,7 @@ import Testing
 /// A process that downloads is killed again and again while the content changes now and then: the file is the old one or
 /// a whole version, and what was stored is not fetched again. So it is with a list of downloads, which also goes on by
 /// itself. 10 kills of each; 200 of each, 400 in all, if `PULSE_STEPS` is set.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.schedule), .throttled)
 struct DownloadKillTests {
     private static let kills = ProcessInfo.processInfo.environment["PULSE_STEPS"] == nil ? 10 : 200
     private static let size = 32 << 20

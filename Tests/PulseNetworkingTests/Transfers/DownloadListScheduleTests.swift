@@ -12,7 +12,7 @@ import Testing
 
 /// The state machine of a list in a random schedule; `PULSE_STEPS` sets its length. Then a list itself, with 200
 /// downloads.
-@Suite(.tags(.threads, .addresses, .schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses, .schedule), .throttled)
 struct DownloadListScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

@@ -9,7 +9,7 @@ import Testing
 
 /// The state machine of downloads in a random schedule, against servers that change the content, lose its validators, and
 /// ignore or mistake ranges; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct DownloadScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

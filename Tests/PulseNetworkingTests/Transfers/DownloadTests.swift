@@ -13,7 +13,7 @@ import Testing
 @testable import PulseTransports
 
 /// Downloads over real sockets.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct DownloadTests {
     private struct Fetch: Endpoint {
         typealias Response = Data

@@ -12,7 +12,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Lists of downloads over real sockets.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct DownloadsTests {
     /// A server, a directory for files, and the lists in it.
     private struct World {

@@ -19,7 +19,7 @@ import Musl
 #endif
 
 /// The files of a download, with damage and with disks that fail.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PartialFileTests {
     private static let data = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
     private static let old = Data("old".utf8)

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Resumable uploads whose file changes meanwhile.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TusFileTests {
     private typealias Put = TusFixture.Put
 

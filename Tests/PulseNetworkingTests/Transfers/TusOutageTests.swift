@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Resumable uploads whose server fails for a while.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TusOutageTests {
     private typealias Put = TusFixture.Put
 

@@ -22,7 +22,7 @@ extension Heard {
 }
 
 /// The progress of resumable uploads.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TusProgressTests {
     private typealias Put = TusFixture.Put
 

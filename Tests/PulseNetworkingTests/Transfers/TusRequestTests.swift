@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What the requests of resumable uploads carry, and where they go.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TusRequestTests {
     private typealias Put = TusFixture.Put
 

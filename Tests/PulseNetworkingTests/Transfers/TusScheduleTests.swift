@@ -8,7 +8,7 @@ import Testing
 
 /// Resumable uploads to servers whose responses are wrong at random, over as many calls as it takes. A hundredth of
 /// `PULSE_STEPS` files.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct TusScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransfers
 
 /// Resumable uploads over real sockets.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TusTests {
     private typealias Put = TusFixture.Put
 

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransfers
 
 /// What is kept of an unfinished upload.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct UploadRecordTests {
     private typealias Put = TusFixture.Put
 

@@ -13,7 +13,7 @@ import Testing
 @testable import PulseTransports
 
 /// Uploads over real sockets, and the sequence of a transfer's steps.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct UploadTests {
     private struct Created: Codable, Sendable, Equatable {
         let size: Int

@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EventLogSinkTests {
     private final class Log: EventLogSink.Output {
         private let written = Locked<[EventLogSink.Record]>([])

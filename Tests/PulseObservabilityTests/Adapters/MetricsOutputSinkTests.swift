@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MetricsOutputSinkTests {
     private final class Output: MetricsOutputSink.Output {
         private let written = Locked<[String]>([])

@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EventFilterTests {
     private static let call = NetworkEvent.CallSummary.sample()
 

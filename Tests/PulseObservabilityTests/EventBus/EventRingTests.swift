@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EventRingTests {
     private static func text(_ event: NetworkEvent?) -> String? {
         guard case .warning(let text)? = event else { return nil }

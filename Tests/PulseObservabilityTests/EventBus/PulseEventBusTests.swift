@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseEventBusTests {
     private final class Sink: EventSink {
         private let texts = Locked<[String]>([])
@@ -152,7 +152,7 @@ struct PulseEventBusTests {
     }
 }
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct PulseEventBusStressTests {
     @Test func losesNothingFromManyThreadsToManyReaders() async {
         let bus = PulseEventBus()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Checks the JSON's form. IntegrationTests check that OpenTelemetry's own definitions can read it.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OTLPTests {
     private let resource = OTLPUpload.Resource(
         serviceName: "shop", serviceVersion: "1.2", attributes: ["deployment.environment.name": "test"])

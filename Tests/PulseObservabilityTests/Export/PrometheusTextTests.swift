@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PrometheusTextTests {
     private static func snapshot(_ body: (PulseEventBus) -> Void) async -> MetricsSnapshot {
         let collector = PulseMetricsCollector(

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseObservability
 
 /// Known deviations of browsers and proxies from HAR 1.2, and how they are read.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HARReadingTests {
     struct Deviation: Sendable, CustomTestStringConvertible {
         /// The program that writes it, and the deviation.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HARTests {
     private func entries(_ recording: PulseRecording) throws -> [JSONValue] {
         let log = try JSONDecoder().decode(JSONValue.self, from: recording.har())["log"]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallTableTests {
     enum Ids: CaseIterable, Sendable {
         case random, counted, countedFromTheTop, equalHalves

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseMetricsCollectorTests {
     private let bus = PulseEventBus()
     private let clock = TestClock(uptime: 1000)

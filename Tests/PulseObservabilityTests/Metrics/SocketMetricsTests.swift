@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketMetricsTests {
     private let bus = PulseEventBus()
     private let lost = SocketState.reconnecting(after: .noConnection, attempt: 1, delay: 1, unconfirmed: 0)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct PulseRecorderStressTests {
     @Test func everyRecordingOfConcurrentCallsIsConsistent() async throws {
         let recorder = PulseRecorder(options: .init(maxCalls: 50, byteBudget: 200_000, maxEvents: 20))

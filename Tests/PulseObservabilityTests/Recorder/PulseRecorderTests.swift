@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PulseRecorderTests {
     @Test func recordsRequestAndResponseWithTheirBodies() async throws {
         let stage = RecorderStage { request in

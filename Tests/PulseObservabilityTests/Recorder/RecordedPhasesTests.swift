@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RecordedPhasesTests {
     private func exchange(duration: TimeInterval? = 1, _ timings: PulseResponse.Timings?) -> PulseRecording.Exchange {
         PulseRecording.Exchange(

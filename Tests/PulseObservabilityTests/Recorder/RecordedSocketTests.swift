@@ -9,7 +9,7 @@ import Testing
 @testable import PulseObservability
 
 /// A socket in a recording: its handshakes are calls, which show what became of their connections.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RecordedSocketTests {
     private struct Chat: SocketEndpoint {
         let path = "/ws/chat"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RecorderChangesTests {
     private static func call(_ path: String = "/a", id: UUID = UUID()) -> NetworkEvent.CallSummary {
         NetworkEvent.CallSummary(id: id, endpointPath: path, route: "GetA", method: .get, host: "api.example.com")

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseObservability
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct RecorderScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 3_000
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RecorderStateMachineTests {
     typealias Machine = PulseRecorder.StateMachine
 

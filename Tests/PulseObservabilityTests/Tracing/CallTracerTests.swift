@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CallTracerTests {
     private let clock = TestClock(uptime: 500)
     private let buffer = CallTracer.Buffer()

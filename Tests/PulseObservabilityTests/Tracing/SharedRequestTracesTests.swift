@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Traces of calls whose requests are sent separately from them, for them and others.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SharedRequestTracesTests {
     enum Sharing: CaseIterable, Sendable {
         case none, cache, coalescing

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct WaterfallChartTests {
     private func bars(_ chart: WaterfallChart) -> [[Double]] { chart.lines.map { [$0.bar.start, $0.bar.end] } }
 

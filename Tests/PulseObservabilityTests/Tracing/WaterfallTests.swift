@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct WaterfallTests {
     private static func trace(
         _ body: (CallTracer, TestClock, UUID) async -> Void,

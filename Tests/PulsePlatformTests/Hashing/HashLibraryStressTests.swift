@@ -5,7 +5,7 @@ import PulsePlatform
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct HashLibraryStressTests {
     @Test func oneKeyAndTheLibraryServeManyTasksAtOnce() async throws {
         let library = try #require(SystemHashes.library)

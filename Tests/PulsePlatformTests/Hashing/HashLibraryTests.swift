@@ -5,7 +5,7 @@ import PulsePlatform
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HashLibraryTests {
     private let library: any HashLibrary
 

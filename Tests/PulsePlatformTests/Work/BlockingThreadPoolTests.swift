@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BlockingThreadPoolTests {
     /// A free thread takes the next job, so that a long job delays only itself.
     @Test func aLongJobDoesNotDelayLaterJobs() async {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BlockingWorkTests {
     /// Signals its start, blocks its thread until the gate opens, and then checks for cancellation.
     private static func held(

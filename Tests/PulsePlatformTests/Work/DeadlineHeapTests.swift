@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DeadlineHeapTests {
     @Test func deadlinesExpireInOrderAndRemovedOnesNever() async {
         let clock = TestClock()

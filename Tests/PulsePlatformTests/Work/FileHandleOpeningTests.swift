@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct FileHandleOpeningTests {
     private let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlatform
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct LogWriterStressTests {
     /// The text read from a pipe until it is closed, on a thread of its own.
     private static func reading(_ pipe: Pipe) -> AsyncStream<String> {

@@ -2,13 +2,14 @@
 
 import Dispatch
 import PulseCore
+import TestSupport
 import Testing
 
 @testable import PulsePlatform
 
 #if os(Linux)
 /// Sources over one end of a pair of sockets, to whose other end the test writes.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.throttled)
 struct ReadinessSourceTests {
     private let queue = DispatchQueue(label: "ReadinessSourceTests")
     private let reports = AsyncStream.makeStream(of: String.self)

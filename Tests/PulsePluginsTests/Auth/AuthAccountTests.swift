@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Which account a call is sent for.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AuthAccountTests {
     @Test func innerPluginsFindTheAccountInTheContext() async throws {
         let seen = Locked<[PluginContext.Account]>([])

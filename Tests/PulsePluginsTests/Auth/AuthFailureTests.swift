@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What a failed refresh means for waiting and later calls.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AuthFailureTests {
     private static func status(_ status: Int) -> PulseError {
         .http(PulseResponse(statusCode: status, request: .mock()))

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Which calls carry which token.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AuthPluginTests {
     @Test func thePluginHasCallScopeAndItsIdentifier() {
         let plugin = AuthPlugin { nil }

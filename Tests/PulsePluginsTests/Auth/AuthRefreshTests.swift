@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A 401 and its consequences.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AuthRefreshTests {
     @Test func a401RefreshesOnceAndResendsTheCall() async throws {
         let stage = AuthStage()

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Many calls, tokens revoked in between, and random cancellations.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct AuthStressTests {
     /// The server's side of a session: one valid token at a time.
     private final class Server: Sendable {

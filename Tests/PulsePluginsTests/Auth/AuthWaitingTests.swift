@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The waiters of a refresh, and how long they wait.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct AuthWaitingTests {
     /// A stage whose refresh waits at a gate and ignores its cancellation.
     private static func held(_ gate: Gate) -> AuthStage {

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Over real sockets: the server counts the requests.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct AuthWireTests {
     /// A server with one valid token, which `/token` returns. It holds the first responses until the test releases
     /// them.

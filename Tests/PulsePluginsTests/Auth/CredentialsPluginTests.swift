@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CredentialsPluginTests {
     private static func header(
         _ name: String, from plugin: CredentialsPlugin, _ request: URLRequest = .mock(),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DigestPluginTests {
     private struct Get: Endpoint {
         typealias Response = EmptyResponse

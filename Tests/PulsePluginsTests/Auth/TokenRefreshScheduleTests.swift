@@ -9,7 +9,7 @@ import Testing
 
 /// A seeded random schedule of calls, ends, cancellations and late results against a plain model; `PULSE_STEPS` sets
 /// its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct TokenRefreshScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

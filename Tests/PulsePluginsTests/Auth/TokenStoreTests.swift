@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TokenStoreTests {
     private let secrets = MemorySecretStore()
     private let ends = Locked(0)

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CacheBodyFormTests {
     /// An inner plugin may return such a body to any call. The cache does not have its bytes.
     @Test(arguments: [PulseResponse.Body.file(URL(fileURLWithPath: "/x")), .connection(CountedConnection())])

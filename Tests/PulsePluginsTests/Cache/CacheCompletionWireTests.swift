@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Completing partial entries (RFC 9111, section 3.4). Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheCompletionWireTests {
     private static let digits = "0123456789"
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]

@@ -10,7 +10,7 @@ import Testing
 
 /// The caller's own conditions, evaluated by the cache (RFC 9111, section 4.3.2; RFC 9110, section 13.1). Over sockets,
 /// under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheConditionalWireTests {
     private static func run(_ body: (CacheStage) async throws -> Void) async throws {
         try await CacheStage.run(CachePlugin(policy: .rfc9111.respondingToConditionalRequests()), body)

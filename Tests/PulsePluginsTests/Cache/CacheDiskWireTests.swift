@@ -11,7 +11,7 @@ import Testing
 @testable import PulseStorage
 
 /// The disk cache under a client. Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheDiskWireTests {
     private static func run(_ body: (URL, CacheStage) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-cache-\(UUID().uuidString)")

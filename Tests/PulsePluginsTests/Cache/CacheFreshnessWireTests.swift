@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// RFC 9111, section 4.2: how long a response is used without validation. Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheFreshnessWireTests {
     @Test func maxAgeSetsTheFreshnessLifetime() async throws {
         try await CacheStage.run { stage in

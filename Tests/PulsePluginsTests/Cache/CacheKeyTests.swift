@@ -9,7 +9,7 @@ import Testing
 @testable import PulseStorage
 
 /// The cache's keys for URLs and users, by the fast and by the full path.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CacheKeyTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func aNormalizedURLIsRecognizedAsSuch(seed: UInt64) {

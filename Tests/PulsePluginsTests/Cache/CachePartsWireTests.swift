@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Partial responses in the store (RFC 9111, sections 3.3 and 3.4). Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CachePartsWireTests {
     private static let digits = "0123456789"
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]

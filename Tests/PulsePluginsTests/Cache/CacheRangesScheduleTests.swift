@@ -13,7 +13,7 @@ import Testing
 /// Random ranges, conditions, changes and failures through one cache, against a server with known versions. Every
 /// response must have the bytes of exactly one version, as current as its freshness demands, with the stated range and
 /// length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct CacheRangesScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 600

@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Ranges of stored responses (RFC 9110, sections 13.1.5, 14 and 15.3.7). Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheRangesWireTests {
     private static let digits = "0123456789"
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]

@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Which stored responses are served when the server fails or cannot be reached.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheServerFailureWireTests {
     private static func offlineStage(
         _ cache: CachePlugin = CachePlugin(policy: .rfc9111),

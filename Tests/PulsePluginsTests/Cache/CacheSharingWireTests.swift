@@ -11,7 +11,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Separation of users, shared requests, and streams. Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheSharingWireTests {
     // MARK: Partitions
 

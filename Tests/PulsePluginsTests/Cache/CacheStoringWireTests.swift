@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// RFC 9111, section 3, and removal from the cache (section 4.4). Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheStoringWireTests {
     @Test func noStoreInRequestOrResponsePreventsStoring() async throws {
         try await CacheStage.run { stage in

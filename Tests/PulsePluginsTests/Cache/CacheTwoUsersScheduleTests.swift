@@ -13,7 +13,7 @@ import Testing
 /// Random traces of several users through one cache, against a model without a cache. Every response must be one that
 /// the origin gave to that user for that request, and its directives must allow it at that time. 1,000 steps in
 /// `swift test`, 8,000 where `PULSE_STEPS` is 100,000.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct CacheTwoUsersScheduleTests {
     private static let steps =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 50 } ?? 250

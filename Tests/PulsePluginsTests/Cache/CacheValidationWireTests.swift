@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// RFC 9111, sections 4.2.4 and 4.3, RFC 5861, and the options of a call. Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheValidationWireTests {
     @Test func aStaleResponseIsConfirmedByItsEntityTag() async throws {
         try await CacheStage.run { stage in

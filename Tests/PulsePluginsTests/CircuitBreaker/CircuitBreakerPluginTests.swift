@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CircuitBreakerPluginTests {
     private typealias Outcome = Result<PulseResponse, any Error>
 

@@ -9,7 +9,7 @@ import Testing
 
 /// Seeded random schedules of calls, late responses, cancellations, clock jumps and resets against a plain model;
 /// `PULSE_STEPS` sets their length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct CircuitBreakerScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

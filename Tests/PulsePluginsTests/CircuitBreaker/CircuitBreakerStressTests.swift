@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Many concurrent calls through one breaker, some of them cancelled.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct CircuitBreakerStressTests {
     @Test func oneProbePassesAtATimeAndTheCircuitAlwaysRecovers() async throws {
         let clock = TestClock()

@@ -7,7 +7,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Each rule of a circuit, as a value.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CircuitBreakerTests {
     private let success = CircuitBreaker.Verdict.success(isSlow: false)
     private let failure = CircuitBreaker.Verdict.failure(retryAfter: nil)

@@ -11,7 +11,7 @@ import Testing
 @testable import PulsePlugins
 
 /// A shared request has the latest deadline of its calls, and they share its failures.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CoalescingDeadlineTests {
     private struct Plain: Endpoint {
         typealias Response = Data

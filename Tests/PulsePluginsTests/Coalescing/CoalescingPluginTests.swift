@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CoalescingPluginTests {
     /// A client and a transport that holds every request at a gate until all calls wait.
     struct Stage {

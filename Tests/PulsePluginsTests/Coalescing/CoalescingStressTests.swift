@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct CoalescingStressTests {
     private struct Numbered: Endpoint {
         typealias Response = String

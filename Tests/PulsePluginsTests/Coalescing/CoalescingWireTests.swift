@@ -10,7 +10,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Over real sockets: the server counts the requests.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CoalescingWireTests {
     private struct Item: Endpoint {
         typealias Response = String

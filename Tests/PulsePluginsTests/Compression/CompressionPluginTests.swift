@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CompressionPluginTests {
     private let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
 

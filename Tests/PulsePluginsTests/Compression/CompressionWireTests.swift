@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// An independent implementation decodes what the plugin has encoded.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CompressionWireTests {
     @Test func compressedBodiesDecodeToTheOriginal() async throws {
         try await GzipEcho.run([.compression(minimumLength: 1)]) { client, server in

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HeadersPluginTests {
     private static func headers(of plugin: HeadersPlugin, request: URLRequest = .mock()) async throws -> URLRequest {
         try await plugin.run(request) { PulseResponse(statusCode: 200, request: $0) }.request

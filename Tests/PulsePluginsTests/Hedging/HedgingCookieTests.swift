@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The cookies of a call and its copy.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HedgingCookieTests {
     /// Reports when it stores a response's cookies.
     private struct Store: CookieStore {

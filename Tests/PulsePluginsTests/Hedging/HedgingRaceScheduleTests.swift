@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// A seeded random schedule of copies, ends and cancellations against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct HedgingRaceScheduleTests {
     private typealias Quality = HedgingPlugin.Quality
 

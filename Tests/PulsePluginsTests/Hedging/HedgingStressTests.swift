@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct HedgingStressTests {
     /// Every sleep ends at once, so that every copy is sent as early as possible.
     private struct HastyClock: PulseClock {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RouteLatenciesTests {
     @Test func thereIsNoDelayBeforeTwentyCalls() {
         var latencies = RouteLatencies(extraLoad: 0.05)

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct IdempotencyPluginTests {
     private static func client(
         _ transport: MockTransport, _ plugins: [any PulsePlugin] = [.idempotency()]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConcurrencyLimitPluginTests {
     private static func start(
         _ plugin: ConcurrencyLimitPlugin, _ target: String, _ priority: RequestOptions.Priority? = nil,

@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Many concurrent calls on real threads, some of them cancelled.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct LimitsStressTests {
     private struct Inside {
         var now = 0

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The limits and the validator over real sockets, counted by the server.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct LimitsWireTests {
     private struct Ended: Error {}
 

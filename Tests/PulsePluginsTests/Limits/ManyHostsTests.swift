@@ -11,7 +11,7 @@ import Testing
 ///
 /// In CI with `--no-parallel`, where `PULSE_STEPS` is set, the tests measure the memory of the whole process for a
 /// million hosts. Next to other tests only the counts are meaningful.
-@Suite(.tags(.alone), .serialized, .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.alone), .serialized, .throttled)
 struct ManyHostsTests {
     private static let isAlone = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
     private static let hosts = isAlone ? 1_000_000 : 40_000

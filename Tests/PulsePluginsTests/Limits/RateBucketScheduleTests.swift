@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// A seeded random schedule against a plain model that counts tokens tick by tick; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct RateBucketScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
     private static let tick: TimeInterval = 1.0 / 16

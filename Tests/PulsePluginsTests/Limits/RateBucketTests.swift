@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RateBucketTests {
     /// Two per second, with a burst of two after a pause.
     private static let rate = Rate(requests: 2, per: 1, burst: 2)

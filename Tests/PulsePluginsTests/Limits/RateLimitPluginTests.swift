@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RateLimitPluginTests {
     private typealias Sent = (name: String, at: TimeInterval)
 

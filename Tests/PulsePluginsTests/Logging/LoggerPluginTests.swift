@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct LoggerPluginTests {
     /// The lines that a plugin wrote.
     final class Lines: Sendable {

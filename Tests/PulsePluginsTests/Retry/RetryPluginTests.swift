@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RetryPluginTests {
     private static func run(
         _ plugin: RetryPlugin, _ request: URLRequest = .mock(), clock: TestClock,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct WorkScopeTests {
     private final class Owner: Sendable {
         private let whenGone: @Sendable () -> Void

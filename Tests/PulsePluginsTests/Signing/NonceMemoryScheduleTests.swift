@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Random requests, clock jumps and floods against an unbounded memory.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct NonceMemoryScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap { Int($0) } ?? 10_000
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct NonceMemoryTests {
     @Test @HeavyWork func aNonceIsKnownForItsOwnSecondOnly() {
         var memory = NonceMemory(capacity: 10)

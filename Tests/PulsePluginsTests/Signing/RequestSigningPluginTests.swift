@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RequestSigningPluginTests {
     private let clock = TestClock()
     private let plugin = RequestSigningPlugin(secret: "s3cret")

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A server that verifies requests, over real sockets.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RequestSigningWireTests {
     private static let verifier = SignatureVerifier(secret: "s3cret", rejectsReplays: true)
 

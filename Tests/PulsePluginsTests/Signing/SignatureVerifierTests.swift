@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SignatureVerifierTests {
     /// The parts of a request as a server receives them.
     private struct Received {

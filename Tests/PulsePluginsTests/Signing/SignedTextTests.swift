@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SignedTextTests {
     private static func text(method: String = "GET", _ target: String, nonce: String? = nil) -> String? {
         SignedText(method: method, target: target, timestamp: "1767225600", bodyHash: "ab", nonce: nonce)

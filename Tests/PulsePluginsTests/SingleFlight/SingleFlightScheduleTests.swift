@@ -9,7 +9,7 @@ import Testing
 
 /// Seeded random schedules of arrivals, cancellations, closings and late results against a plain model; `PULSE_STEPS`
 /// sets their length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct SingleFlightScheduleTests {
     private typealias Runs = SingleFlight<Int, Never>
 

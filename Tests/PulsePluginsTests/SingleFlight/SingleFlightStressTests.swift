@@ -7,7 +7,7 @@ import Testing
 @testable import PulseCore
 @testable import PulsePlugins
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct SingleFlightStressTests {
     private let runs = SingleFlight<String, String>(cancelled: "cancelled")
 

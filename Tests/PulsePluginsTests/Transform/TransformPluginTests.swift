@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TransformPluginTests {
     private static func client(
         _ plugin: TransformPlugin, _ respond: @escaping @Sendable (URLRequest) async throws -> PulseResponse

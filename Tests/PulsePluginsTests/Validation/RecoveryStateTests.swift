@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RecoveryStateTests {
     @Test func theFirstCallerStartsARunAndItsEndReturnsAllWaiters() {
         var state = RecoveryState<Int>()

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The fields of a recovery's request, as recorded by real servers.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RecoveryWireTests {
     private struct Fault: Error {}
 

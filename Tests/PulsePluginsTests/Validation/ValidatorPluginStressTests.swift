@@ -8,7 +8,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Many calls on real threads whose session ends again and again, some of them cancelled.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct ValidatorPluginStressTests {
     private struct Ended: Error {}
 

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ValidatorPluginTests {
     private struct Fault: Error, Equatable {
         var code = 0

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CacheChecksumTests {
     private static func value(_ bytes: [UInt8]) -> UInt64 { bytes.withUnsafeBytes { CacheChecksum.of($0) } }
 

@@ -10,7 +10,7 @@ import Testing
 #if !canImport(UIKit)
 /// Two processes at a time write in one folder until they are killed: 20 rounds in `swift test`, 1,000 where
 /// `PULSE_STEPS` is 100,000.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.schedule), .throttled)
 struct CacheKillScheduleTests {
     private static let rounds =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { max(20, $0 / 100) } ?? 20

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CachedResponsePartsTests {
     @Test func rangesAscendWithGapsAndEndWithinTheLength() {
         #expect(CachedResponse.Parts(ranges: [0..<2, 3..<4], length: 4) != nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DiskCacheIndexTests {
     private static func name(_ number: UInt64) -> DiskName {
         DiskName(partition: .init(high: 1, low: 1), url: .init(high: number, low: number), body: 0)

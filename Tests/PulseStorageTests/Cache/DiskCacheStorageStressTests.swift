@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct DiskCacheStorageStressTests {
     /// Many tasks and two stores use one folder: every response found is one that was stored there.
     @Test func everyResponseFoundIsIntactUnderConcurrentWrites() async throws {

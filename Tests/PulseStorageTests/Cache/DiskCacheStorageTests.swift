@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DiskCacheStorageTests {
     @Test func aMissingTemporaryFileCreatesNoFolders() async throws {
         try await TestFolder.run { folder in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MemoryCacheStorageTests {
     @Test(arguments: CacheStorageContract.allCases)
     func fulfillsTheContract(_ rule: CacheStorageContract) async throws {

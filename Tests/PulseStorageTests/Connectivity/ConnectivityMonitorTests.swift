@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectivityMonitorTests {
     @Test func eachSubscriberGetsTheStatusNowAndEveryChange() async {
         let monitor = ManualConnectivityMonitor(.unknown)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SealedFileTests {
     private static let old = Data("old\nlines".utf8)
     private static let new = Data((0...255).map { UInt8($0) })

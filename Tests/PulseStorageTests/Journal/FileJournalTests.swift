@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct FileJournalTests {
     private let directory: TemporaryDirectory
     private var url: URL { directory.file("journal") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JournalScannerTests {
     private static func lines(_ records: [JournalRecord]) throws -> [UInt8] {
         var bytes: [UInt8] = []

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OfflineQueueMemoryTests {
     /// In a process of its own, where nothing else allocates.
     @Test func aReplayKeepsNoMemory() async {

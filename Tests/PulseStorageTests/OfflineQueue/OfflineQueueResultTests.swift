@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 /// The results that waiters for an entry get.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OfflineQueueResultTests {
     private let directory: TemporaryDirectory
 

@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 /// Several processes that share one directory, and the files that remain in it.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OfflineQueueSharingTests {
     private let directory: TemporaryDirectory
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct OfflineQueueStressTests {
     @Test func concurrentEnqueuesDuringADrainLoseNothingAndKeepEachTagsOrder() async throws {
         let directory = try TemporaryDirectory()

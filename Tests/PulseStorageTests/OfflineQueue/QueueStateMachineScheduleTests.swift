@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.schedule), .throttled)
 struct QueueStateMachineScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

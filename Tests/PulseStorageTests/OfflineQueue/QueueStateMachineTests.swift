@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct QueueStateMachineTests {
     private func ids(_ numbers: Int...) -> [UUID] { numbers.map { UUID(number: $0) } }
 
@@ -564,7 +564,7 @@ struct QueueStateMachineTests {
     }
 }
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ReplayVerdictTests {
     private static let request = URLRequest(url: URL(fileURLWithPath: "/"))
     private static let now = TestClock().now

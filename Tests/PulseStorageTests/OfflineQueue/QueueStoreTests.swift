@@ -8,7 +8,7 @@ import Testing
 @testable import PulseStorage
 
 /// Reported events, and the changes that wake a drainer which sleeps because there is no connection.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct QueueStoreTests {
     private static func store(events: (any EventSink)? = nil) -> QueueStore {
         QueueStore(

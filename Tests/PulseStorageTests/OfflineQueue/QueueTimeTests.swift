@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct QueueTimeTests {
     private static let day: Int64 = 86_400_000
     private static let wall: Int64 = 1_750_000_000_000

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct QueueWaitersTests {
     private let waiters = QueueWaiters()
     private let id = UUID(number: 1)

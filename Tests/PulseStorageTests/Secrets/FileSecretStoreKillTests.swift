@@ -8,7 +8,7 @@ import Testing
 
 #if !canImport(UIKit)
 /// Another process stores secrets, and is killed.
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct FileSecretStoreKillTests {
     private static let victim = ChildProcess.product("secret-victim")
 

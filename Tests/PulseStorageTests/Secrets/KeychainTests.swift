@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStorage
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct KeychainTests {
     private let item = KeychainItem(
         service: "com.example.app", accessGroup: nil, isForThisDeviceOnly: false, account: "session")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CassetteIndexTests {
     private static func request(
         _ method: String, _ target: String, _ body: String? = nil, type: String = "application/json"

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CassetteTests {
     private static let home = URL(string: "https://api.example.com") ?? URL(fileURLWithPath: "/")
 

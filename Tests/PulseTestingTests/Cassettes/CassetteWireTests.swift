@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Once over real sockets, then without them.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CassetteWireTests {
     private struct Item: Codable, Sendable, Equatable {
         let id: Int

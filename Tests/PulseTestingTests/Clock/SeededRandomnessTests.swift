@@ -4,7 +4,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SeededRandomnessTests {
     /// From the reference implementation (Vigna, splitmix64.c) for the seed 1234567.
     @Test func matchesTheNumbersOfSplitMix64() {

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TestClockTests {
     @Test func standsStillUntilItIsAdvanced() async {
         let clock = TestClock(now: Date(timeIntervalSince1970: 1000), uptime: 50)

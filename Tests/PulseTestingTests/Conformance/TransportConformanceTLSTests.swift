@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The list's part for TLS must detect defects, too.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TransportConformanceTLSTests {
     @Test(.serialized, arguments: Defect.ofTLS)
     func noticesATransportThat(_ defect: Defect) async throws {

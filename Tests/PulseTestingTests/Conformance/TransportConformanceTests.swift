@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The list itself: it must detect defects and report exclusions.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TransportConformanceTests {
     @Test(arguments: Defect.ofSemantics)
     func noticesATransportThat(_ defect: Defect) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The list's part for sockets must detect defects, too.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct TransportConformanceWireTests {
     @Test(.serialized, arguments: Defect.ofTheWire)
     func noticesATransportThat(_ defect: Defect) async throws {

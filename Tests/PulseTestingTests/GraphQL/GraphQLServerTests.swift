@@ -22,7 +22,7 @@ private struct CountFiles: GraphQLOperation {
     var uploads: [GraphQLUpload]
 }
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct GraphQLServerTests {
     private func client(
         of server: MockServer, _ settings: GraphQLSettings = GraphQLSettings()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The rules of graphql-transport-ws, and the ends of operations.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct OperationProtocolTests {
     private static func data(_: ReceivedOperation) -> OperationReply { .data(1) }
 

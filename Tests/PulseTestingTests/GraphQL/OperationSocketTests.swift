@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What the operations of a socket receive and send.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct OperationSocketTests {
     private struct Failed: Error, CustomStringConvertible {
         let description = "the sequence has failed"

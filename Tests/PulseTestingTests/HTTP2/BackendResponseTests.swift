@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BackendResponseTests {
     /// The parts as texts, with adjacent pieces of a body in one.
     private static func parts(_ text: String, toHEAD: Bool = false, step: Int, ends: Bool = false) -> [String] {

@@ -13,7 +13,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MockServerLifetimeTests {
     @Test func aWaitConditionMayCallTheServer() async throws {
         try await MockServer.run { server in

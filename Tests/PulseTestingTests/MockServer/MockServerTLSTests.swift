@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTesting
 
 /// The server over TLS, with `SocketTransport` as its client.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MockServerTLSTests {
     typealias Configuration = MockServer.Configuration
 

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MockServerTests {
     @Test func recordsARequestAsReceived() async throws {
         try await MockServer.run { server in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct TLSIdentityTests {
     #if os(Linux)
     @Test func eachGeneratedIdentityHasKeysOfItsOwn() throws {

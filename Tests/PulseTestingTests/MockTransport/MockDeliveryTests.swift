@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTesting
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MockDeliveryTests {
     private func response(_ status: Int, _ body: PulseResponse.Body) -> PulseResponse {
         var response = PulseResponse(statusCode: status, request: .mock())

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MockTransportTests {
     private static let body = Data("0123456789".utf8)
 
@@ -248,7 +248,7 @@ struct MockTransportTests {
     }
 }
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTPURLResponseMockTests {
     @Test func aMockedResponseHasItsStatusAndHeaders() {
         let response = HTTPURLResponse.mock(statusCode: 429, headers: ["Retry-After": "3"])

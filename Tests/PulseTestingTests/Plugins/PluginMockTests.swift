@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PluginMockTests {
     /// Records each hook as it runs.
     private struct Probe: PulsePlugin {

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseTesting
 
 /// The contract of `DuplexConnection`, sentence by sentence.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.threads, .addresses))
+@Suite(.throttled, .tags(.threads, .addresses))
 struct MemoryConnectionTests {
     private let client: MemoryConnection
     private let server: MemoryConnection
@@ -225,7 +225,7 @@ struct MemoryConnectionTests {
 }
 
 /// Seeded writers, readers and ends against what a connection promises: a tenth of `PULSE_STEPS` is their number.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.schedule))
+@Suite(.throttled, .tags(.schedule))
 struct MemoryConnectionScheduleTests {
     private static let count =
         ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init).map { $0 / 10 } ?? 200

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// How sockets end: by either side, by a violation, by a fault.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.threads))
+@Suite(.throttled, .tags(.threads))
 struct ServerSocketCloseTests {
     private struct Broken: Error, CustomStringConvertible {
         let description: String

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Sockets over a wire and in memory, with a client that knows nothing of the codec.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.threads))
+@Suite(.throttled, .tags(.threads))
 struct ServerSocketTests {
     private static let echo: SocketBase.Body = { socket in
         while let message = try await socket.receive() { try await socket.send(message) }

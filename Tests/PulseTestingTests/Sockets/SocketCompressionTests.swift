@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// permessage-deflate (RFC 7692), with the bytes of its section 7.2.3.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.addresses))
+@Suite(.throttled, .tags(.addresses))
 struct SocketCompressionTests {
     private static let offer = ["Sec-WebSocket-Extensions": "permessage-deflate"]
     private static let hello = Data([0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])

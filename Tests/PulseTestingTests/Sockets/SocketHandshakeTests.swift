@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Handshakes with a server and with a mock (RFC 6455, section 4.2).
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketHandshakeTests {
     private static let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 

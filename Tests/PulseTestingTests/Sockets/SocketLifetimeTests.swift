@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The lives of sockets, and of what has opened them.
-@Suite(.throttled, .timeLimit(.minutes(15)), .tags(.threads))
+@Suite(.throttled, .tags(.threads))
 struct SocketLifetimeTests {
     @Test func aShutdownOfTheServerEndsItsSockets() async throws {
         let seen = Seen<PulseError.Kind>()

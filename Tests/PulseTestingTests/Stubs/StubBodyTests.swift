@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct StubBodyTests {
     private static func send(_ request: URLRequest, to stubs: Stub...) async throws -> PulseResponse {
         try await MockTransport(stubs: stubs).send(TransportRequest(urlRequest: request))

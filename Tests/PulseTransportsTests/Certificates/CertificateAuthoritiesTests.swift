@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct CertificateAuthoritiesTests {
     /// Computed: the leak check of the address sanitizer does not see what `Data` in a global refers to.
     private static var all: [Data] { CertificateFixture.all.map(\.der) }

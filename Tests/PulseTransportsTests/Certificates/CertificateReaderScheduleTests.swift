@@ -8,7 +8,7 @@ import Testing
 @testable import PulseTransports
 
 /// Certificates with random errors; `PULSE_STEPS` sets their number.
-@Suite(.tags(.schedule, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule, .addresses), .throttled)
 struct CertificateReaderScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 10_000
 

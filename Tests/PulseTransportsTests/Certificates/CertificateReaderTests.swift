@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CertificateReaderTests {
     private func reason(_ certificate: Data) -> CertificateError.Reason? {
         let error = #expect(throws: CertificateError.self) { try CertificateReader.publicKeyInfo(of: certificate) }

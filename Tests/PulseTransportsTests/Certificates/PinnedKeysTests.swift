@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PinnedKeysTests {
     private static let chain = Array(CertificateFixture.all.prefix(3))
     private static let other = CertificateFixture.all[3]

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// The authorities of the system, which connections share: here those of a file in place of the system's.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct SystemAuthoritiesWireTests {
     /// A file of authorities, taken for the system's.
     private struct Stage {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ContentDecoderTests {
     /// 4 MiB of zeros in gzip, twice over.
     private static let bomb = Data(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectionRouteTests {
     private static func route(
         _ address: String, _ proxy: ProxySettings = .environment, _ variables: [String: String] = [:]

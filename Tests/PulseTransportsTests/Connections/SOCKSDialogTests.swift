@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SOCKSDialogTests {
     private static let ada = ConnectionRoute.Credentials(username: "ada", password: "pw")
     private static let credentials: [UInt8] = [1, 3, 0x61, 0x64, 0x61, 2, 0x70, 0x77]

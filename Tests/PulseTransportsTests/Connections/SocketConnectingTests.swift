@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct SocketConnectingTests {
     private let loop: SocketLoop
 

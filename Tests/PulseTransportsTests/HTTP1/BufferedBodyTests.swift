@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct BufferedBodyTests {
     private static let text = Data(#"{"id":42,"name":"Ada Lovelace"}"#.utf8)
     // Made by Python's gzip and zlib.

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct HTTP1ExchangeWireTests {
     private static func request(_ path: String, _ server: MockServer) -> TransportRequest {
         TransportRequest(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTP1ResponseParserTests {
     /// A response, and the expected result of parsing it.
     struct Whole: Sendable, CustomTestStringConvertible {

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct HTTP1TrailersWireTests {
     private static let body = Data("0123456789".utf8)
     private static let trailers: HTTPHeaders = ["X-Checksum": "abc", "Grpc-Status": "0"]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct HTTP1UploadTests {
     /// The loop may have sent the last byte while the writing task still has the connection.
     @Test(arguments: [4, nil] as [Int64?])

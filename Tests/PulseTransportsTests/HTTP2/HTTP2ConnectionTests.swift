@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .enabled(if: HTTP2Session.isSupported), .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled, .enabled(if: HTTP2Session.isSupported))
 struct HTTP2ConnectionTests {
     // MARK: Responses
 

@@ -10,9 +10,7 @@ import Testing
 /// Streams of all kinds, one after the other over a few connections: 100,000 where the schedules are long, 2,200
 /// elsewhere. They run in a separate process, whose memory is measured.
 @Suite(
-    .tags(.alone), .serialized, .throttled, .enabled(if: HTTP2Session.isSupported && TLSContext.isSupported),
-    .timeLimit(.minutes(15))
-)
+    .tags(.alone), .serialized, .throttled, .enabled(if: HTTP2Session.isSupported && TLSContext.isSupported))
 struct HTTP2ManyStreamsTests {
     private static let isLong = ProcessInfo.processInfo.environment["PULSE_STEPS"] != nil
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTP2OutcomeTests {
     typealias Progress = HTTP2Outcome.Progress
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTP2RequestTests {
     private static func request(
         _ text: String = "https://a.test/", _ method: String = "GET", _ fields: [String: String] = [:],

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// What the retry loop above the transport makes of the ends of HTTP/2 streams, with counts from the server.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct HTTP2RetryWireTests {
     private struct Call: Endpoint {
         typealias Response = String

@@ -9,9 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Many requests on few connections, with random responses, resets and cancellations; `PULSE_STEPS` sets their number.
-@Suite(
-    .tags(.schedule, .threads, .addresses), .throttled, .enabled(if: HTTP2Session.isSupported), .timeLimit(.minutes(15))
-)
+@Suite(.tags(.schedule, .threads, .addresses), .throttled, .enabled(if: HTTP2Session.isSupported))
 struct HTTP2ScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 400
 

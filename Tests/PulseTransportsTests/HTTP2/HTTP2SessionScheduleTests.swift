@@ -10,7 +10,7 @@ import Testing
 
 /// A session and a server that does what the protocol allows, in a random order, against a plain model; `PULSE_STEPS`
 /// sets the length.
-@Suite(.tags(.schedule, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule, .addresses), .throttled)
 struct HTTP2SessionScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 5000
 

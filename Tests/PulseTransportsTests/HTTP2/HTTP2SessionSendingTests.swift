@@ -8,7 +8,7 @@ import Testing
 @testable import PulseTransports
 
 /// What a session sends, and when.
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct HTTP2SessionSendingTests {
     private typealias F = HTTP2Frames
 

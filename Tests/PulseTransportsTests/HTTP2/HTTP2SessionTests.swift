@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// What a session makes of a server's frames. `HTTP2SessionCase` has the table.
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct HTTP2SessionTests {
     private typealias F = HTTP2Frames
 

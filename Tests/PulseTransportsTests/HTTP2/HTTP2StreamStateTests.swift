@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct HTTP2StreamStateTests {
     private typealias Effects = HTTP2Connection.Effects
 

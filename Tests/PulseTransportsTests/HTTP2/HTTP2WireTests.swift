@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// The ends of requests over HTTP/2, against frames written by hand, with counts from the server.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct HTTP2WireTests {
     typealias Kind = HTTP2WirePeer.Kind
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseTransports
 
 /// What a channel of Network.framework's tells TLS, which no test on Linux can ask it.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ChannelTLSTests {
     private static let (tls12, tls13) = (0x0303 as UInt16, 0x0304 as UInt16)
 

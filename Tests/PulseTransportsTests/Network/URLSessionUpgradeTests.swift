@@ -13,7 +13,7 @@ import Testing
 
 /// What `URLSessionTransport` does about an upgrade. ``UpgradeHandshakeWireTests`` and ``UpgradedConnectionWireTests``
 /// run over it as well.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct URLSessionUpgradeTests {
     private static func transport(
         configure: (@Sendable (URLSessionConfiguration) -> Void)? = nil

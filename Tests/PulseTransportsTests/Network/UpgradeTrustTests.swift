@@ -12,7 +12,7 @@ import Testing
 
 /// Pins, authorities and certificates of upgrades over `https`. The channel is in cleartext: the chain that it verifies
 /// is a given one.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct UpgradeTrustTests {
     private static let fixtures = Array(CertificateFixture.all.prefix(3))
     private static let security = SessionSecurity(

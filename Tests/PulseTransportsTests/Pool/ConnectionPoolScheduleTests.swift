@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// Seeded random schedules of requests, openings, responses and cancellations against a plain model.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectionPoolScheduleTests {
     @Test(arguments: 0..<200 as Range<UInt64>)
     func noWaiterIsLostAndNoConnectionUsedTwice(seed: UInt64) throws {

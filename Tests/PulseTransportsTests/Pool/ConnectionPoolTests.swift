@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectionPoolTests {
     private let key: ConnectionKey
     private let pool = ConnectionPool(limit: 4)

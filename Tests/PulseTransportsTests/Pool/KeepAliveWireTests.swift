@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// `Keep-Alive: timeout=n` of a response: how long its server keeps an idle connection.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct KeepAliveWireTests {
     enum Engine: CaseIterable {
         case plain, crowded, overTLS, http1OverTLS

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketExchangeTests {
     /// The connection may be open by then, or have been idle.
     @Test(arguments: [false, true])

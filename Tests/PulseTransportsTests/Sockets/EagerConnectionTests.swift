@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// A write whose first bytes leave without the lock of the connection, and tasks on the thread of the loop.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct EagerConnectionTests {
     private let pair: SocketPair
     private let loop: SocketLoop

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// The loop has no thread here: each test takes its turns.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct SocketConnectionTests {
     private let loop: SocketLoop
     private let pair: SocketPair

@@ -10,7 +10,7 @@ import Testing
 @testable import PulseTransports
 
 /// A server that requires a client certificate.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ClientCertificateWireTests {
     private static let versions: [TLSSettings.Version] = [.tls12, .tls13]
 

@@ -3,12 +3,13 @@
 #if os(Linux)
 import PulseCore
 import PulseTesting
+import TestSupport
 import Testing
 
 @testable import PulseTransports
 
 /// `IntegrationTests/libraries/run` runs it in a process that finds no OpenSSL.
-@Suite(.enabled(if: !TLSContext.isSupported), .timeLimit(.minutes(15)))
+@Suite(.throttled, .enabled(if: !TLSContext.isSupported))
 struct MissingOpenSSLTests {
     @Test func httpsSaysWhatIsMissingAndConnectsToNothing() async throws {
         try await MockServer.run { server in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct TLSContextsTests {
     private func request(pinned number: UInt8 = 0) throws -> TransportRequest {
         var request = TransportRequest(urlRequest: URLRequest(url: try #require(URL(string: "https://a.test/"))))

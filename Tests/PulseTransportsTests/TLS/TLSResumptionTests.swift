@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// How long a session of TLS is resumed, and which one is not resumed again.
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct TLSResumptionTests {
     private static let minors: [Int32] = [2, 3]
     private static let hour: TimeInterval = 3600

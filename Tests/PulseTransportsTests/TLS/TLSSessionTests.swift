@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// TLS over pairs of sockets. Nothing waits here: each side acts when the test calls it.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct TLSSessionTests {
     private static let minors: [Int32] = [2, 3]
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Servers that a client must refuse before it sends anything, and their neighbors that it accepts. Revocation is not
 /// checked: neither lists nor OCSP.
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct TLSTrustTests {
     struct Server: Sendable, CustomTestStringConvertible {
         var names = "DNS:localhost"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SessionChallengeTests {
     typealias Kind = SessionChallenge.Kind
     typealias Reaction = SessionChallenge.Reaction

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SessionMetricsTests {
     private func date(_ seconds: TimeInterval) -> Date { Date(timeIntervalSinceReferenceDate: 1000 + seconds) }
 

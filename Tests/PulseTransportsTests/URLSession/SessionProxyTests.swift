@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SessionProxyTests {
     private static let http = ProxySettings.http(host: "proxy.example.com", port: 3128)
     private static let socks = ProxySettings.socks5(host: "[::1]", port: 1080)

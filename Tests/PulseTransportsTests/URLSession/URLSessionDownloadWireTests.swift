@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct URLSessionDownloadWireTests {
     /// A file with `content`, and the result of a download over it.
     private static func download(

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// What Apple's `URLSession` does with challenges, in the parts that run on all platforms. The chain is a given one.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct URLSessionPinningTests {
     private static let chain = Array(CertificateFixture.all.prefix(2))
     private static let other = CertificateFixture.all[2]

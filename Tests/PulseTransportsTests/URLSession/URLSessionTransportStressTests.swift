@@ -8,7 +8,7 @@ import Testing
 
 /// No call is cancelled while it connects: libcurl then closes the socket under Foundation's dispatch source. Whichever
 /// socket of the process gets the number next may get no events, a server's of another test among them.
-@Suite(.tags(.threads, .addresses), .serialized, .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .serialized, .throttled)
 struct URLSessionTransportStressTests {
     /// 200 calls in flight while calls remain. The seed selects one of three for cancellation, and its moment.
     @Test(arguments: [1, 2] as [UInt64])

@@ -5,7 +5,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct URLSessionTransportWireTests {
     static let conformance = TransportConformance.urlSessionTransport
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseTransports
 
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct UpgradeHandshakeWireTests {
     @Test(arguments: UpgradeStage.Way.allCases)
     func theResponseHasTheConnectionAndTheUsualMeasurements(way: UpgradeStage.Way) async throws {

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransports
 
 /// Upgrades that reach their server through something else: a proxy, or a unix-domain socket.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct UpgradeRouteWireTests {
     private static func request(
         _ text: String, _ proxy: ProxySettings = .environment, tls: TLSSettings = .default

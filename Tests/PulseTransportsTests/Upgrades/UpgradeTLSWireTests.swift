@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// What TLS adds to an upgrade.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct UpgradeTLSWireTests {
     /// Runs `body` with a server that echoes over TLS, and a request to it.
     private static func run(

@@ -9,7 +9,7 @@ import Testing
 @testable import PulseTransports
 
 /// The connection behind a 101.
-@Suite(.tags(.threads, .addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads, .addresses), .throttled)
 struct UpgradedConnectionWireTests {
     @Test(arguments: UpgradeStage.Way.allCases, [1, 16 << 10, 100_000])
     func bytesGoBothWays(way: UpgradeStage.Way, size: Int) async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConsoleContentTests {
     private func summary(_ call: PulseRecording.Call) -> String {
         ConsoleContent(PulseRecording(calls: [call])).rows.map(\.summary).joined()

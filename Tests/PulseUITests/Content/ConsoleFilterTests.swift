@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConsoleFilterTests {
     private static let calls: [PulseRecording.Call] = [
         .sample("/users", latency: 0.1),

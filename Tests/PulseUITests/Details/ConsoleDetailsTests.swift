@@ -7,7 +7,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConsoleDetailsTests {
     private func lines(_ fields: [ConsoleField]) -> [String] { fields.map { "\($0.name): \($0.value)" } }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseUI
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct JSONIndentationTests {
     @Test func keysKeepTheirOrderAndNumbersTheirDigits() {
         let text = #"{"b":12345678901234567890.10e+5,"a":[1,-0,{"a":null}],"a":"x: [1, \"2\"]","e":{},"f":[ ]}"#

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct BodyEncoderTests {
     private static func sent(_ body: RequestBody) async throws -> TransportRequest {
         let (client, transport) = PulseClient.responding()

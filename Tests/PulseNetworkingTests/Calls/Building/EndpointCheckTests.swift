@@ -10,7 +10,7 @@ import Testing
 @testable import PulseCalls
 
 /// The check of an endpoint's stored properties, which debug builds have.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct EndpointCheckTests {
     private struct Wrong: Endpoint {
         typealias Response = Data

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseCore
 
 /// Options that require a part which the client lacks.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OptionPartsTests {
     private typealias Case = (name: String, set: @Sendable (inout RequestOptions) -> Void, part: (any PulsePlugin)?)
 

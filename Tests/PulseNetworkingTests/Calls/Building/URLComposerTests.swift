@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct URLComposerTests {
     private func compose(
         _ base: String?, _ path: String, _ query: [URLQueryItem] = []

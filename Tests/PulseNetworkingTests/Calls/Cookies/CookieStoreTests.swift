@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CookieStoreTests {
     private static func withFile(_ body: (URL) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("cookies-\(UUID().uuidString)")

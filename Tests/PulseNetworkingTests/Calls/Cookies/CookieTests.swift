@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CookieTests {
     static let now = Date(timeIntervalSince1970: 1_750_000_000)
 

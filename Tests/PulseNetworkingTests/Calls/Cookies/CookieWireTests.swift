@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Which cookies each request of a call carries, as recorded by real servers.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CookieWireTests {
     /// Refreshes by a call of the same client, whose response sets the session cookie.
     private actor CookieSession: TokenProvider {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PublicSuffixesTests {
     private static let list = """
         // ===BEGIN ICANN DOMAINS===

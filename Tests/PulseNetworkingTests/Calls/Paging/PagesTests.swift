@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PagesTests {
     private struct Page: Codable, Sendable, Equatable {
         var items: [Int]

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Calls of a client that wait for connectivity.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ConnectivityTests {
     private let clock = TestClock()
     private let monitor = Switch()

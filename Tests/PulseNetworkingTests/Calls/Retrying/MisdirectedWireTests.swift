@@ -11,7 +11,7 @@ import Testing
 @testable import PulseTransports
 
 /// A server that responds with 421 on some of its connections, with counts from the server.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct MisdirectedWireTests {
     typealias Engine = StaleConnectionWireTests.Engine
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The circuit breaker and hedging in a client, over real sockets.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ResilienceWireTests {
     private struct Read: Endpoint {
         typealias Response = String

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What is resent and what is not, as counted by a real server.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RetryWireTests {
     enum Engine: String, Sendable, CaseIterable, CustomTestStringConvertible {
         case standard, urlSession

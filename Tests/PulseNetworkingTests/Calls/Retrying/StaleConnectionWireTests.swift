@@ -13,7 +13,7 @@ import Testing
 
 /// A server that ends a kept-alive connection when the second request comes, with counts from the server. No layer
 /// below the retry loop resends a request, and everything that observes attempts sees the loop's resends.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct StaleConnectionWireTests {
     /// What HTTP/1.1 runs over, and which side sends and reads.
     enum Engine: CaseIterable {

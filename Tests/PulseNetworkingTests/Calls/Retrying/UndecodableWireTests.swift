@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A body that cannot be decoded: what the caller receives, and what the server sees.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct UndecodableWireTests {
     private struct Page: Endpoint {
         typealias Response = Data

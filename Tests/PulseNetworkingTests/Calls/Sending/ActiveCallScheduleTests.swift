@@ -9,7 +9,7 @@ import Testing
 @testable import PulseCalls
 
 /// A seeded random schedule against a plain model; `PULSE_STEPS` sets its length.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct ActiveCallScheduleTests {
     private static let steps = ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ActiveCallStressTests {
     /// The response, the end of its stream, cancellations and the shutdown race each other.
     @Test(arguments: 1...50 as ClosedRange<UInt64>)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ActiveCallTests {
     private let calls = CallRegistry()
     private let deadlines = DeadlineHeap(clock: TestClock())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct MediaTypeTests {
     @Test func theTextOfAnUnexpectedTypeIsOnOneLine() {
         let error = UnexpectedMediaType(expected: "text/event-stream", found: "a\u{1B}[0m/b\n")

@@ -11,7 +11,7 @@ import Testing
 @testable import PulseCalls
 
 /// What is queued besides calls without a connection: by the policy's `queuedFailures`, and by `enqueue`.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OfflineEnqueueTests {
     private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("pulse-\(UUID().uuidString)")
     private let clock = TestClock()

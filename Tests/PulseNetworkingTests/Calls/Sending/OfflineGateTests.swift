@@ -10,7 +10,7 @@ import Testing
 
 @testable import PulseCalls
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct OfflineGateTests {
     /// The behavior of a test's transport: true for a response, false for no connection.
     private final class Network: Sendable {

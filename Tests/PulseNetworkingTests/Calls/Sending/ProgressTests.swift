@@ -10,7 +10,7 @@ import Testing
 @testable import PulseCalls
 
 /// When the client measures the progress of a transfer, and when its reports end.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ProgressTests {
     private let heard = Heard()
 

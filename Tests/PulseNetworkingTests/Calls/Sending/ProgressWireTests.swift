@@ -13,7 +13,7 @@ import Testing
 
 /// The progress of bodies over real sockets. The client's clock stands still, so that each attempt reports its first
 /// and its last value.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct ProgressWireTests {
     private static let megabyte: Int64 = 1 << 20
     /// The size of a piece that a transport reads at once.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What the errors of a later hop say about the redirects before it.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RedirectErrorWireTests {
     private static let start = Request<Data>(.get, "/start")
 

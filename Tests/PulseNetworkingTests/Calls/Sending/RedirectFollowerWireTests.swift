@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Redirects and the secrets of their requests, as recorded by real servers.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct RedirectFollowerWireTests {
     private struct Where: Endpoint {
         typealias Response = Data

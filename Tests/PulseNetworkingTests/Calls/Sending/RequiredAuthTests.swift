@@ -11,7 +11,7 @@ import Testing
 @testable import PulseCore
 
 /// `auth: .required`: without a credential nothing is sent, whatever plugins are installed.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct RequiredAuthTests {
     private static let required = RequestOptions().with(\.auth, value: .required)
 

@@ -13,7 +13,7 @@ import Testing
 
 /// A request that waits for a slot is still in this process: the host has not seen it, and the wait is not the host's
 /// time.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct SlotQueueWireTests {
     /// One slot, which is in use.
     private struct Stage {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The negotiation of permessage-deflate (RFC 6455, section 9.1; RFC 7692, sections 5 and 7.1).
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct DeflateParametersTests {
     private static func parameters(
         server: Int? = nil, client: Int? = nil, forgets: (server: Bool, client: Bool) = (false, false)

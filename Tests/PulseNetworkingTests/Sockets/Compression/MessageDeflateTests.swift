@@ -9,7 +9,7 @@ import Testing
 @testable import PulseSockets
 
 /// The messages of permessage-deflate (RFC 7692, section 7.2).
-@Suite(.tags(.addresses), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.addresses), .throttled)
 struct MessageDeflateTests {
     // MARK: Compressed data of others
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseSockets
 
 /// Frames of WebSockets against RFC 6455, cut at every byte.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SocketFrameTests {
     private typealias Part = FrameReader.Part
 

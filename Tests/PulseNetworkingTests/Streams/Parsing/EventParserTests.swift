@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseStreams
 
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.schedule), .throttled)
 struct EventParserTests {
     private typealias Output = EventParser.Output
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PulseStreams
 
 /// Lines and JSON texts.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SplitterTests {
     private static func lines(_ chunks: [Data], limit: Int = .max) throws -> [String] {
         var splitter = LineSplitter(maxLength: limit, skipsByteOrderMark: true)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Ten times `PULSE_STEPS` samples of each distribution: 20,000 by default, a million in release.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.schedule), .throttled)
 struct LatencyHistogramScheduleTests {
     private static let samples =
         10 * (ProcessInfo.processInfo.environment["PULSE_STEPS"].flatMap(Int.init) ?? 2_000)

@@ -5,7 +5,7 @@ import PulseObservability
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct LatencyHistogramTests {
     private static func histogram(_ seconds: [TimeInterval]) -> MetricsSnapshot.Histogram {
         seconds.reduce(into: MetricsSnapshot.Histogram()) { $0.record($1) }

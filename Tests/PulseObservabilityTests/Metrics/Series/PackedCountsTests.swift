@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulseObservability
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct PackedCountsTests {
     private static func all(_ counts: PackedCounts) -> [UInt64] { (0..<counts.count).map { counts[$0] } }
 

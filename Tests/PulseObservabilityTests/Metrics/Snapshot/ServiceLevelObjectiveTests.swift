@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ServiceLevelObjectiveTests {
     private static func counts(
         _ objective: ServiceLevelObjective,

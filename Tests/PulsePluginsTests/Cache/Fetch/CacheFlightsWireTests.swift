@@ -11,7 +11,7 @@ import Testing
 @testable import PulsePlugins
 
 /// Which calls share a request, for how long, and with which outcome. Over sockets, under a stopped clock.
-@Suite(.tags(.threads), .throttled, .timeLimit(.minutes(15)))
+@Suite(.tags(.threads), .throttled)
 struct CacheFlightsWireTests {
     private static let retry = RetryPolicy(maxAttempts: 3, backoffStrategy: .immediate)
 

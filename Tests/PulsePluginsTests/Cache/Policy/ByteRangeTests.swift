@@ -6,7 +6,7 @@ import Testing
 @testable import PulsePlugins
 
 /// RFC 9110, sections 14.1.2, 14.2 and 14.4.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct ByteRangeTests {
     @Test(arguments: [
         ("bytes=0-4", RangeField.one(.closed(first: 0, last: 4))), ("Bytes=5-", .one(.from(5))),

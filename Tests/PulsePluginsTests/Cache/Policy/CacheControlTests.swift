@@ -6,7 +6,7 @@ import Testing
 
 @testable import PulsePlugins
 
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct CacheControlTests {
     private static func control(_ lines: String...) -> CacheControl { CacheControl(lines) }
 

@@ -10,7 +10,7 @@ import Testing
 
 /// Compares the policy with the reference, for random requests, stored responses and new responses, with valid, unusual
 /// and broken headers.
-@Suite(.tags(.schedule), .throttled, .timeLimit(.minutes(20)))
+@Suite(.tags(.schedule), .throttled)
 struct CachePolicyScheduleTests {
     /// 20,000 in `swift test`, a million where `PULSE_STEPS` is 100,000.
     private static let steps =

@@ -6,7 +6,7 @@ import Testing
 @testable import PulsePlugins
 
 /// RFC 9111, section 4.1: which values of a request field are equivalent.
-@Suite(.throttled, .timeLimit(.minutes(15)))
+@Suite(.throttled)
 struct SelectingValueTests {
     @Test(arguments: [
         ("accept-language", "en, de", "de,en"),
