@@ -2,10 +2,9 @@
 
 import PulseCore
 import PulseTesting
+import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseTransports
 
 #if canImport(Glibc) && os(Linux) && compiler(>=6.2)
 /// Each test runs in its own process, which has used up its descriptors.

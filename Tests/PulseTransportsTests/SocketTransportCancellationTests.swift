@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// Cancels at moments that a random schedule may miss. The server or the source of a body observes each of them.
 @Suite(.throttled)

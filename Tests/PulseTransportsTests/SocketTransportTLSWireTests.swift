@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// A handshake that offers HTTP/2 to a server that speaks HTTP/1.1 alone.
 @Suite(.tags(.threads), .throttled)

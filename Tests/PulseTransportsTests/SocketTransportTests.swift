@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 @Suite(.throttled)
 struct SocketTransportTests {

@@ -3,10 +3,9 @@
 import PulseCore
 import PulseNetworking
 import PulseTesting
+import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseTransports
 
 #if canImport(Glibc) && compiler(>=6.2)
 /// Counted in a separate process: in this one, other tests open files and sockets too.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// The retry loop with the client's budget, with a decider, and with failures that must never be retried.
 @Suite(.throttled)

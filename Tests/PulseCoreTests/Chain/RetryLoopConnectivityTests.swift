@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// `waitsForConnectivity`: a call after it failed for lack of a connection.
 @Suite(.throttled)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// A request whose server responded with 421 is resent once over another connection (RFC 9110, section 15.5.20).
 @Suite(.throttled)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// Failures of other work that a call waited for, such as the refresh of its token.
 @Suite(.throttled)

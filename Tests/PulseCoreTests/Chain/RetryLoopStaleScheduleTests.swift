@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// A seeded random schedule of outcomes, methods and policies against a plain model; `PULSE_STEPS` sets its length.
 @Suite(.tags(.schedule), .throttled)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// A request whose kept-alive connection turned out stale is resent once at once, as a normal attempt.
 @Suite(.throttled)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 @Suite(.throttled)
 struct RetryLoopTests {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 @Suite(.throttled)
 struct JSONParserTests {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// Random texts around a known secret, whose number `PULSE_STEPS` sets, and hostile ones.
 @Suite(.tags(.schedule), .throttled)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import TestSupport
-
-@testable import PulseCore
 
 /// Texts with a secret in a position that the rules promise to mask, whatever surrounds it.
 struct SecretTexts {

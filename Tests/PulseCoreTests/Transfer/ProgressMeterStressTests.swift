@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// Threads that note values in a seeded order, while the clock advances.
 @Suite(.tags(.threads), .throttled)

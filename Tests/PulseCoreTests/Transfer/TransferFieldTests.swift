@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCore
 import TestSupport
 import Testing
-
-@testable import PulseCore
 
 /// The header fields of transfers.
 @Suite(.throttled)

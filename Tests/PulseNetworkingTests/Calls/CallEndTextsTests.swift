@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 /// What errors, events and the log say about a call whose error type has no field for the request or the reason.
 @Suite(.throttled)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 @Suite(.throttled)
 struct CancellationTests {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
@@ -8,8 +9,6 @@ import PulseStreams
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 /// A shutdown that lets the calls in progress end, up to a time.
 @Suite(.throttled)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseGraphQL
 import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseGraphQL
 
 private struct Hero: GraphQLOperation {
     struct Value: Decodable, Sendable { let name: JSONValue? }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseGraphQL
 import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseGraphQL
 
 /// What each status, media type and body is for the caller.
 @Suite(.throttled)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseGraphQL
 import PulseObservability
 import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseGraphQL
 
 /// Twenty subscriptions that come and go over one socket that breaks at random points. A hundredth of `PULSE_STEPS`
 /// connections break.

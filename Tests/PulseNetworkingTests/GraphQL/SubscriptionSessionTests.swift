@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseGraphQL
 import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseGraphQL
 
 /// The calls of a client and the handshakes for its subscriptions share one session.
 @Suite(.tags(.threads), .throttled)

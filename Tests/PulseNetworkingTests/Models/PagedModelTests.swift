@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseModels
 import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseModels
 
 @MainActor
 @Suite(.tags(.threads), .throttled)

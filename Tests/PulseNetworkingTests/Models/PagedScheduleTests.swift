@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseModels
 import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseModels
 
 /// Lists with random pages: repeated elements, empty pages, circles and failures. `PULSE_STEPS` sets the number of
 /// requests.

@@ -2,13 +2,12 @@
 
 import PulseCore
 import PulseObservability
+import PulseSockets
 import PulseStorage
 import PulseTesting
 import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseSockets
 
 /// An exchange that is cut after each of its bytes, in both directions.
 @Suite(.tags(.threads), .throttled)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 import PulseTesting
-
-@testable import PulseSockets
 
 /// A whole exchange over one connection: a greeting, messages both ways, a ping and a close. Each step waits for the
 /// one before, so that the bytes of both directions are always the same, but for the masks.

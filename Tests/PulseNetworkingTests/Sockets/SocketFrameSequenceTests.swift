@@ -2,12 +2,11 @@
 
 import PulseCore
 import PulseObservability
+import PulseSockets
 import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseSockets
 
 /// Legal and illegal frames of a server, against a model of RFC 6455: what the application receives, what is sent back,
 /// and how the socket ends. `PULSE_STEPS` sets the number of random sequences.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseTransfers
 import TestSupport
 import Testing
-
-@testable import PulseTransfers
 
 /// Digests, also as header fields (RFC 9530).
 @Suite(.throttled)

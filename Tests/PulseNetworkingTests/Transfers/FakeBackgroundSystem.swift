@@ -2,9 +2,8 @@
 
 import Dispatch
 import PulseCore
+import PulseTransfers
 import PulseTransports
-
-@testable import PulseTransfers
 
 /// What the system does for background sessions, with a server that the test plays. It outlives the processes.
 final class FakeBackgroundSystem: Sendable {

@@ -4,10 +4,9 @@ import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
+import PulseTransfers
 import TestSupport
 import Testing
-
-@testable import PulseTransfers
 
 /// Resumable uploads over real sockets.
 @Suite(.tags(.threads), .throttled)

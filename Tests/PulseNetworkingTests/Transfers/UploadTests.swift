@@ -6,11 +6,10 @@ import PulseObservability
 import PulsePlatform
 import PulsePlugins
 import PulseTesting
+import PulseTransfers
+import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseTransfers
-@testable import PulseTransports
 
 /// Uploads over real sockets, and the sequence of a transfer's steps.
 @Suite(.tags(.threads), .throttled)

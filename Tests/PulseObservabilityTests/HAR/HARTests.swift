@@ -2,11 +2,10 @@
 
 import PulseCore
 import PulseNetworking
+import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseObservability
 
 @Suite(.throttled)
 struct HARTests {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseObservability
 
 @Suite(.tags(.threads, .addresses), .throttled)
 struct PulseRecorderStressTests {

@@ -2,12 +2,11 @@
 
 import PulseCore
 import PulseNetworking
+import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseObservability
 
 @Suite(.throttled)
 struct PulseRecorderTests {

@@ -2,11 +2,10 @@
 
 import PulseCore
 import PulseNetworking
+import PulseObservability
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseObservability
 
 /// A socket in a recording: its handshakes are calls, which show what became of their connections.
 @Suite(.throttled)

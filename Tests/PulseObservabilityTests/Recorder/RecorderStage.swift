@@ -2,9 +2,8 @@
 
 import PulseCore
 import PulseNetworking
+import PulseObservability
 import PulseTesting
-
-@testable import PulseObservability
 
 /// A client whose calls are recorded, with a clock that advances automatically.
 struct RecorderStage {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlatform
 
 /// The expired deadlines, in order.
 final class Expiries: Sendable {

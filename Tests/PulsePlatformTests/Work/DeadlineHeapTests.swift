@@ -2,11 +2,10 @@
 
 import Dispatch
 import PulseCore
+import PulsePlatform
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlatform
 
 @Suite(.throttled)
 struct DeadlineHeapTests {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlatform
 import TestSupport
 import Testing
-
-@testable import PulsePlatform
 
 @Suite(.throttled)
 struct FileHandleOpeningTests {

@@ -5,7 +5,7 @@ import PulseCore
 import TestSupport
 import Testing
 
-@testable import PulsePlatform
+import PulsePlatform
 
 @Suite(.tags(.threads, .addresses), .throttled)
 struct LogWriterStressTests {

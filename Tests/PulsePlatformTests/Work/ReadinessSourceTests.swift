@@ -2,10 +2,9 @@
 
 import Dispatch
 import PulseCore
+import PulsePlatform
 import TestSupport
 import Testing
-
-@testable import PulsePlatform
 
 #if os(Linux)
 /// Sources over one end of a pair of sockets, to whose other end the test writes.

@@ -2,12 +2,11 @@
 
 import PulseCore
 import PulseNetworking
+import PulsePlugins
 import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlugins
 
 /// Completing partial entries (RFC 9111, section 3.4). Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .throttled)

@@ -2,11 +2,10 @@
 
 import PulseCore
 import PulseNetworking
+import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlugins
 
 /// The caller's own conditions, evaluated by the cache (RFC 9111, section 4.3.2; RFC 9110, section 13.1). Over sockets,
 /// under a stopped clock.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlugins
 
 /// RFC 9111, section 4.2: how long a response is used without validation. Over sockets, under a stopped clock.
 @Suite(.tags(.threads), .throttled)

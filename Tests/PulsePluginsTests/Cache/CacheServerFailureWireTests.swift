@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlugins
 
 /// Which stored responses are served when the server fails or cannot be reached.
 @Suite(.tags(.threads), .throttled)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
+import PulsePlugins
 import PulseTesting
-
-@testable import PulseCalls
-@testable import PulsePlugins
 
 /// One version of a resource, and the responses of a server that supports ranges and conditions (RFC 9110, sections 13
 /// and 14). Written independently of the code under test, and simpler.

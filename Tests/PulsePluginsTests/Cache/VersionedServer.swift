@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlugins
 import PulseTesting
-
-@testable import PulsePlugins
 
 /// A server whose resources change and that records every version: its bytes, and when it was current. It supports
 /// ranges and conditions, and makes the mistakes that servers make.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulsePlugins
 
 @Suite(.throttled)
 struct TraceContextTests {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import Testing
-
-@testable import PulseStorage
 
 extension CacheStorageContract {
     private static let large = String(repeating: "l", count: maxBytes / 4 + 1)

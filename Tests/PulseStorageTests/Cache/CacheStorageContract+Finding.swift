@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import Testing
-
-@testable import PulseStorage
 
 extension CacheStorageContract {
     func checkLookup(_ store: any CacheStorage) async throws {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import Testing
-
-@testable import PulseStorage
 
 /// The contract of every cache store: each store runs this list, with a limit of a million bytes and 100 entries.
 enum CacheStorageContract: String, CaseIterable, Sendable, CustomTestStringConvertible {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseStorage
 
 @Suite(.throttled)
 struct MemoryCacheStorageTests {

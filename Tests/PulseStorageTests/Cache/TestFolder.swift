@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-
-@testable import PulseStorage
+import PulseStorage
 
 /// A temporary folder for one test.
 struct TestFolder: Sendable {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import TestSupport
 import Testing
-
-@testable import PulseStorage
 
 @Suite(.throttled)
 struct SealedFileTests {

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseStorage
+import PulseStorage
 
 @Suite(.throttled)
 struct OfflineQueueMemoryTests {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import TestSupport
 import Testing
-
-@testable import PulseStorage
 
 #if !canImport(UIKit)
 /// Another process stores secrets, and is killed.

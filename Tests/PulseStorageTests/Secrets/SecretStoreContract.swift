@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import Testing
-
-@testable import PulseStorage
 
 /// What every secret store promises.
 enum SecretStoreContract {

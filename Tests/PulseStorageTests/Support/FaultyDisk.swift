@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
-
-@testable import PulseStorage
+import PulseStorage
 
 /// A disk with planned failures.
 final class FaultyDisk: Sendable {

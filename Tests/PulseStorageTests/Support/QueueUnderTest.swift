@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseStorage
 import PulseTesting
-
-@testable import PulseStorage
 
 /// A queue whose server is a closure that responds to replays.
 final class QueueUnderTest: Sendable {

@@ -3,10 +3,9 @@
 import PulseCalls
 import PulseCore
 import PulseNetworking
+import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseTesting
 
 @Suite(.throttled)
 struct MockDeliveryTests {

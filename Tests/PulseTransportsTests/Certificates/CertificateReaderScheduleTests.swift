@@ -2,10 +2,9 @@
 
 import PulseCore
 import PulseTesting
+import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseTransports
 
 /// Certificates with random errors; `PULSE_STEPS` sets their number.
 @Suite(.tags(.schedule, .addresses), .throttled)

@@ -8,7 +8,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 @Suite(.tags(.threads), .throttled)
 struct HTTP1TrailersWireTests {

@@ -7,7 +7,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// What the retry loop above the transport makes of the ends of HTTP/2 streams, with counts from the server.
 @Suite(.tags(.threads), .throttled)

@@ -5,7 +5,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// What a server does in place of a whole response, and the failure that the sender gets.
 struct HTTP2WireEnding: Sendable, CustomTestStringConvertible {

@@ -5,7 +5,7 @@ import PulseCore
 import PulseTesting
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// A server over TLS that writes its HTTP/2 frames by hand, and counts the requests that reach it.
 final class HTTP2WirePeer: Sendable {

@@ -2,10 +2,9 @@
 
 import PulseCore
 import PulseTesting
+import PulseTransports
 import TestSupport
 import Testing
-
-@testable import PulseTransports
 
 @Suite(.tags(.threads), .throttled)
 struct URLSessionDownloadWireTests {

@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// What TLS adds to an upgrade.
 @Suite(.tags(.threads, .addresses), .throttled)

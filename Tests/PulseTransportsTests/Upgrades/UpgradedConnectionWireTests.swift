@@ -6,7 +6,7 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseTransports
+import PulseTransports
 
 /// The connection behind a 101.
 @Suite(.tags(.threads, .addresses), .throttled)

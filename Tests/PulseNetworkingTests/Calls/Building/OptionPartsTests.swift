@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
+import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
-@testable import PulseCore
 
 /// Options that require a part which the client lacks.
 @Suite(.throttled)

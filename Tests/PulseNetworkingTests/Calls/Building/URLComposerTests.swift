@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 @Suite(.throttled)
 struct URLComposerTests {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 @Suite(.throttled)
 struct PagesTests {

@@ -7,8 +7,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseCalls
-@testable import PulseTransports
+import PulseCalls
+import PulseTransports
 
 /// A server that responds with 421 on some of its connections, with counts from the server.
 @Suite(.tags(.threads), .throttled)

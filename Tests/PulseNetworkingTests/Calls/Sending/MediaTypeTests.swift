@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 @Suite(.throttled)
 struct MediaTypeTests {

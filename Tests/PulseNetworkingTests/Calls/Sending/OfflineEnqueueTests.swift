@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
@@ -7,8 +8,6 @@ import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 /// What is queued besides calls without a connection: by the policy's `queuedFailures`, and by `enqueue`.
 @Suite(.throttled)

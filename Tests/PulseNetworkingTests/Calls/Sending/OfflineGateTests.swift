@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
@@ -7,8 +8,6 @@ import PulseStorage
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 @Suite(.throttled)
 struct OfflineGateTests {

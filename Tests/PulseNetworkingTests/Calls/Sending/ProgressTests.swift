@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
+import PulseCalls
 import PulseCore
 import PulseObservability
 import PulsePlugins
 import PulseTesting
 import TestSupport
 import Testing
-
-@testable import PulseCalls
 
 /// When the client measures the progress of a transfer, and when its reports end.
 @Suite(.throttled)

@@ -8,8 +8,8 @@ import PulseTesting
 import TestSupport
 import Testing
 
-@testable import PulseCalls
-@testable import PulseTransports
+import PulseCalls
+import PulseTransports
 
 /// The progress of bodies over real sockets. The client's clock stands still, so that each attempt reports its first
 /// and its last value.

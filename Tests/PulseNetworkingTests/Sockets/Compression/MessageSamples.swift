@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 import PulseTesting
-
-@testable import PulseSockets
 
 /// Messages to compress, and payloads of other compressors.
 enum MessageSamples {

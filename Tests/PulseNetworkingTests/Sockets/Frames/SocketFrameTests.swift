@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 import PulseCore
+import PulseSockets
 import TestSupport
 import Testing
-
-@testable import PulseSockets
 
 /// Frames of WebSockets against RFC 6455, cut at every byte.
 @Suite(.throttled)
