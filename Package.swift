@@ -194,7 +194,9 @@ for target in package.targets where target.name == "PulseCore" {
 package.targets.append(
     .testTarget(
         name: "AppleTests",
-        dependencies: ["PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage", "PulseTesting"]))
+        dependencies: [
+            "PulseCore", "PulseNetworking", "PulseObservability", "PulseStorage", "PulseTesting", "PulseUI",
+        ]))
 #endif
 
 // Builds that run a few suites, as under a sanitizer, leave the files of the others out: `Scripts/check` lists them.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 // Declarations for Scripts/check-apple, never compiled into anything: what the sources use of AppKit, after its headers.
+public import Foundation
+
 // macOS 10.0, its names for types 10.6.
 open class NSPasteboard {
     public struct PasteboardType: RawRepresentable, Hashable, Sendable {
@@ -12,4 +14,13 @@ open class NSPasteboard {
     public class var general: NSPasteboard { fatalError() }
     @discardableResult open func clearContents() -> Int { 0 }
     @discardableResult open func setString(_ string: String, forType dataType: PasteboardType) -> Bool { true }
+}
+
+// macOS 10.0.
+public final class NSImage {
+    private let text: String
+
+    // Not of AppKit: a picture of a text.
+    public init(_ text: String) { self.text = text }
+    public var tiffRepresentation: Data? { Data(text.utf8) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Network. All of it is of
-// iOS 12, macOS 10.14 unless it says otherwise.
+// What the sources use of Network. All of it is of iOS 12, macOS 10.14 unless it says otherwise. IntegrationTests/apple runs the
+// monitor of paths, and no other body is ever run.
 import Dispatch
 import Foundation
 import FoundationNetworking
@@ -9,10 +9,23 @@ import Security
 
 // NWPathMonitor of the Swift overlay. Not Sendable: that is not confirmed for every SDK, and the sources do without.
 public final class NWPathMonitor {
+    nonisolated(unsafe) private static var started: [NWPathMonitor] = []
+    private var queue: DispatchQueue?
+
     public init() {}
     public var pathUpdateHandler: (@Sendable (NWPath) -> Void)?
-    public func start(queue: DispatchQueue) {}
-    public func cancel() {}
+    public func start(queue: DispatchQueue) {
+        self.queue = queue
+        Self.started.append(self)
+    }
+    public func cancel() { Self.started.removeAll { $0 === self } }
+
+    // Not of Network: what a test changes.
+    public static func show(_ path: NWPath) {
+        for monitor in started {
+            monitor.queue?.sync { monitor.pathUpdateHandler?(path) }
+        }
+    }
 }
 
 // NWPath, with NWInterface; `isConstrained` is of iOS 13, macOS 10.15.
@@ -21,11 +34,19 @@ public struct NWPath: Sendable {
         case satisfied, unsatisfied, requiresConnection
     }
 
-    public var status: Status { .satisfied }
-    public var isExpensive: Bool { false }
-    public var isConstrained: Bool { false }
+    public internal(set) var status = Status.satisfied
+    public internal(set) var isExpensive = false
+    public internal(set) var isConstrained = false
     public var remoteEndpoint: NWEndpoint? { nil }
-    public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool { false }
+    public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool { types.contains(type) }
+    private let types: [NWInterface.InterfaceType]
+
+    // Not of Network: Apple's paths have no public initializer.
+    public init(
+        _ status: Status, _ types: NWInterface.InterfaceType..., isExpensive: Bool = false, isConstrained: Bool = false
+    ) {
+        (self.status, self.types, self.isExpensive, self.isConstrained) = (status, types, isExpensive, isConstrained)
+    }
 }
 
 public struct NWInterface: Hashable, Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of Security.
+// What the sources use of Security. IntegrationTests/apple runs the keychain's functions, which keep their items in memory; no
+// other body is ever run.
 import Dispatch
 import Foundation
 import FoundationNetworking
@@ -25,7 +26,8 @@ extension Data: CFData {}
 extension NSDictionary: CFDictionary {}
 extension Dictionary: CFDictionary {}
 public struct CFString: Hashable, ExpressibleByStringLiteral {
-    public init(stringLiteral value: String) {}
+    let text: String
+    public init(stringLiteral value: String) { text = value }
 }
 public typealias CFAllocator = NSObject
 
@@ -85,31 +87,99 @@ public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: any 
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> any CFData { NSData() }
 
 // SecItem.h: the constants are `extern const CFStringRef`. iOS 2, macOS 10.6.
-public var kSecClass: CFString { "" }
-public var kSecClassGenericPassword: CFString { "" }
-public var kSecAttrService: CFString { "" }
-public var kSecAttrAccount: CFString { "" }
+public var kSecClass: CFString { "class" }
+public var kSecClassGenericPassword: CFString { "genp" }
+public var kSecAttrService: CFString { "svce" }
+public var kSecAttrAccount: CFString { "acct" }
 // iOS 3, macOS 10.9.
-public var kSecAttrAccessGroup: CFString { "" }
+public var kSecAttrAccessGroup: CFString { "agrp" }
 // iOS 4, macOS 10.9.
-public var kSecAttrAccessible: CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlock: CFString { "" }
-public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString { "" }
+public var kSecAttrAccessible: CFString { "pdmn" }
+public var kSecAttrAccessibleAfterFirstUnlock: CFString { "ck" }
+public var kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString { "cku" }
 // iOS 13, macOS 10.15.
-public var kSecUseDataProtectionKeychain: CFString { "" }
-public var kSecValueData: CFString { "" }
-public var kSecReturnData: CFString { "" }
-public var kSecMatchLimit: CFString { "" }
-public var kSecMatchLimitOne: CFString { "" }
+public var kSecUseDataProtectionKeychain: CFString { "nleg" }
+public var kSecValueData: CFString { "v_Data" }
+public var kSecReturnData: CFString { "r_Data" }
+public var kSecMatchLimit: CFString { "m_Limit" }
+public var kSecMatchLimitOne: CFString { "m_LimitOne" }
 
-// SecItem.h, iOS 2, macOS 10.6; the results are nullable in both ways.
-public func SecItemCopyMatching(_ query: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+// SecItem.h, iOS 2, macOS 10.6; the results are nullable in both ways. The statuses are those of SecBase.h.
+public func SecItemCopyMatching(_ query: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    guard let item = KeychainItems.matches(query).first else { return -25300 }
+    if attributes(query)[kSecReturnData] as? Bool == true { result?.pointee = item[kSecValueData] as? NSData }
+    return errSecSuccess
+}
 
-public func SecItemAdd(_ attributes: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
+public func SecItemAdd(_ attributes: any CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    KeychainItems.add(attributes)
+}
 
-public func SecItemUpdate(_ query: any CFDictionary, _ attributesToUpdate: any CFDictionary) -> OSStatus { 0 }
+public func SecItemUpdate(_ query: any CFDictionary, _ attributesToUpdate: any CFDictionary) -> OSStatus {
+    KeychainItems.change(query) { $0.merging(attributes(attributesToUpdate)) { $1 } }
+}
 
-public func SecItemDelete(_ query: any CFDictionary) -> OSStatus { 0 }
+public func SecItemDelete(_ query: any CFDictionary) -> OSStatus { KeychainItems.change(query) { _ in nil } }
+
+private func attributes(_ dictionary: any CFDictionary) -> [CFString: NSObject] {
+    var found: [CFString: NSObject] = [:]
+    for (key, value) in dictionary as? NSDictionary ?? [:] {
+        guard let key = (key as? AnyHashable)?.base as? CFString else { continue }
+        found[key] =
+            switch value {
+            case let data as Data: data as NSData
+            case let constant as CFString: constant.text as NSString
+            case let text as String: text as NSString
+            case let flag as Bool: flag as NSNumber
+            default: value as? NSObject
+            }
+    }
+    return found
+}
+
+// Not of Security: the items of the stand-in.
+public enum KeychainItems {
+    private static let lock = NSLock()
+    nonisolated(unsafe) private static var items: [[CFString: NSObject]] = []
+    /// What tells one generic password from another.
+    private static let identity = [kSecClass, kSecAttrService, kSecAttrAccount, kSecAttrAccessGroup]
+
+    static func matches(_ query: any CFDictionary) -> [[CFString: NSObject]] {
+        lock.withLock { items.filter { fits($0, attributes(query)) } }
+    }
+
+    static func add(_ dictionary: any CFDictionary) -> OSStatus {
+        lock.withLock {
+            var item = attributes(dictionary)
+            guard item[kSecClass] != nil, item[kSecValueData] != nil else { return -50 }
+            // The first of the app's groups.
+            if item[kSecAttrAccessGroup] == nil { item[kSecAttrAccessGroup] = "default" as NSString }
+            guard !items.contains(where: { old in identity.allSatisfy { old[$0] == item[$0] } }) else { return -25299 }
+            items.append(item)
+            return errSecSuccess
+        }
+    }
+
+    static func change(
+        _ query: any CFDictionary, _ change: ([CFString: NSObject]) -> [CFString: NSObject]?
+    ) -> OSStatus {
+        lock.withLock {
+            let wanted = attributes(query)
+            guard items.contains(where: { fits($0, wanted) }) else { return -25300 }
+            items = items.compactMap { fits($0, wanted) ? change($0) : $0 }
+            return errSecSuccess
+        }
+    }
+
+    /// An attribute of each item of a service, as a text.
+    public static func values(of key: CFString, service: String) -> [String] {
+        lock.withLock { items.filter { $0[kSecAttrService] == service as NSString }.map { "\($0[key] ?? NSNull())" } }
+    }
+
+    private static func fits(_ item: [CFString: NSObject], _ query: [CFString: NSObject]) -> Bool {
+        identity.allSatisfy { query[$0] == nil || query[$0] == item[$0] }
+    }
+}
 
 // These are in Foundation, whose stub cannot import this module: this one imports it. NSURLProtectionSpace.h, iOS 3,
 // macOS 10.6; nullable.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources and snippets use of SwiftUI, after
-// its published interface, isolation included. The comments tell the first version of iOS; without one it is 13.
+// What the sources, snippets and written programs use of SwiftUI, after its published interface, isolation included. The
+// comments tell the first version of iOS; without one it is 13. Scripts/check-apple type-checks against it, and
+// IntegrationTests/apple runs it: `ViewHost` in SwiftUI+Host.swift updates a view. No pixel is drawn.
 @_exported public import Combine
 
 @MainActor @preconcurrency
@@ -16,7 +17,7 @@ extension Never: View {
 
 // Of views that have no body of their own.
 extension View where Body == Never {
-    public var body: Never { fatalError() }
+    public var body: Never { fatalError("\(Self.self) has no body") }
 }
 
 @resultBuilder
@@ -32,110 +33,61 @@ public struct ViewBuilder {
     public static func buildEither<TrueContent, FalseContent>(
         first: TrueContent
     ) -> _ConditionalContent<TrueContent, FalseContent> where TrueContent: View, FalseContent: View {
-        _ConditionalContent()
+        _ConditionalContent(choice: .first(first))
     }
     public static func buildEither<TrueContent, FalseContent>(
         second: FalseContent
     ) -> _ConditionalContent<TrueContent, FalseContent> where TrueContent: View, FalseContent: View {
-        _ConditionalContent()
+        _ConditionalContent(choice: .second(second))
     }
 }
 
-public struct EmptyView: View {
+public struct EmptyView: View, Rendered {
     public typealias Body = Never
     nonisolated public init() {}
+    func render(_ renderer: Renderer) {}
 }
 
-public struct TupleView<T>: View {
+public struct TupleView<T>: View, Rendered {
     public typealias Body = Never
-    nonisolated public init(_ value: T) {}
+    nonisolated(unsafe) private let value: T
+
+    nonisolated public init(_ value: T) { self.value = value }
+
+    func render(_ renderer: Renderer) {
+        for (index, child) in Mirror(reflecting: value).children.enumerated() {
+            if let view = child.value as? any View { renderer.add(view, "\(index)") }
+        }
+    }
 }
 
 public struct _ConditionalContent<TrueContent, FalseContent> {
-    nonisolated init() {}
-}
-
-extension _ConditionalContent: View where TrueContent: View, FalseContent: View {
-    public typealias Body = Never
-}
-
-extension Optional: View where Wrapped: View {
-    public typealias Body = Never
-}
-
-// MARK: Views
-
-public struct Text: View, Sendable {
-    public typealias Body = Never
-    nonisolated public init<S>(_ content: S) where S: StringProtocol {}
-}
-
-public struct VStack<Content: View>: View {
-    public typealias Body = Never
-    // Reduced: the alignment and the spacing.
-    nonisolated public init(@ViewBuilder content: () -> Content) {}
-}
-
-public struct List<SelectionValue, Content>: View where SelectionValue: Hashable, Content: View {
-    public typealias Body = Never
-}
-
-extension List where SelectionValue == Never {
-    nonisolated public init(@ViewBuilder content: () -> Content) {}
-}
-
-public struct ForEach<Data, ID, Content> where Data: RandomAccessCollection, ID: Hashable {}
-
-extension ForEach: View where Content: View {
-    public typealias Body = Never
-}
-
-extension ForEach where ID == Data.Element.ID, Content: View, Data.Element: Identifiable {
-    nonisolated public init(_ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content) {}
-}
-
-public struct Button<Label>: View where Label: View {
-    public typealias Body = Never
-}
-
-extension Button where Label == Text {
-    nonisolated public init<S>(_ title: S, action: @escaping @MainActor () -> Void) where S: StringProtocol {}
-}
-
-// iOS 14.
-public struct ProgressView<Label, CurrentValueLabel>: View where Label: View, CurrentValueLabel: View {
-    public typealias Body = Never
-}
-
-extension ProgressView where CurrentValueLabel == EmptyView {
-    nonisolated public init() where Label == EmptyView {}
-}
-
-// MARK: Modifiers
-
-extension View {
-    nonisolated public func opacity(_ opacity: Double) -> some View { EmptyView() }
-
-    nonisolated public func onAppear(perform action: (() -> Void)? = nil) -> some View { EmptyView() }
-
-    nonisolated public func environment<V>(
-        _ keyPath: WritableKeyPath<EnvironmentValues, V>, _ value: V
-    ) -> some View {
-        EmptyView()
+    enum Choice {
+        case first(TrueContent)
+        case second(FalseContent)
     }
 
-    // iOS 15, macOS 12, tvOS 15, watchOS 8, as the next one.
-    nonisolated public func refreshable(
-        @_inheritActorContext action: @escaping @Sendable () async -> Void
-    ) -> some View {
-        EmptyView()
-    }
+    let choice: Choice
 
-    nonisolated public func task<T>(
-        id value: T, priority: TaskPriority = .userInitiated,
-        @_inheritActorContext _ action: @escaping @Sendable () async -> Void
-    ) -> some View where T: Equatable {
-        EmptyView()
+    nonisolated init(choice: Choice) { self.choice = choice }
+}
+
+extension _ConditionalContent: View, Rendered where TrueContent: View, FalseContent: View {
+    public typealias Body = Never
+
+    func render(_ renderer: Renderer) {
+        switch choice {
+        case .first(let view): renderer.add(view, "first")
+        case .second(let view): renderer.add(view, "second")
+        }
+    }
+}
+
+extension Optional: View, Rendered where Wrapped: View {
+    public typealias Body = Never
+
+    func render(_ renderer: Renderer) {
+        if let self { renderer.add(self, "some") }
     }
 }
 
@@ -150,18 +102,120 @@ extension DynamicProperty {
     public mutating func update() {}
 }
 
+/// A property that the host connects with the view's node before it evaluates the body.
+@MainActor
+protocol Connected {
+    func connect(to slot: Slot, of renderer: Renderer)
+}
+
+/// What copies of a property share.
+final class Box<Value>: @unchecked Sendable {
+    var value: Value?
+    weak var slot: Slot?
+}
+
 // iOS 14.
 @MainActor @preconcurrency @propertyWrapper
-public struct StateObject<ObjectType>: DynamicProperty where ObjectType: ObservableObject {
-    nonisolated public init(wrappedValue thunk: @autoclosure @escaping () -> ObjectType) {}
-    public var wrappedValue: ObjectType { fatalError() }
-    public var projectedValue: ObservedObject<ObjectType>.Wrapper { fatalError() }
+public struct StateObject<ObjectType>: DynamicProperty, Connected where ObjectType: ObservableObject {
+    private let box = Box<ObjectType>()
+    nonisolated(unsafe) private let thunk: () -> ObjectType
+
+    nonisolated public init(wrappedValue thunk: @autoclosure @escaping () -> ObjectType) { self.thunk = thunk }
+
+    public var wrappedValue: ObjectType {
+        guard let object = box.value else { fatalError("a StateObject is read before its view is shown") }
+        return object
+    }
+    public var projectedValue: ObservedObject<ObjectType>.Wrapper { .init(object: wrappedValue) }
+
+    func connect(to slot: Slot, of renderer: Renderer) {
+        let object = slot.value as? ObjectType ?? thunk()
+        box.value = object
+        slot.observe(object, for: renderer.host)
+    }
+}
+
+@MainActor @preconcurrency @propertyWrapper
+public struct ObservedObject<ObjectType>: DynamicProperty, Connected where ObjectType: ObservableObject {
+    @MainActor @preconcurrency @dynamicMemberLookup
+    public struct Wrapper {
+        let object: ObjectType
+
+        public subscript<Subject>(
+            dynamicMember keyPath: ReferenceWritableKeyPath<ObjectType, Subject>
+        ) -> Binding<Subject> {
+            Binding(read: { [object] in object[keyPath: keyPath] }, write: { [object] in object[keyPath: keyPath] = $0 })
+        }
+    }
+
+    public let wrappedValue: ObjectType
+    public init(wrappedValue: ObjectType) { self.wrappedValue = wrappedValue }
+    public var projectedValue: Wrapper { Wrapper(object: wrappedValue) }
+
+    func connect(to slot: Slot, of renderer: Renderer) { slot.observe(wrappedValue, for: renderer.host) }
 }
 
 @propertyWrapper
-public struct Environment<Value>: DynamicProperty {
-    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) {}
-    public var wrappedValue: Value { fatalError() }
+public struct State<Value>: DynamicProperty, Connected {
+    private let box = Box<Value>()
+
+    public init(wrappedValue value: Value) { box.value = value }
+
+    public var wrappedValue: Value {
+        get { stored.value! }
+        nonmutating set {
+            stored.value = newValue
+            if let host = box.slot?.host { MainActor.assumeIsolated { host.change("state") } }
+        }
+    }
+    public var projectedValue: Binding<Value> {
+        Binding(read: { wrappedValue }, write: { wrappedValue = $0 })
+    }
+
+    /// The box of the first of the copies that were shown at this place.
+    private var stored: Box<Value> { box.slot?.value as? Box<Value> ?? box }
+
+    func connect(to slot: Slot, of renderer: Renderer) {
+        if slot.value == nil { (slot.value, slot.host) = (box, renderer.host) }
+        box.slot = slot
+    }
+}
+
+extension State where Value: ExpressibleByNilLiteral {
+    public init() { self.init(wrappedValue: nil) }
+}
+
+// Reduced: the initializers.
+@propertyWrapper @dynamicMemberLookup
+public struct Binding<Value> {
+    let read: () -> Value
+    let write: (Value) -> Void
+
+    public var wrappedValue: Value {
+        get { read() }
+        nonmutating set { write(newValue) }
+    }
+    public var projectedValue: Binding<Value> { self }
+    public subscript<Subject>(dynamicMember keyPath: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
+        Binding<Subject>(
+            read: { read()[keyPath: keyPath] },
+            write: {
+                var value = read()
+                value[keyPath: keyPath] = $0
+                write(value)
+            })
+    }
+}
+
+@propertyWrapper
+public struct Environment<Value>: DynamicProperty, Connected {
+    private let box = Box<EnvironmentValues>()
+    private let keyPath: KeyPath<EnvironmentValues, Value>
+
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) { self.keyPath = keyPath }
+    public var wrappedValue: Value { (box.value ?? EnvironmentValues())[keyPath: keyPath] }
+
+    func connect(to slot: Slot, of renderer: Renderer) { box.value = renderer.environment }
 }
 
 public protocol EnvironmentKey {
@@ -170,10 +224,12 @@ public protocol EnvironmentKey {
 }
 
 public struct EnvironmentValues {
+    private var values: [ObjectIdentifier: Any] = [:]
+
     public init() {}
     public subscript<K>(key: K.Type) -> K.Value where K: EnvironmentKey {
-        get { key.defaultValue }
-        set {}
+        get { values[ObjectIdentifier(key)] as? K.Value ?? key.defaultValue }
+        set { values[ObjectIdentifier(key)] = newValue }
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Declarations for Scripts/check-apple, never compiled into anything: what the sources use of UIKit, after its headers.
+// What the sources use of UIKit, after its headers. IntegrationTests/apple runs it.
+public import Foundation
+
 @MainActor
 open class UIViewController {}
 
@@ -8,12 +10,28 @@ open class UIActivity {}
 
 // iOS 6; unavailable on tvOS and watchOS.
 @MainActor
-open class UIActivityViewController: UIViewController {
-    public init(activityItems: [Any], applicationActivities: [UIActivity]?) {}
+open class UIActivityViewController: UIViewController, CustomStringConvertible {
+    private let items: [Any]
+
+    public init(activityItems: [Any], applicationActivities: [UIActivity]?) { items = activityItems }
+
+    // Not of UIKit: what a test sees.
+    nonisolated public var description: String { MainActor.assumeIsolated { "share \(items)" } }
 }
 
 // iOS 3; unavailable on tvOS and watchOS.
 open class UIPasteboard {
-    public class var general: UIPasteboard { fatalError() }
+    nonisolated(unsafe) private static let one = UIPasteboard()
+
+    public class var general: UIPasteboard { one }
     open var string: String?
+}
+
+// iOS 2.
+public final class UIImage {
+    private let text: String
+
+    // Not of UIKit: a picture of a text.
+    public init(_ text: String) { self.text = text }
+    public func pngData() -> Data? { Data(text.utf8) }
 }

@@ -12,7 +12,7 @@ public import SwiftUI
 /// }
 /// ```
 ///
-/// It displays a ``ConsoleModel``. This view has not run on Apple hardware: it is type-checked only.
+/// It displays a ``ConsoleModel``. This view has not run on Apple hardware.
 public struct PulseDebugView: View {
     @StateObject private var model: ConsoleModel
 

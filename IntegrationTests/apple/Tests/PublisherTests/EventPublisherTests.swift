@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import OpenCombine
-import Publishers
+import Combine
 import PulseKit
 import Testing
 

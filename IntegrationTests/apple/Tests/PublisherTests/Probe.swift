@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-import OpenCombine
+import Combine
 import PulseKit
 
 /// A subscriber that records what it gets.
