@@ -56,7 +56,7 @@ struct TeamView: View {
             if $team.refreshError != nil { Text("This list may be out of date.") }
             ForEach(team.value ?? []) { Text($0.name) }
         }
-        .refreshable { $team.refresh() }
+        .refreshable { _ = await $team.refresh().value }
         .tracksVisibility(of: $team)
     }
 }
